@@ -1,0 +1,121 @@
+"""Fetch the front-end files of `static/vendor/` and write their list, `vendor.json`.
+
+Needs `npm` (only to fetch, nothing is built) and runs by hand, with `make vendor`, when a version
+below changes. The application itself never needs npm: what this fetches is kept in the repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+VENDOR = Path(__file__).resolve().parent.parent / "static" / "vendor"
+
+# Highlighted on demand, one module a language; what is missing here is shown as plain text.
+LANGUAGES = (
+    "bash c cpp csharp css diff dockerfile go graphql http ini java javascript json kotlin lua "
+    "makefile markdown nginx perl php plaintext powershell python r ruby rust scss shell sql swift "
+    "typescript xml yaml"
+).split()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A package of the npm registry and, of its files, those that are kept: source -> target."""
+
+    name: str
+    version: str
+    licence: str
+    folder: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+PACKAGES = (
+    Package(
+        name="marked",
+        version="18.2.1",
+        licence="MIT",
+        folder="marked",
+        files={
+            "lib/marked.esm.js": "marked.esm.js",
+            "lib/marked.esm.js.map": "marked.esm.js.map",
+            "LICENSE": "LICENSE",
+        },
+    ),
+    Package(
+        name="dompurify",
+        version="3.4.18",
+        licence="MPL-2.0 OR Apache-2.0",
+        folder="dompurify",
+        files={
+            "dist/purify.es.mjs": "purify.es.mjs",
+            "dist/purify.es.mjs.map": "purify.es.mjs.map",
+            "LICENSE": "LICENSE",
+            "LICENSE-MPL": "LICENSE-MPL",
+        },
+    ),
+    Package(
+        name="@highlightjs/cdn-assets",
+        version="11.12.0",
+        licence="BSD-3-Clause",
+        folder="highlightjs",
+        files={
+            "es/core.min.js": "core.min.js",
+            **{f"es/languages/{name}.min.js": f"languages/{name}.min.js" for name in LANGUAGES},
+            "LICENSE": "LICENSE",
+        },
+    ),
+)
+
+
+def unpack(package: Package, *, scratch: Path) -> Path:
+    """Fetch a package into `scratch` and return the folder its files were unpacked to."""
+    packed = subprocess.run(
+        ["npm", "pack", "--json", f"{package.name}@{package.version}"],
+        cwd=scratch,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    target = scratch / package.folder
+    shutil.unpack_archive(scratch / json.loads(packed.stdout)[0]["filename"], target, filter="data")
+    return target / "package"
+
+
+def place(package: Package, *, source: Path) -> Iterator[dict[str, str]]:
+    """Copy a package's kept files below `VENDOR`; yields one line of the list for each."""
+    for origin, target in package.files.items():
+        path = VENDOR / package.folder / target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / origin, path)
+        yield {
+            "file": path.relative_to(VENDOR).as_posix(),
+            "name": package.name,
+            "version": package.version,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "licence": package.licence,
+            "origin": f"{package.name}@{package.version}, {origin}",
+        }
+
+
+def main() -> None:
+    """Replace `static/vendor/` by what the packages above hold."""
+    entries: list[dict[str, str]] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        sources = [unpack(package, scratch=Path(scratch)) for package in PACKAGES]
+        shutil.rmtree(VENDOR, ignore_errors=True)
+        for package, source in zip(PACKAGES, sources, strict=True):
+            entries += place(package, source=source)
+    entries.sort(key=lambda entry: entry["file"])
+    (VENDOR / "vendor.json").write_text(json.dumps(entries, indent=2) + "\n")
+    print(f"{len(entries)} files in static/vendor/")
+
+
+if __name__ == "__main__":
+    main()
