@@ -1,0 +1,88 @@
+"""What goes wrong, as one tree. Every message here may be read by the person who caused it.
+
+ChatsiteError
+    BadSetting            an environment variable; stops the start
+    BadTemplate           an agent's template.json; the agent is listed as broken
+    BadCommand            a frame or a form that doesn't say what it must
+    NotFound              nothing there, or nothing that is yours: never told apart
+    Refused               asked for properly, not possible now; what was written is kept
+        TurnRunning       one answer at a time in a conversation
+        TooMany           a cap on answers at once
+    PromptTooLarge        head and current message alone don't fit the window
+    BadRestore            a saved conversation that can't be taken as it is
+    ProviderError         the model couldn't be reached or didn't answer properly
+"""
+
+from __future__ import annotations
+
+
+class ChatsiteError(Exception):
+    """An error with a stable `code` and a sentence for a person; never holds a secret."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+
+class BadSetting(ChatsiteError):
+    code = "bad_setting"
+
+
+class BadTemplate(ChatsiteError):
+    """`key` is the place in the file ("chatSettings.historyPolicy"), "" when it is the file itself."""
+
+    code = "bad_template"
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class BadCommand(ChatsiteError):
+    code = "bad_command"
+
+
+class NotFound(ChatsiteError):
+    code = "not_found"
+
+
+class Refused(ChatsiteError):
+    code = "refused"
+
+
+class TurnRunning(Refused):
+    code = "turn_running"
+
+
+class TooMany(Refused):
+    code = "too_many"
+
+
+class PromptTooLarge(ChatsiteError):
+    """The head and the current message alone are larger than the limit, so nothing was sent."""
+
+    code = "prompt_too_large"
+
+
+class BadRestore(ChatsiteError):
+    code = "bad_restore"
+
+
+class ProviderError(ChatsiteError):
+    """`retryable` says whether the same request may work a little later.
+
+    `detail` is for the log only: it may name a host or an exception class, never a key.
+    """
+
+    code = "provider_error"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, retryable: bool = False, detail: str = ""
+    ) -> None:
+        super().__init__(message, code=code)
+        self.retryable = retryable
+        self.detail = detail

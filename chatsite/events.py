@@ -1,0 +1,265 @@
+"""What happens, as values that are also the wire format: a tagged union, each with `to_dict`.
+
+The page connects to a `Snapshot`, then applies every event that follows; a snapshot plus its
+events equals a fresh snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
+
+from chatsite.messages import Message
+
+Json = Mapping[str, Any]
+State = Literal["running", "complete", "stopped", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationView:
+    """One conversation in a list or at the top of the page. Times are ISO 8601, UTC."""
+
+    id: str
+    agent: str
+    title: str
+    created: str
+    updated: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView:
+    """A stored message as the page shows it. `state` is that of its writing.
+
+    `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
+    """
+
+    message: Message
+    seq: int
+    state: State
+    created: str
+    turn: str | None = None
+    finish_reason: str = ""
+    pinned: bool = False
+    excluded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        message = self.message
+        tokens = message.tokens
+        return {
+            "id": message.id,
+            "seq": self.seq,
+            "role": message.role,
+            "content": message.content,
+            "source": message.source,
+            "state": self.state,
+            "created": self.created,
+            "turn": self.turn,
+            "finish_reason": self.finish_reason,
+            "pinned": self.pinned,
+            "excluded": self.excluded,
+            "calls": [asdict(call) for call in message.calls],
+            "call_id": message.call_id,
+            "attachments": [asdict(attachment) for attachment in message.attachments],
+            "tokens": None if tokens is None else asdict(tokens),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """A turn that runs: `text` is what has been written so far."""
+
+    id: str
+    user_message: str
+    text: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What went wrong, what was kept and what can be done, for a person to read."""
+
+    code: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that a page needs to show a conversation. `messages` are the newest of the path;
+    `earlier` says that there are more above. `conversation` is None for a chat not yet begun.
+    """
+
+    type: ClassVar[str] = "snapshot"
+    conversation_id: str
+    conversation: ConversationView | None
+    agent: Json
+    messages: tuple[MessageView, ...]
+    earlier: bool
+    turn: TurnView | None
+    receipt: Json | None
+    engine: Json
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "conversation_id": self.conversation_id,
+            "conversation": self.conversation.to_dict() if self.conversation else None,
+            "agent": dict(self.agent),
+            "messages": [message.to_dict() for message in self.messages],
+            "earlier": self.earlier,
+            "turn": self.turn.to_dict() if self.turn else None,
+            "receipt": dict(self.receipt) if self.receipt is not None else None,
+            "engine": dict(self.engine),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """A user message was stored and its answer begins. `messages`: the agent's greetings, where
+    this is the first turn, and the user message; the page replaces its draft by `client_id`."""
+
+    type: ClassVar[str] = "turn_started"
+    conversation: ConversationView
+    turn: str
+    client_id: str
+    messages: tuple[MessageView, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "conversation": self.conversation.to_dict(),
+            "turn": self.turn,
+            "client_id": self.client_id,
+            "messages": [message.to_dict() for message in self.messages],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The decision of the running turn, before the provider is called."""
+
+    type: ClassVar[str] = "decided"
+    turn: str
+    receipt: Json
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "turn": self.turn, "receipt": dict(self.receipt)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """More text of the running answer, from the character `offset` on."""
+
+    type: ClassVar[str] = "delta"
+    turn: str
+    offset: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "turn": self.turn, "offset": self.offset, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The turn is over, once and for all. `message` is the stored answer, None where there is none."""
+
+    type: ClassVar[str] = "turn_ended"
+    turn: str
+    state: State
+    message: MessageView | None
+    receipt: Json | None
+    problem: Problem | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "turn": self.turn,
+            "state": self.state,
+            "message": self.message.to_dict() if self.message else None,
+            "receipt": dict(self.receipt) if self.receipt is not None else None,
+            "problem": self.problem.to_dict() if self.problem else None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    type: ClassVar[str] = "renamed"
+    title: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "title": self.title}
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The path is empty again; what was said stays stored, off the path."""
+
+    type: ClassVar[str] = "cleared"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    type: ClassVar[str] = "deleted"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+Event = TurnStarted | Decided | Delta | TurnEnded | Renamed | Cleared | Deleted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The answer to one command of one socket; `ref` is the command's own."""
+
+    type: ClassVar[str] = "refused"
+    ref: str
+    problem: Problem
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "ref": self.ref, **self.problem.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What the next message would be sent with. `decision` is None where it can't be sent."""
+
+    type: ClassVar[str] = "preview"
+    ref: str
+    decision: Json | None
+    problem: Problem | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "ref": self.ref,
+            "decision": dict(self.decision) if self.decision is not None else None,
+            "problem": self.problem.to_dict() if self.problem else None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """Whether the agent's provider can answer now; `progress` is 0.0 to 1.0 or None."""
+
+    type: ClassVar[str] = "engine"
+    state: str
+    sentence: str
+    progress: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **asdict(self)}
+
+
+Reply = Snapshot | Refusal | Preview | Engine

@@ -1,0 +1,73 @@
+"""The active path of a conversation as a policy sees it, and its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatsite.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A stored message in its place. `seq` orders the path; marks are the user's.
+
+    `forgets_above`: the marker "forget what is above" stands directly above this message.
+    """
+
+    message: Message
+    seq: int
+    pinned: bool = False
+    excluded: bool = False
+    forgets_above: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unloaded:
+    """What of the path was not read from storage: it lies above the loaded tail.
+
+    Counts are messages, user messages and tokens; `first` and `last` are sequence numbers
+    (0 when there is nothing). A policy's reach says what may stay unloaded.
+    """
+
+    messages: int = 0
+    users: int = 0
+    tokens: int = 0
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Entries in path order, the last turn being the current one; plus what was not loaded.
+
+    Loaded are whole turns: the tail that the policy reaches and, above it, marked turns.
+    """
+
+    entries: tuple[Entry, ...]
+    unloaded: Unloaded = Unloaded()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A user message and all that answers it. `user` is None for what stands before the first."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def user(self) -> Entry | None:
+        first = self.entries[0]
+        return first if first.message.role == "user" else None
+
+
+def turns(entries: Sequence[Entry]) -> list[Turn]:
+    """Split at every user message; what stands before the first one is a turn without user."""
+    found: list[Turn] = []
+    start = 0
+    for index, entry in enumerate(entries):
+        if entry.message.role == "user" and index > start:
+            found.append(Turn(tuple(entries[start:index])))
+            start = index
+    if start < len(entries):
+        found.append(Turn(tuple(entries[start:])))
+    return found

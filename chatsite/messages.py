@@ -1,0 +1,156 @@
+"""What is said: the messages of a conversation, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+Modality = Literal["document", "image", "audio", "video"]
+Source = Literal["web", "api", "talk", "email", "scheduled", "briefing"]
+Basis = Literal["estimated", "counted", "reported"]
+
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+MODALITIES: tuple[Modality, ...] = ("document", "image", "audio", "video")
+MAX_ATTACHMENT_BYTES = 50 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A reference to a stored file, never its bytes. `size` is in bytes."""
+
+    id: str
+    name: str
+    size: int
+    modality: Modality
+    mime_type: str | None = None
+
+    def validate(self) -> None:
+        """Raise ValueError unless the reference is complete and within 50 MB."""
+        if not self.id or not self.name:
+            raise ValueError("an attachment needs an id and a name")
+        if self.modality not in MODALITIES:
+            raise ValueError(
+                f"attachment {self.name}: modality {self.modality!r} is not one of "
+                f"{', '.join(MODALITIES)}"
+            )
+        if not 0 < self.size <= MAX_ATTACHMENT_BYTES:
+            raise ValueError(f"attachment {self.name}: size must be 1 byte to 50 MB")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool invocation asked for by the model; `id` matches the result's `call_id`."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCount:
+    """How many tokens a message takes in a request, its role markers included.
+
+    `tokenizer` names who counted; a count by another tokenizer is not comparable.
+    """
+
+    count: int
+    tokenizer: str
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. `content` is None where an assistant only calls tools.
+
+    `metadata` is the provider's own JSON text, opaque to us and kept byte for byte.
+    The kv fields say where the message lies in the engine's KV cache: size and start in
+    tokens (-1: not committed), status 1 loaded, 0 marked for cleanup, -1 unloaded.
+    """
+
+    id: str
+    role: Role
+    content: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    reasoning: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+    metadata: str = ""
+    source: Source = "web"
+    reply_to: str | None = None
+    tokens: TokenCount | None = None
+    kv_size: int = -1
+    kv_start_position: int = -1
+    kv_status: int = 1
+
+    @classmethod
+    def system(cls, content: str, *, id: str) -> Message:
+        return cls(id=id, role="system", content=content)
+
+    @classmethod
+    def user(
+        cls,
+        content: str | None,
+        *attachments: Attachment,
+        id: str,
+        source: Source = "web",
+        reply_to: str | None = None,
+    ) -> Message:
+        return cls(
+            id=id,
+            role="user",
+            content=content,
+            attachments=attachments,
+            source=source,
+            reply_to=reply_to,
+        )
+
+    @classmethod
+    def assistant(
+        cls,
+        content: str | None,
+        *,
+        id: str,
+        calls: tuple[ToolCall, ...] = (),
+        reasoning: str | None = None,
+        metadata: str = "",
+    ) -> Message:
+        return cls(
+            id=id,
+            role="assistant",
+            content=content,
+            calls=calls,
+            reasoning=reasoning,
+            metadata=metadata,
+        )
+
+    @classmethod
+    def tool(cls, content: str, *, id: str, call_id: str) -> Message:
+        return cls(id=id, role="tool", content=content, call_id=call_id)
+
+    @property
+    def has_media(self) -> bool:
+        return bool(self.attachments)
+
+    @property
+    def total_media_size(self) -> int:
+        """Bytes of all attachments together."""
+        return sum(attachment.size for attachment in self.attachments)
+
+    def validate(self) -> None:
+        """Raise ValueError unless there is text or at least one attachment, all of them valid."""
+        if not (self.content or "").strip() and not self.attachments:
+            raise ValueError("a message needs text or at least one attachment")
+        for attachment in self.attachments:
+            attachment.validate()
+
+    def to_text_only(self) -> Message:
+        """The same message without attachments."""
+        return replace(self, attachments=())
+
+    def __str__(self) -> str:
+        """Role, text and the names of attached files; no media bytes."""
+        lines = [f"{self.role}: {self.content or ''}"]
+        lines += [f"File: {attachment.name}" for attachment in self.attachments]
+        return "\n".join(lines)
