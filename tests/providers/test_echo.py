@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from chatsite.messages import Attachment, Message
+from chatsite.providers.base import Chunk, Finished, Request, Text
+from chatsite.providers.echo import EchoProvider
+
+
+def request(*messages: Message, max_tokens: int = 256) -> Request:
+    return Request(conversation="c", messages=messages, model="echo", max_tokens=max_tokens)
+
+
+async def answer(*messages: Message, max_tokens: int = 256) -> list[Chunk]:
+    provider = EchoProvider(delay=0)
+    return [chunk async for chunk in provider.stream(request(*messages, max_tokens=max_tokens))]
+
+
+def said(chunks: list[Chunk]) -> str:
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+async def test_it_says_what_the_user_said_and_how_much_it_was_given() -> None:
+    chunks = await answer(
+        Message.system("Be kind.", id="s"), Message.user("Hello  there\n!", id="u")
+    )
+    assert said(chunks) == "Echo: you said “Hello  there\n!”. I was given 2 messages."
+    last = chunks[-1]
+    assert isinstance(last, Finished) and last.reason == "stop"
+    assert (last.usage.prompt, last.usage.completion) == (7, len(chunks) - 1)
+
+
+async def test_it_arrives_word_by_word() -> None:
+    chunks = await answer(Message.user("one two", id="u"))
+    assert [c.text for c in chunks if isinstance(c, Text)][:4] == [
+        "Echo:",
+        " you",
+        " said",
+        " “one",
+    ]
+
+
+async def test_it_stops_at_the_reply_bound_and_says_so() -> None:
+    chunks = await answer(Message.user("hello", id="u"), max_tokens=3)
+    assert said(chunks) == "Echo: you said"
+    assert isinstance(chunks[-1], Finished) and chunks[-1].reason == "length"
+
+
+async def test_a_file_without_text_is_named() -> None:
+    file = Attachment(id="f", name="plan.pdf", size=9, modality="document")
+    assert "File: plan.pdf" in said(await answer(Message.user(None, file, id="u")))
+
+
+async def test_it_counts_one_token_a_word_and_one_for_the_role() -> None:
+    provider = EchoProvider()
+    tokenizer = provider.tokenizer(provider.model(None))
+    counts = await tokenizer.count([Message.user("a b c", id="1"), Message.assistant(None, id="2")])
+    assert (counts, tokenizer.name, tokenizer.basis) == ([4, 1], "words", "estimated")
+
+
+async def test_it_is_always_ready() -> None:
+    assert EchoProvider().status().state == "ready"
