@@ -1,0 +1,61 @@
+# Chatsite. `make run` needs Python 3.11 to 3.14 and nothing else; the rest installs what it needs into .venv.
+# PYTHON=... names the interpreter to make .venv with; HOST and PORT say where to serve.
+
+PY = .venv/bin/python
+INSTALL = sh scripts/install.sh
+CHROMIUM = /usr/bin/chromium
+UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --custom-compile-command "make lock"
+
+.PHONY: help run dev engine test lint properties bench pictures vendor lock clean
+
+help: ## list what make can do
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+
+run: ## install what is missing and serve on http://127.0.0.1:8000
+	@$(INSTALL) app engine
+	@$(PY) manage.py serve
+
+dev: ## the same, started again whenever a file changes
+	@$(INSTALL) app engine
+	@$(PY) manage.py serve --reload
+
+engine: ## install the embedded engine and its model, also after a failure
+	@$(INSTALL) app engine!
+
+test: ## run the whole test suite, browser and engine included
+	@$(INSTALL) app dev engine!
+	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
+
+lint: ## check style and types
+	@$(INSTALL) app dev
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+
+properties: ## check the history properties with 100,000 examples each
+	@$(INSTALL) app dev
+	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest tests/history
+
+bench: ## measure against a stated baseline
+	@$(INSTALL) app dev engine
+	$(PY) -m tests.bench
+
+pictures: ## make the pictures under docs/ anew, from the running application
+	@$(INSTALL) app dev engine!
+	PICTURES=docs $(PY) -m pytest tests/browser/test_pictures.py
+
+vendor: ## fetch the front-end libraries of static/vendor anew (needs npm)
+	@$(INSTALL) app
+	$(PY) scripts/vendor.py
+
+lock: ## write the three lock files anew from requirements/*.in
+	@$(INSTALL) app
+	$(PY) -m pip install --quiet uv
+	$(UV) --upgrade requirements/app.in -o requirements.txt
+	$(UV) --upgrade requirements/dev.in -o requirements-dev.txt
+	$(UV) --upgrade --no-deps --only-binary :all: requirements/engine.in -o requirements-engine.txt
+
+clean: ## remove .venv and caches; var/ with its conversations stays
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

