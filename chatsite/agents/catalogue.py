@@ -1,0 +1,207 @@
+"""The folder of agents, read from disk: one folder an agent, its `template.json` inside.
+
+A changed file is picked up without a restart and a broken one stops nobody: it is listed as
+broken. A slug is looked up among the folders found and never joined to a path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import NoReturn
+
+from chatsite.agents.reading import join
+from chatsite.agents.template import Broken, Template, parse
+from chatsite.errors import BadTemplate, NotFound
+
+FILE = "template.json"
+LARGEST = 1024 * 1024  # Bytes; AgentDock's largest template is under 20 KB.
+LOOK_EVERY = 1.0  # Seconds; the stats of a hundred folders cost about two milliseconds.
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What of a file changes when its content does; its size and times alone can stay the same."""
+
+    path: str
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A folder as it was read. Without a mark nothing could be read, so it is looked at again."""
+
+    mark: _Mark | None
+    agent: Template | Broken
+
+
+class Catalogue:
+    """The agents of one folder. May be used from any thread.
+
+    `clock` gives seconds that only grow.
+    """
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._lock = Lock()
+        self._looked: float | None = None
+        self._known: dict[str, _Known] = {}
+
+    def get(self, slug: str) -> Template:
+        """The template of that agent. Raises NotFound, which says why where it is broken."""
+        known = self._look().get(slug)
+        if known is None:
+            raise NotFound("There is no agent of that name here.")
+        if isinstance(known.agent, Broken):
+            raise NotFound(
+                "This agent can't answer because its template is broken: "
+                f"{in_words(known.agent)}. The conversation is kept."
+            )
+        return known.agent
+
+    def all(self) -> tuple[Template | Broken, ...]:
+        """Usable agents by priority, then name; the broken ones after them, by folder."""
+        agents = [known.agent for known in self._look().values()]
+        usable = [agent for agent in agents if isinstance(agent, Template)]
+        broken = [agent for agent in agents if isinstance(agent, Broken)]
+        usable.sort(key=lambda agent: (agent.priority, agent.name.casefold(), agent.slug))
+        broken.sort(key=lambda agent: agent.slug)
+        return (*usable, *broken)
+
+    def _look(self) -> dict[str, _Known]:
+        """What is there now, at most `LOOK_EVERY` seconds old."""
+        with self._lock:
+            now = self._clock()
+            if self._looked is None or now - self._looked >= LOOK_EVERY:
+                self._known = dict(self._folders())
+                self._looked = now
+            return self._known
+
+    def _folders(self) -> Iterator[tuple[str, _Known]]:
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [entry.name for entry in entries if _is_candidate(entry)]
+        except OSError as error:
+            reason = f"the folder of agents can't be read: {_plain(error)}"
+            yield "", _Known(None, Broken(slug="", file=".", key="", reason=reason))
+            return
+        for name in names:
+            shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
+            yield shown, self._one(name, shown)
+
+    def _one(self, name: str, shown: str) -> _Known:
+        """The folder as known already where nothing changed, else read again."""
+        mark: _Mark | None = None
+        try:
+            if not _SLUG.fullmatch(name):
+                raise BadTemplate(
+                    "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
+                    "a letter or digit first"
+                )
+            mark = self._mark(name)
+            known = self._known.get(shown)
+            if known is not None and known.mark == mark:
+                return known
+            return _Known(mark, parse(name, read_document(_bytes(mark.path))))
+        except BadTemplate as error:
+            file = f"{shown}/{FILE}"
+            broken = Broken(slug=shown, file=file, key=error.key, reason=error.message)
+            return _Known(mark, broken)
+
+    def _mark(self, name: str) -> _Mark:
+        """Follow links, but not out of the folder; refuse what isn't a file of sensible size."""
+        try:
+            path = os.path.realpath(self._folder / name / FILE, strict=True)
+            found = os.stat(path)
+        except FileNotFoundError:
+            raise BadTemplate("there is no such file") from None
+        except OSError as error:
+            raise BadTemplate(f"can't be read: {_plain(error)}") from None
+        if not Path(path).is_relative_to(os.path.realpath(self._folder)):
+            raise BadTemplate("is a link that leads out of the folder of agents")
+        if not stat.S_ISREG(found.st_mode):
+            raise BadTemplate("is not a file")
+        if found.st_size > LARGEST:
+            raise BadTemplate("is larger than 1 MiB")
+        return _Mark(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def in_words(broken: Broken) -> str:
+    """File, key and reason on one line."""
+    return ": ".join(part for part in (broken.file, broken.key, broken.reason) if part)
+
+
+def read_document(data: bytes) -> object:
+    """The JSON document in these bytes (UTF-8, a byte order mark allowed). Raises BadTemplate.
+
+    Stricter than `json`: a key that stands twice is an error, since only one of them would count,
+    and so are NaN and Infinity, which are no JSON.
+    """
+    try:
+        document: object = json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_constant
+        )
+    except UnicodeDecodeError as error:
+        raise BadTemplate(f"is not UTF-8 text: byte {error.start + 1} is wrong") from None
+    except json.JSONDecodeError as error:
+        raise BadTemplate(
+            f"is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise BadTemplate("is nested too deeply") from None
+    except ValueError:
+        # The interpreter's own limit (CVE-2020-10735); `json` lets it through as it is.
+        raise BadTemplate("holds a number with too many digits") from None
+    return document
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise BadTemplate("stands twice in one object; only one could count", key=join("", key))
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise BadTemplate(f"is not valid JSON: {name} is not a JSON number")
+
+
+def _is_candidate(entry: os.DirEntry[str]) -> bool:
+    """Folders and links, even to nothing; not files beside them, nor hidden folders like .git."""
+    if entry.name.startswith("."):
+        return False
+    try:
+        return entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path))
+    except OSError:
+        return True
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise BadTemplate(f"can't be read: {_plain(error)}") from None
+    if len(data) > LARGEST:
+        raise BadTemplate("is larger than 1 MiB")
+    return data
+
+
+def _plain(error: OSError) -> str:
+    """What the system says, without the path, which visitors need not know."""
+    return (error.strerror or "unknown reason").lower()

@@ -1,0 +1,272 @@
+"""An agent's template: what `agents/<slug>/template.json` says, checked, as a frozen value.
+
+The format is AgentDock's, so that a folder of its templates works as it is. Keys nobody here
+knows are kept and reported; a wrong type is an error with its place in the file. Messages name
+places and types, never values: a template may hold a key to a paid service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from chatsite.agents.reading import (
+    clean,
+    fraction,
+    join,
+    mapping,
+    number,
+    optional_text,
+    text,
+    texts,
+    whole,
+    yes_or_no,
+)
+from chatsite.errors import BadTemplate
+from chatsite.messages import Message, Role
+
+LLM = "llm."
+EMBEDDED = "embedded"
+DEFAULT_PRIORITY = 1000  # After every agent that says where it wants to stand.
+
+_FIELDS = frozenset(
+    {
+        "agentId",
+        "chatSettings",
+        "description",
+        "name",
+        "nodeConfigurations",
+        "nodes",
+        "personality",
+        "priority",
+        "tags",
+    }
+)
+_TOP = _FIELDS | {"isEnabled", "maxConcurrency", "notes", "options", "orchestration", "version"}
+_CHAT = frozenset(
+    {
+        "chatPrompts",
+        "history",
+        "historyLength",
+        "historyLowWater",
+        "historyPolicy",
+        "historyTokens",
+        "initialMessages",
+        "placeholderText",
+    }
+)
+_MODEL = frozenset(
+    {
+        "apiKey",
+        "frequencyPenalty",
+        "maxTokens",
+        "model",
+        "presencePenalty",
+        "provider",
+        "safetySettings",
+        "seed",
+        "stopSequences",
+        "temperature",
+        "topK",
+        "topP",
+        "useCustomApiKey",
+        "useSearchGrounding",
+        "useTrainedPersonality",
+    }
+)
+_OPTIONS = frozenset({"maxSteps", "tokenOptimization"})
+_PREFILLED = frozenset({"role", "content"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """How one provider is to be asked. None leaves the choice to the provider; 0 is a value.
+
+    `max_tokens` bounds the answer and is the reply's reserve in the window.
+    `trained_personality`: send the system sentence the model was trained with, not ours.
+    """
+
+    model: str | None
+    temperature: float | None
+    max_tokens: int
+    top_p: float | None
+    trained_personality: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template that can be used.
+
+    `chat_settings` is raw and goes to `history.resolve`; `other` holds the top-level keys that
+    have no field here. Both and `configurations` are without keys to services.
+    `unknown` names, dotted, what was kept but has no effect. A lower `priority` comes first.
+    """
+
+    slug: str
+    agent_id: str
+    name: str
+    description: str
+    personality: str
+    nodes: tuple[str, ...]
+    configurations: Mapping[str, Mapping[str, object]] = field(hash=False)
+    chat_settings: Mapping[str, object] = field(hash=False)
+    greeting: tuple[str, ...]
+    prompts: tuple[str, ...]
+    prefilled: tuple[Message, ...]
+    tags: tuple[str, ...]
+    priority: int
+    other: Mapping[str, object] = field(hash=False)
+    unknown: tuple[str, ...]
+
+    @property
+    def llms(self) -> tuple[str, ...]:
+        """Providers in order of preference, without "llm."; empty where the template names none."""
+        names = (node.removeprefix(LLM) for node in self.nodes if node.startswith(LLM))
+        return tuple(dict.fromkeys(names))
+
+    def model_settings(self, llm: str) -> ModelSettings:
+        """Settings for that provider; the defaults where the template says nothing of it."""
+        return _model_settings(llm, self.configurations.get(LLM + llm, {}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A template that can't be used, and why. `file` is relative to the folder of agents.
+
+    `key` is the dotted place in the file, "" when it is the file itself.
+    """
+
+    slug: str
+    file: str
+    key: str
+    reason: str
+
+
+def parse(slug: str, document: object) -> Template:
+    """Check a JSON document and return its template. Raises BadTemplate, and nothing else."""
+    top = mapping(clean(document), "")
+    configurations = _configurations(top)
+    chat = mapping(top.get("chatSettings"), "chatSettings")
+    optional_text(top.get("version"), "version")
+    return Template(
+        slug=slug,
+        agent_id=optional_text(top.get("agentId"), "agentId") or slug,
+        name=_name(top),
+        description=optional_text(top.get("description"), "description") or "",
+        personality=_personality(top),
+        nodes=_nodes(top),
+        configurations=configurations,
+        chat_settings=chat,
+        greeting=_spoken(chat, "initialMessages"),
+        prompts=_spoken(chat, "chatPrompts"),
+        prefilled=_prefilled(chat),
+        tags=texts(top.get("tags"), "tags"),
+        priority=_priority(top),
+        other={key: value for key, value in top.items() if key not in _FIELDS},
+        unknown=tuple(_unknown(top, configurations, chat)),
+    )
+
+
+def _name(top: Mapping[str, object]) -> str:
+    name = text(top.get("name"), "name").strip()
+    if not name:
+        raise BadTemplate("is empty; people pick an agent by its name", key="name")
+    return name
+
+
+def _personality(top: Mapping[str, object]) -> str:
+    """Text, or lines. Blank is allowed and means: no system message."""
+    said = top.get("personality")
+    lines = texts(said, "personality") if isinstance(said, list) else (text(said, "personality"),)
+    return "\n".join(lines).strip()
+
+
+def _nodes(top: Mapping[str, object]) -> tuple[str, ...]:
+    nodes = texts(top.get("nodes"), "nodes")
+    for index, node in enumerate(nodes):
+        if not node.removeprefix(LLM).strip():
+            raise BadTemplate("names nothing", key=join("nodes", index))
+    return nodes
+
+
+def _configurations(top: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
+    place = "nodeConfigurations"
+    found: dict[str, Mapping[str, object]] = {}
+    for node, value in mapping(top.get(place), place).items():
+        found[node] = mapping(value, join(place, node))
+        if node.startswith(LLM):
+            _model_settings(node.removeprefix(LLM), found[node])
+    return found
+
+
+def _model_settings(llm: str, said: Mapping[str, object]) -> ModelSettings:
+    """Also run by `parse` for every provider, so that a bad value is found before a turn."""
+    place = f"nodeConfigurations.{LLM}{llm}"
+    default = 256 if llm == EMBEDDED else 1024
+    tokens = whole(said.get("maxTokens"), join(place, "maxTokens"), lowest=1, highest=1_000_000)
+    return ModelSettings(
+        model=optional_text(said.get("model"), join(place, "model")) or None,
+        temperature=number(said.get("temperature"), join(place, "temperature"), highest=2),
+        max_tokens=default if tokens is None else tokens,
+        top_p=fraction(said.get("topP"), join(place, "topP")),
+        trained_personality=yes_or_no(
+            said.get("useTrainedPersonality"), join(place, "useTrainedPersonality")
+        ),
+    )
+
+
+def _spoken(chat: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """Texts that are shown; a blank one would be an empty bubble or button."""
+    return tuple(said for said in texts(chat.get(key), f"chatSettings.{key}") if said.strip())
+
+
+def _prefilled(chat: Mapping[str, object]) -> tuple[Message, ...]:
+    """Example turns, user and assistant in turn: they stand whole before every request."""
+    place = "chatSettings.history"
+    said = chat.get("history")
+    if said is None:
+        return ()
+    if not isinstance(said, list):
+        raise BadTemplate("must be a list of messages with role and content", key=place)
+    found: list[Message] = []
+    for index, value in enumerate(said):
+        here = join(place, index)
+        message = mapping(value, here)
+        role: Role = "assistant" if index % 2 else "user"
+        if message.get("role") != role:
+            raise BadTemplate(
+                f'must be "{role}": user and assistant take turns, user first',
+                key=join(here, "role"),
+            )
+        content = text(message.get("content"), join(here, "content"))
+        if not content.strip():
+            raise BadTemplate("is empty", key=join(here, "content"))
+        found.append(Message(id=f"prefilled-{index}", role=role, content=content))
+    if len(found) % 2:
+        raise BadTemplate("must end with an assistant message", key=place)
+    return tuple(found)
+
+
+def _priority(top: Mapping[str, object]) -> int:
+    said = whole(top.get("priority"), "priority", lowest=-1_000_000, highest=1_000_000)
+    return DEFAULT_PRIORITY if said is None else said
+
+
+def _unknown(
+    top: Mapping[str, object],
+    configurations: Mapping[str, Mapping[str, object]],
+    chat: Mapping[str, object],
+) -> Iterable[str]:
+    """Configurations of tools are their tool's business and not looked into."""
+    options = mapping(top.get("options"), "options")
+    yield from (key for key in top if key not in _TOP)
+    for node, said in configurations.items():
+        if node.startswith(LLM):
+            place = join("nodeConfigurations", node)
+            yield from (join(place, key) for key in said if key not in _MODEL)
+    yield from (join("chatSettings", key) for key in chat if key not in _CHAT)
+    turns = chat.get("history")
+    for index, message in enumerate(turns if isinstance(turns, list) else ()):
+        place = join("chatSettings.history", index)
+        yield from (join(place, key) for key in mapping(message, place) if key not in _PREFILLED)
+    yield from (join("options", key) for key in options if key not in _OPTIONS)
