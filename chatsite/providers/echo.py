@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message
 from chatsite.providers.base import Chunk, Finished, Model, Request, Status, Text, Usage
@@ -53,7 +53,7 @@ class EchoProvider:
     def status(self) -> Status:
         return Status(state="ready")
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         words = _WORD.findall(answer(request.messages))
         said = words[: max(request.max_tokens, 0)]
         prompt = sum(await self._words.count(request.messages))

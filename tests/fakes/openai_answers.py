@@ -1,0 +1,180 @@
+"""What the fake provider answers: a plan read from the directive, and the stream made of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+_DIRECTIVE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+_BATCH = 64
+FAILURES = {
+    "400": (400, "Bad Request", "invalid_request_error", None),
+    "401": (401, "Unauthorized", "invalid_api_key", "invalid_api_key"),
+    "403": (403, "Forbidden", "permission_denied", None),
+    "404": (404, "Not Found", "invalid_request_error", "model_not_found"),
+    "429": (429, "Too Many Requests", "rate_limit_exceeded", "rate_limit_exceeded"),
+    "quota": (429, "Too Many Requests", "insufficient_quota", "insufficient_quota"),
+    "too_large": (400, "Bad Request", "invalid_request_error", "context_length_exceeded"),
+    "500": (500, "Internal Server Error", "server_error", None),
+    "503": (503, "Service Unavailable", "server_error", None),
+}
+SECRET_TEXT = "the provider's own words about key sk-secret at http://secret.example"
+
+
+class Wire(Protocol):
+    """The socket, as far as an answer needs it."""
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def reset(self) -> None:
+        """End with a TCP reset, after all that was written."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One answer, as the directive wants it."""
+
+    mode: str = "ok"
+    at: int = 5
+    tokens: tuple[str, ...] = ()
+    rate: float = 0.0
+    first: float = 0.0
+    retry_after: str = ""
+    crumbs: bool = False
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Plan:
+        found = _DIRECTIVE.search(_newest_user_text(body))
+        keys = {"mode": "ok"}
+        for part in found.group(1).split(";") if found else ():
+            key, _, value = part.partition("=")
+            keys[key.strip()] = value
+        mode = keys["mode"]
+        words = re.findall(r"\s*\S+", keys["text"]) if "text" in keys else None
+        count = int(keys.get("tokens", len(words) if words else 24))
+        limit = body.get("max_completion_tokens") or body.get("max_tokens") or count
+        source = words or [f" w{n}" for n in range(min(count, limit))]
+        return cls(
+            mode="length" if mode == "ok" and count > limit else mode,
+            at=int(keys.get("at", 5)),
+            tokens=() if mode == "empty" else tuple(source[:limit]),
+            rate=5.0 if mode == "slow" else float(keys.get("rate", 0)),
+            first=float(keys.get("first", 0)),
+            retry_after=keys.get("retry_after", ""),
+            crumbs=keys.get("crumbs") == "1",
+        )
+
+
+def _newest_user_text(body: Mapping[str, Any]) -> str:
+    for message in reversed(body.get("messages") or []):
+        if message.get("role") == "user" and isinstance(message.get("content"), str):
+            return str(message["content"])
+    return ""
+
+
+class Answer:
+    """The stream of one answer, chunked."""
+
+    def __init__(self, wire: Wire, body: Mapping[str, Any], plan: Plan) -> None:
+        self.wire = wire
+        self.plan = plan
+        self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        self.prompt = sum(len(str(m.get("content")).split()) + 4 for m in body["messages"])
+        self.base = (
+            f'"id":"chatcmpl-{id(self)}","object":"chat.completion.chunk","created":1763700000,'
+            f'"model":{json.dumps(body.get("model"))},"system_fingerprint":null'
+        )
+
+    async def send(self) -> None:
+        plan = self.plan
+        await self.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
+            b"transfer-encoding: chunked\r\n\r\n"
+        )
+        await self.event(self.delta({"role": "assistant", "content": ""}))
+        if plan.mode == "hang0":
+            await asyncio.Event().wait()
+        if plan.first:
+            await asyncio.sleep(plan.first)
+        broken = plan.mode in ("cut", "cleancut", "error_event", "malformed", "hang")
+        await self.words(plan.tokens[: plan.at] if broken else plan.tokens)
+        if broken:
+            await self.break_off()
+            return
+        reason = plan.mode if plan.mode in ("length", "content_filter") else "stop"
+        await self.event(self.delta({}, finish=reason))
+        if self.usage:
+            await self.event(self.tail(len(plan.tokens)))
+        await self.event("[DONE]")
+        await self.write(b"0\r\n\r\n")
+
+    async def words(self, tokens: tuple[str, ...]) -> None:
+        if not self.plan.rate:
+            for start in range(0, len(tokens), _BATCH):
+                batch = tokens[start : start + _BATCH]
+                await self.write(b"".join(_frame(self.word(token)) for token in batch))
+            return
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        for token in tokens:
+            await self.event(self.word(token))
+            due += 1 / self.plan.rate
+            await asyncio.sleep(max(due - loop.time(), 0))
+
+    async def break_off(self) -> None:
+        match self.plan.mode:
+            case "cut":
+                await self.wire.reset()
+            case "cleancut":
+                await self.write(b"0\r\n\r\n")
+            case "error_event":
+                error = {"message": SECRET_TEXT, "type": "server_error", "code": None}
+                await self.event(json.dumps({"error": error}))
+                await self.write(b"0\r\n\r\n")
+            case "malformed":
+                await self.event("{" + self.base + ',"choices":[{"index":0,')
+                await self.write(b"0\r\n\r\n")
+            case _:
+                await asyncio.Event().wait()
+
+    def word(self, token: str) -> str:
+        return (
+            f'{{{self.base},"choices":[{{"index":0,"delta":{{"content":'
+            f'{json.dumps(token, ensure_ascii=False)}}},"logprobs":null,"finish_reason":null}}]'
+            + (',"usage":null}' if self.usage else "}")
+        )
+
+    def delta(self, delta: Mapping[str, str], *, finish: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        tail = ',"usage":null}' if self.usage else "}"
+        return f'{{{self.base},"choices":[{json.dumps(choice)}]{tail}'
+
+    def tail(self, completion: int) -> str:
+        usage = {
+            "prompt_tokens": self.prompt,
+            "completion_tokens": completion,
+            "total_tokens": self.prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": 0},
+        }
+        return f'{{{self.base},"choices":[],"usage":{json.dumps(usage)}}}'
+
+    async def event(self, payload: str) -> None:
+        await self.write(_frame(payload))
+
+    async def write(self, data: bytes) -> None:
+        if not self.plan.crumbs:
+            await self.wire.write(data)
+            return
+        for byte in data:
+            await self.wire.write(bytes((byte,)))
+            await asyncio.sleep(0)
+
+
+def _frame(payload: str) -> bytes:
+    data = f"data: {payload}\n\n".encode()
+    return b"%x\r\n%b\r\n" % (len(data), data)
