@@ -15,13 +15,17 @@ say() { printf '%s\n' "$*"; }
 checksum() { cksum <"$1"; }
 is_done() { [ "$(cat "$venv/.$1" 2>/dev/null)" = "$(checksum "$2")" ]; }
 
+# Whether that process is this script, running: a number alone may be a zombie's, or a stranger's after a restart.
+is_installing() {
+    { ps -o args= -p "$1" || tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -q 'install\.sh'
+}
+
 # A killed pip can leave half a package that the next pip takes for a whole one: then .venv is made anew.
 clear_what_was_interrupted() {
     [ -f "$venv/.installing" ] || return 0
     other=$(cat "$venv/.installing")
-    if [ -n "$other" ] && kill -0 "$other" 2>/dev/null; then
-        say "Another installation is running in $venv (process $other). Try again when it has ended," >&2
-        say "or remove $venv if it has." >&2
+    if is_installing "$other"; then
+        say "Another installation is running in $venv (process $other). Try again when it has ended." >&2
         exit 1
     fi
     say "The last installation was interrupted; $venv is made anew."

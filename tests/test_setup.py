@@ -195,8 +195,8 @@ class TestInstalling:
 
     def test_what_was_interrupted_is_made_anew(self, project: Path) -> None:
         self.install(project, "app")
-        ended = subprocess.run([SHELL, "-c", "echo $$"], capture_output=True, text=True, check=True)
-        (project / ".venv" / ".installing").write_text(ended.stdout)
+        # This test's process lives, as a stranger's with the same number may; it installs nothing.
+        (project / ".venv" / ".installing").write_text(str(os.getpid()))
         answer = self.install(project, "app")
         assert "interrupted" in answer.stdout
         assert [call.split()[-1] for call in self.calls(project)] == ["venv", "requirements.txt"]
@@ -209,10 +209,13 @@ class TestInstalling:
 
     def test_two_installations_at_once_are_refused(self, project: Path) -> None:
         self.install(project, "app")
-        (project / ".venv" / ".installing").write_text(str(os.getpid()))
-        answer = self.install(project, "app")
+        waits = executable(project / "other" / "install.sh", "read -r line\n")
+        with subprocess.Popen([SHELL, str(waits)], stdin=subprocess.PIPE) as other:
+            (project / ".venv" / ".installing").write_text(str(other.pid))
+            answer = self.install(project, "app")
+            other.communicate()
         assert answer.returncode == 1
-        assert f"process {os.getpid()}" in answer.stderr
+        assert f"process {other.pid}" in answer.stderr
 
     def test_a_failed_application_ends_the_start_and_is_tried_again(self, project: Path) -> None:
         (project / "pip-fails").touch()
