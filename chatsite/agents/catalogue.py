@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NoReturn
 
-from chatsite.agents.reading import join
+from chatsite.agents.reading import join, on_one_line
 from chatsite.agents.template import Broken, Template, parse
 from chatsite.errors import BadTemplate, NotFound
 
@@ -99,7 +99,7 @@ class Catalogue:
             yield "", _Known(None, Broken(slug="", file=".", key="", reason=reason))
             return
         for name in names:
-            shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
+            shown = on_one_line(name)
             yield shown, self._one(name, shown)
 
     def _one(self, name: str, shown: str) -> _Known:

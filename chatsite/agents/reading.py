@@ -11,17 +11,20 @@ from chatsite.errors import BadTemplate
 DEEPEST = 64  # Levels; far above any template, far below the interpreter's own limit.
 
 
-LONGEST_KEY = 80  # Characters of a key that a message shows.
+LONGEST_NAME = 80  # Characters of a key or folder that a message shows.
 
 
 def join(place: str, key: str | int) -> str:
-    """The dotted place of a key, fit for a line on a terminal."""
-    shown = str(key)
-    if len(shown) > LONGEST_KEY:
-        shown = shown[: LONGEST_KEY - 1] + "…"
-    if not shown.isprintable():
-        shown = shown.encode("unicode_escape").decode("ascii")
+    """The dotted place of a key."""
+    shown = on_one_line(str(key))
     return f"{place}.{shown}" if place else shown
+
+
+def on_one_line(name: str) -> str:
+    """A name from outside, fit for a line on a terminal."""
+    if len(name) > LONGEST_NAME:
+        name = name[: LONGEST_NAME - 1] + "…"
+    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
 
 
 def clean(value: object, place: str = "", *, depth: int = 0) -> object:

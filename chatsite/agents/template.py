@@ -259,7 +259,7 @@ def _unknown(
 ) -> Iterable[str]:
     """Configurations of tools are their tool's business and not looked into."""
     options = mapping(top.get("options"), "options")
-    yield from (key for key in top if key not in _TOP)
+    yield from (join("", key) for key in top if key not in _TOP)
     for node, said in configurations.items():
         if node.startswith(LLM):
             place = join("nodeConfigurations", node)

@@ -1,0 +1,142 @@
+"""What `manage.py check` says of agents and history settings. Nothing here stops the server.
+
+Identifiers: W001 a broken template, W002 a history setting in a template that is passed over,
+W003 a variable without effect, I001 a key in a template without effect, I002 an agentId that
+is not the folder's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Info, Warning, register
+
+from chatsite.agents.catalogue import FILE, Catalogue, in_words
+from chatsite.agents.template import Broken, Template
+from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
+
+LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
+ABOUT_LINKS = ("HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_MAX_TOKENS")
+
+
+def register_checks() -> None:
+    """Called once, when Django's apps are ready."""
+    register(check_templates)
+    register(check_variables)
+
+
+def check_templates(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[CheckMessage]:
+    """Every template in the folder of agents: broken, or with keys and values without effect."""
+    found: list[CheckMessage] = []
+    for agent in Catalogue(settings.AGENTS_DIR).all():
+        if isinstance(agent, Broken):
+            found.append(_broken(agent))
+        else:
+            found += _passed_over(agent)
+            found += _unused(agent)
+    return found
+
+
+def check_variables(
+    app_configs: Sequence[AppConfig] | None, **kwargs: object
+) -> list[CheckMessage]:
+    """Every history variable that is set and changes nothing."""
+    usable = [
+        agent for agent in Catalogue(settings.AGENTS_DIR).all() if isinstance(agent, Template)
+    ]
+    environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
+    return [
+        Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
+        for name, why, hint in without_effect(environment, usable)
+    ]
+
+
+def without_effect(
+    environment: Mapping[str, str], agents: Sequence[Template]
+) -> Iterator[tuple[str, str, str]]:
+    """Variables that are set in vain, each with why and what to do."""
+    given = {name for name, value in environment.items() if value.strip()}
+    alone = resolve(environment=environment, url={}, template={})
+    if "HISTORY_REASON" in given and not alone.locked:
+        yield (
+            "HISTORY_REASON",
+            "it is read beside the lock, and no variable locks anything",
+            "Set HISTORY_POLICY or HISTORY_LENGTH too, or remove it.",
+        )
+    yield from _vain_limits(environment, given=given, locked=alone.locked)
+    policies = {agent.slug: _policy(environment, agent) for agent in agents}
+    lengthy = {name for name, policy in POLICIES.items() if policy.uses_length}
+    for name in LENGTHS:
+        if name in given:
+            hint = "Set HISTORY_POLICY=lastN to hold every agent to this length."
+            yield from _vain_for(name, policies, useful=lengthy, hint=hint)
+    if "HISTORY_LOW_WATER" in given:
+        hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
+        yield from _vain_for(
+            "HISTORY_LOW_WATER", policies, useful=set(POLICIES) - {"none"}, hint=hint
+        )
+
+
+def _policy(environment: Mapping[str, str], agent: Template) -> str:
+    return resolve(environment=environment, url={}, template=agent.chat_settings).policy.value
+
+
+def _vain_limits(
+    environment: Mapping[str, str], *, given: set[str], locked: bool
+) -> Iterator[tuple[str, str, str]]:
+    off = environment.get("HISTORY_URL", "").strip() == "off"
+    for name in ABOUT_LINKS:
+        if name not in given:
+            continue
+        if locked:
+            why = "it is about links, and the environment lets no link choose"
+            yield name, why, "Remove it, or the variable that locks."
+        elif off and name != "HISTORY_URL":
+            yield name, "it is about links, and HISTORY_URL is off", "Remove one of the two."
+
+
+def _vain_for(
+    name: str, policies: Mapping[str, str], *, useful: set[str], hint: str
+) -> Iterator[tuple[str, str, str]]:
+    """One line for all agents whose policy doesn't use the variable."""
+    idle = [f"{slug} ({policy})" for slug, policy in policies.items() if policy not in useful]
+    if idle:
+        yield name, f"the policy of {', '.join(idle)} doesn't use it", hint
+
+
+def _broken(agent: Broken) -> CheckMessage:
+    return Warning(
+        f"{in_words(agent)}.",
+        hint="The agent is listed as broken and can't be used until this is mended.",
+        id="chatsite.W001",
+    )
+
+
+def _passed_over(agent: Template) -> Iterator[CheckMessage]:
+    decided = resolve(environment={}, url={}, template=agent.chat_settings)
+    for setting in (decided.policy, decided.length, decided.tokens, decided.low_water):
+        applies = "the model's window" if setting.value is None else setting.value
+        for said in setting.said:
+            if said.source == "template" and said.outcome == "bad":
+                yield Warning(
+                    f"{agent.slug}/{FILE}: chatSettings.{said.name}: passed over: {said.why}.",
+                    hint=f"What applies instead: {applies} ({setting.source}).",
+                    id="chatsite.W002",
+                )
+
+
+def _unused(agent: Template) -> Iterator[CheckMessage]:
+    if agent.unknown:
+        yield Info(
+            f"{agent.slug}/{FILE}: kept but without effect: {', '.join(agent.unknown)}.",
+            id="chatsite.I001",
+        )
+    if agent.agent_id != agent.slug:
+        yield Info(
+            f"{agent.slug}/{FILE}: agentId: differs from the folder's name; the folder's counts.",
+            id="chatsite.I002",
+        )

@@ -1,0 +1,355 @@
+"""What a template says, and what is wrong with one that can't be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.agents.template import ModelSettings, Template, parse
+from chatsite.errors import BadTemplate
+
+SMALLEST = {"name": "Ada", "personality": "You are Ada."}
+A_SECRET = "sk-not-for-anyones-eyes"
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+KEYS = [
+    "version",
+    "agentId",
+    "name",
+    "description",
+    "personality",
+    "nodes",
+    "nodeConfigurations",
+    "chatSettings",
+    "options",
+    "tags",
+    "priority",
+    "notes",
+    "isEnabled",
+    "orchestration",
+    "maxConcurrency",
+    "surprise",
+]
+NODES = st.sampled_from(["llm.openai", "llm.embedded", "llm.", "search", ""])
+
+
+def near(sensible: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Mostly what belongs there, sometimes any JSON."""
+    return sensible | sensible | sensible | JSON
+
+
+CONFIGURATION = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": near(st.text()),
+        "temperature": near(st.floats(0, 2)),
+        "maxTokens": near(st.integers(1, 4096)),
+        "topP": near(st.floats(0, 1)),
+        "useTrainedPersonality": near(st.booleans()),
+        "apiKey": JSON,
+    },
+)
+CHAT = st.fixed_dictionaries(
+    {},
+    optional={
+        "historyPolicy": JSON,
+        "historyLength": JSON,
+        "initialMessages": near(st.lists(st.text(), max_size=3)),
+        "chatPrompts": near(st.lists(st.text(), max_size=3)),
+        "history": near(
+            st.lists(
+                st.fixed_dictionaries({"role": near(st.just("user")), "content": near(st.text())}),
+                max_size=3,
+            )
+        ),
+    },
+)
+DOCUMENTS = st.fixed_dictionaries(
+    {"name": near(st.text()), "personality": near(st.text() | st.lists(st.text(), max_size=3))},
+    optional={
+        "nodes": near(st.lists(NODES, max_size=3)),
+        "nodeConfigurations": near(st.dictionaries(NODES, near(CONFIGURATION), max_size=3)),
+        "chatSettings": near(CHAT),
+        "tags": near(st.lists(st.text(), max_size=3)),
+        "priority": near(st.integers(0, 100)),
+        "options": near(st.dictionaries(st.text(), JSON, max_size=2)),
+    },
+)
+
+
+def a_template(**more: object) -> Template:
+    return parse("ada", {**SMALLEST, **more})
+
+
+def the_error(**more: object) -> BadTemplate:
+    with pytest.raises(BadTemplate) as caught:
+        a_template(**more)
+    return caught.value
+
+
+def test_a_name_and_a_personality_are_enough() -> None:
+    template = a_template()
+    assert (template.slug, template.agent_id, template.name) == ("ada", "ada", "Ada")
+    assert template.personality == "You are Ada."
+    assert template.llms == template.greeting == template.prompts == ()
+    assert template.prefilled == ()
+    assert template.unknown == ()
+
+
+def test_a_personality_may_be_lines() -> None:
+    template = parse("ada", {"name": "Ada", "personality": ["You are Ada.", "You count."]})
+    assert template.personality == "You are Ada.\nYou count."
+
+
+def test_a_blank_personality_is_allowed_and_says_nothing() -> None:
+    assert parse("ada", {"name": "Ada", "personality": ["", " "]}).personality == ""
+
+
+def test_providers_stand_in_order_of_preference_without_tools() -> None:
+    template = a_template(nodes=["search", "llm.openai", "llm.embedded", "llm.openai"])
+    assert template.llms == ("openai", "embedded")
+    assert template.nodes[0] == "search"
+
+
+def test_zero_is_a_temperature() -> None:
+    template = a_template(nodeConfigurations={"llm.openai": {"temperature": 0, "topP": 0}})
+    settings = template.model_settings("openai")
+    assert settings.temperature == 0
+    assert settings.top_p == 0
+
+
+def test_what_a_template_leaves_open_is_left_to_the_provider() -> None:
+    template = a_template(nodeConfigurations={"llm.openai": {"temperature": None}})
+    openai = ModelSettings(
+        model=None, temperature=None, max_tokens=1024, top_p=None, trained_personality=False
+    )
+    assert template.model_settings("openai") == openai
+    assert template.model_settings("embedded") == replace(openai, max_tokens=256)
+
+
+def test_model_settings_are_those_of_the_provider_asked_for() -> None:
+    template = a_template(
+        nodeConfigurations={
+            "llm.openai": {"model": "big", "maxTokens": 4096, "temperature": 1},
+            "llm.embedded": {"useTrainedPersonality": True, "topP": 0.9},
+        }
+    )
+    assert template.model_settings("openai").model == "big"
+    assert template.model_settings("openai").max_tokens == 4096
+    assert template.model_settings("embedded").trained_personality
+    assert template.model_settings("embedded").top_p == 0.9
+
+
+def test_prefilled_turns_become_messages_with_lasting_ids() -> None:
+    turns = [{"role": "user", "content": "2 + 2"}, {"role": "assistant", "content": "4"}]
+    template = a_template(chatSettings={"history": turns})
+    assert [(m.id, m.role, m.content) for m in template.prefilled] == [
+        ("prefilled-0", "user", "2 + 2"),
+        ("prefilled-1", "assistant", "4"),
+    ]
+
+
+def test_greeting_and_prompts_leave_out_blank_texts() -> None:
+    template = a_template(
+        chatSettings={"initialMessages": ["Hello", " "], "chatPrompts": ["", "?"]}
+    )
+    assert template.greeting == ("Hello",)
+    assert template.prompts == ("?",)
+
+
+@pytest.mark.parametrize("length", [-1, 2.5, "20", True, None, [], 10**30])
+def test_a_bad_history_setting_does_not_break_a_template(length: object) -> None:
+    template = a_template(chatSettings={"historyPolicy": "lastn", "historyLength": length})
+    assert template.chat_settings == {"historyPolicy": "lastn", "historyLength": length}
+
+
+def test_unknown_keys_are_kept_and_reported_with_their_place() -> None:
+    template = a_template(
+        surprise={"a": 1},
+        nodeConfigurations={"llm.openai": {"temprature": 1}, "search": {"anything": 1}},
+        chatSettings={
+            "colour": "red",
+            "history": [
+                {"role": "user", "content": "Hi", "mood": "good"},
+                {"role": "assistant", "content": "Hello"},
+            ],
+        },
+        options={"steps": 3},
+    )
+    assert template.unknown == (
+        "surprise",
+        "nodeConfigurations.llm.openai.temprature",
+        "chatSettings.colour",
+        "chatSettings.history.0.mood",
+        "options.steps",
+    )
+    assert template.other["surprise"] == {"a": 1}
+    assert template.chat_settings["colour"] == "red"
+    assert template.configurations["llm.openai"]["temprature"] == 1
+
+
+def test_known_keys_without_a_use_are_not_reported() -> None:
+    template = a_template(
+        version="1.0",
+        notes="x",
+        isEnabled=False,
+        maxConcurrency=3,
+        orchestration={"steps": []},
+        options={"maxSteps": 5, "tokenOptimization": {"whatever": 1}},
+        chatSettings={"placeholderText": "Ask"},
+        nodeConfigurations={
+            "llm.gemini": {"useSearchGrounding": True, "safetySettings": [], "seed": 1}
+        },
+    )
+    assert template.unknown == ()
+
+
+@pytest.mark.parametrize("name", ["apiKey", "api_key", "APIKEY", "openaiApiKey", "x-api-key"])
+def test_a_key_to_a_service_is_nowhere_in_a_template(name: str) -> None:
+    template = a_template(
+        nodeConfigurations={"llm.openai": {name: A_SECRET}, "tool": {"deep": [{name: A_SECRET}]}},
+        chatSettings={name: A_SECRET},
+        options={name: A_SECRET},
+        **{name: A_SECRET},
+    )
+    assert A_SECRET not in repr(template)
+
+
+def test_the_switch_for_custom_keys_is_no_key() -> None:
+    template = a_template(nodeConfigurations={"llm.openai": {"useCustomApiKey": True}})
+    assert template.configurations["llm.openai"] == {"useCustomApiKey": True}
+
+
+def test_the_document_can_change_afterwards_without_the_template() -> None:
+    document: dict[str, Any] = {**SMALLEST, "chatSettings": {"historyLength": 3}}
+    template = parse("ada", document)
+    document["chatSettings"]["historyLength"] = 5
+    assert template.chat_settings["historyLength"] == 3
+
+
+BAD: list[tuple[dict[str, object], str, str]] = [
+    ({"name": None}, "name", "is missing"),
+    ({"name": "  "}, "name", "is empty"),
+    ({"name": 3}, "name", "must be text, not a number"),
+    ({"personality": None}, "personality", "is missing"),
+    ({"personality": ["a", 1]}, "personality.1", "must be text, not a number"),
+    ({"description": ["x"]}, "description", "must be text, not a list"),
+    ({"version": 1.5}, "version", "must be text, not a number with a point"),
+    ({"nodes": "llm.openai"}, "nodes", "must be a list of texts, not text"),
+    ({"nodes": ["llm."]}, "nodes.0", "names nothing"),
+    ({"nodeConfigurations": []}, "nodeConfigurations", "must be an object, not a list"),
+    ({"nodeConfigurations": {"x": 1}}, "nodeConfigurations.x", "must be an object"),
+    ({"chatSettings": "all"}, "chatSettings", "must be an object, not text"),
+    ({"chatSettings": {"initialMessages": "Hi"}}, "chatSettings.initialMessages", "list of texts"),
+    ({"chatSettings": {"history": {}}}, "chatSettings.history", "must be a list of messages"),
+    ({"tags": [None]}, "tags.0", "is missing"),
+    ({"priority": True}, "priority", "must be a whole number, not true or false"),
+    ({"priority": 1.0}, "priority", "must be a whole number"),
+    ({"priority": 10**9}, "priority", "must be from"),
+    ({"options": 5}, "options", "must be an object"),
+    ({"description": "a\0b"}, "description", "NUL"),
+    ({"description": "\ud83d"}, "description", "half a surrogate pair"),
+    ({"notes": {1: 2}}, "notes", "a key that is not text"),
+    ({"notes": (1, 2)}, "notes", "is not JSON data"),
+]
+
+
+@pytest.mark.parametrize(("more", "key", "reason"), BAD, ids=lambda value: str(value)[:30])
+def test_a_wrong_value_is_named_with_its_place(
+    more: dict[str, object], key: str, reason: str
+) -> None:
+    error = the_error(**more)
+    assert error.key == key
+    assert reason in error.message
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"temperature": "0.2"}, "temperature"),
+        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"temperature": False}, "temperature"),
+        ({"maxTokens": 0}, "maxTokens"),
+        ({"maxTokens": 256.0}, "maxTokens"),
+        ({"topP": 1.01}, "topP"),
+        ({"topP": -1}, "topP"),
+        ({"model": 4}, "model"),
+        ({"useTrainedPersonality": "yes"}, "useTrainedPersonality"),
+    ],
+)
+def test_model_settings_are_checked_when_a_template_is_read(
+    settings: dict[str, object], key: str
+) -> None:
+    error = the_error(nodeConfigurations={"llm.openai": settings})
+    assert error.key == f"nodeConfigurations.llm.openai.{key}"
+
+
+@pytest.mark.parametrize(
+    ("turns", "key", "reason"),
+    [
+        ([{"role": "assistant", "content": "Hi"}], "0.role", 'must be "user"'),
+        ([{"role": "user", "content": "Hi"}] * 2, "1.role", 'must be "assistant"'),
+        ([{"role": "user", "content": " "}], "0.content", "is empty"),
+        ([{"role": "user"}], "0.content", "is missing"),
+        (["Hi"], "0", "must be an object"),
+        ([{"role": "user", "content": "Hi"}], "", "must end with an assistant message"),
+    ],
+)
+def test_prefilled_turns_must_be_whole_turns(turns: object, key: str, reason: str) -> None:
+    error = the_error(chatSettings={"history": turns})
+    assert error.key == f"chatSettings.history.{key}".removesuffix(".")
+    assert reason in error.message
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 3, True])
+def test_a_document_that_is_no_object_is_refused(document: object) -> None:
+    with pytest.raises(BadTemplate, match="must be an object") as caught:
+        parse("ada", document)
+    assert caught.value.key == ""
+
+
+def test_nesting_without_end_is_refused() -> None:
+    document: dict[str, object] = dict(SMALLEST)
+    document["notes"] = document
+    with pytest.raises(BadTemplate, match="nested deeper"):
+        parse("ada", document)
+
+
+def test_a_strange_key_is_shown_short_and_printable() -> None:
+    unknown = a_template(**{"\x1b[31m": 1, "x" * 5000: 1}).unknown
+    assert unknown[0] == "\\x1b[31m"
+    assert len(unknown[1]) == 80
+
+
+@given(document=JSON | DOCUMENTS | st.dictionaries(st.sampled_from(KEYS), JSON))
+def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
+    try:
+        template = parse("ada", document)
+    except BadTemplate as error:
+        assert error.message
+        return
+    for llm in (*template.llms, "embedded", "other"):
+        assert template.model_settings(llm).max_tokens >= 1
+    assert len(template.prefilled) % 2 == 0
+    json.dumps([template.name, template.personality, template.greeting]).encode()
+    hash(template)
+
+
+@given(document=DOCUMENTS)
+def test_no_message_quotes_a_value(document: dict[str, object]) -> None:
+    try:
+        parse("ada", {**document, "apiKey": A_SECRET, "priority": A_SECRET})
+    except BadTemplate as error:
+        assert A_SECRET not in error.message + error.key
+    else:
+        raise AssertionError("a text was taken for a priority")

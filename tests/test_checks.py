@@ -1,0 +1,137 @@
+"""What `manage.py check` says of agents and history settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.checks import CheckMessage
+from django.core.checks.registry import registry
+from pytest_django import Settings
+
+from chatsite.checks import check_templates, check_variables, register_checks
+
+SHIPPED = Path(__file__).parents[1] / "agents"
+Put = Callable[..., None]
+
+
+@pytest.fixture
+def put(tmp_path: Path, settings: Settings) -> Put:
+    """Write templates into an empty folder of agents."""
+    settings.AGENTS_DIR = tmp_path
+    settings.HISTORY_ENVIRONMENT = {}
+
+    def write(slug: str, chat: dict[str, object] | None = None, **more: object) -> None:
+        template = {"name": slug, "personality": "You help.", "chatSettings": chat or {}, **more}
+        (tmp_path / slug).mkdir()
+        (tmp_path / slug / "template.json").write_text(json.dumps(template))
+
+    return write
+
+
+def said(messages: list[CheckMessage]) -> list[tuple[str | None, str]]:
+    return [(message.id, message.msg) for message in messages]
+
+
+def test_a_broken_template_is_a_warning_with_file_key_and_reason(put: Put) -> None:
+    put("ada", name=3)
+    (message,) = check_templates(None)
+    assert message.id == "chatsite.W001"
+    assert message.msg == "ada/template.json: name: must be text, not a number."
+    assert not message.is_serious()
+
+
+def test_unknown_keys_are_mentioned(put: Put) -> None:
+    put("ada", {"colour": "red"}, surprise=1)
+    assert said(check_templates(None)) == [
+        (
+            "chatsite.I001",
+            "ada/template.json: kept but without effect: surprise, chatSettings.colour.",
+        )
+    ]
+
+
+def test_an_agent_id_that_is_not_the_folder_is_mentioned(put: Put) -> None:
+    put("ada", agentId="bob")
+    (message,) = check_templates(None)
+    assert message.id == "chatsite.I002"
+
+
+def test_a_bad_history_setting_is_shown_as_passed_over(put: Put) -> None:
+    put("ada", {"historyPolicy": "everything", "historyLength": "20", "historyTokens": 0})
+    messages = check_templates(None)
+    assert [message.id for message in messages] == ["chatsite.W002"] * 3
+    policy, length, tokens = messages
+    assert policy.msg.startswith("ada/template.json: chatSettings.historyPolicy: passed over: ")
+    assert policy.hint == "What applies instead: lastN (built in)."
+    assert length.hint == "What applies instead: 20 (built in)."
+    assert tokens.hint == "What applies instead: the model's window (built in)."
+
+
+def test_the_environment_does_not_hide_what_is_bad_in_a_template(
+    put: Put, settings: Settings
+) -> None:
+    put("ada", {"historyLength": 2.5})
+    settings.HISTORY_ENVIRONMENT = {"HISTORY_LENGTH": "3"}
+    (message,) = check_templates(None)
+    assert message.id == "chatsite.W002"
+
+
+def test_good_templates_and_an_empty_environment_say_nothing(put: Put, settings: Settings) -> None:
+    settings.AGENTS_DIR = SHIPPED
+    assert check_templates(None) == check_variables(None) == []
+
+
+VAIN: list[tuple[dict[str, str], str, str]] = [
+    ({"HISTORY_LENGTH": "5"}, "HISTORY_LENGTH", "archivist (all), rewriter (none) doesn't use it"),
+    ({"HISTORY_LENGTH": "0", "HISTORY_POLICY": "all"}, "HISTORY_LENGTH", "demo (all), "),
+    ({"DEFAULT_HISTORY_LENGTH": "5"}, "DEFAULT_HISTORY_LENGTH", "archivist (all)"),
+    ({"HISTORY_LOW_WATER": "60"}, "HISTORY_LOW_WATER", "policy of rewriter (none) doesn't use it"),
+    ({"HISTORY_REASON": "Costs."}, "HISTORY_REASON", "no variable locks anything"),
+    ({"HISTORY_MAX_LENGTH": "9", "HISTORY_POLICY": "lastN"}, "HISTORY_MAX_LENGTH", "no link"),
+    ({"HISTORY_MAX_TOKENS": "9", "HISTORY_POLICY": "lastN"}, "HISTORY_MAX_TOKENS", "no link"),
+    ({"HISTORY_URL": "staff", "HISTORY_POLICY": "all"}, "HISTORY_URL", "no link"),
+    ({"HISTORY_URL": "off", "HISTORY_MAX_LENGTH": "9"}, "HISTORY_MAX_LENGTH", "HISTORY_URL is off"),
+]
+
+
+@pytest.mark.parametrize(("environment", "name", "why"), VAIN)
+def test_a_variable_without_effect_is_named_with_the_reason(
+    put: Put, settings: Settings, environment: dict[str, str], name: str, why: str
+) -> None:
+    put("demo", {"historyPolicy": "lastN"})
+    put("archivist", {"historyPolicy": "all"})
+    put("rewriter", {"historyPolicy": "none"})
+    settings.HISTORY_ENVIRONMENT = environment
+    (message,) = check_variables(None)
+    assert message.id == "chatsite.W003"
+    assert message.msg.startswith(f"{name} is set without effect: ")
+    assert why in message.msg
+    assert not message.is_serious()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"HISTORY_LENGTH": " "},
+        {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "0", "HISTORY_REASON": "Costs."},
+        {"HISTORY_URL": "off"},
+        {"HISTORY_MAX_LENGTH": "5", "HISTORY_MAX_TOKENS": "900", "HISTORY_URL": "staff"},
+        {"HISTORY_LOW_WATER": "60", "HISTORY_POLICY": "all"},
+    ],
+)
+def test_variables_with_an_effect_are_not_mentioned(
+    put: Put, settings: Settings, environment: dict[str, str]
+) -> None:
+    put("demo", {"historyPolicy": "lastN"})
+    put("archivist", {"historyPolicy": "all"})
+    settings.HISTORY_ENVIRONMENT = environment
+    assert check_variables(None) == []
+
+
+def test_the_checks_run_with_the_others_of_django() -> None:
+    register_checks()
+    assert {check_templates, check_variables} <= set(registry.get_checks())
