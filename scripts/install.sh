@@ -76,9 +76,16 @@ install_lock() {
     checksum "$2" >"$venv/.$1"
 }
 
-# The last line in which pip says what went wrong, without its label.
+# Why pip failed, from its log. Without a network it says at the end that no distribution was found, too.
 reason() {
-    sed -n 's/^ERROR: //p' "$1" | tail -n 1 | grep . || tail -n 1 "$1"
+    missing=$(sed -n 's/^ERROR: No matching distribution found for //p' "$1")
+    if grep -qE 'connection broken|Could not fetch URL' "$1"; then
+        say "the package index could not be reached."
+    elif [ -n "$missing" ]; then
+        say "there is no build of $missing for this system ($(uname -sm))."
+    else
+        sed 's/^ERROR: //' "$1" | tail -n 1
+    fi
 }
 
 install_engine() {

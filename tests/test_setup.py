@@ -126,8 +126,11 @@ class TestFindingPython:
         assert found.stdout.strip() == "3"
 
 
+NO_BUILD = "ERROR: No matching distribution found for xllamacpp==1.0\n"
+NO_NETWORK = f"WARNING: Retrying after connection broken by 'NewConnectionError'\n{NO_BUILD}"
+
 # Answers the finder, makes a "venv" that holds itself, and as pip notes its arguments in `calls`;
-# pip fails with a message while a file `pip-fails` lies there.
+# while a file `pip-fails` lies there pip fails and says what is in it.
 FAKE_PYTHON = """#!/bin/sh
 root='{root}'
 case "$*" in
@@ -140,7 +143,7 @@ case "$*" in
 "-m pip install "*)
     echo "$*" >>"$root/calls"
     if [ -f "$root/pip-fails" ]; then
-        echo "ERROR: No matching distribution found for this machine" >&2
+        cat "$root/pip-fails" >&2
         exit 1
     fi ;;
 "-c import pip") ;;
@@ -218,32 +221,39 @@ class TestInstalling:
         assert f"process {other.pid}" in answer.stderr
 
     def test_a_failed_application_ends_the_start_and_is_tried_again(self, project: Path) -> None:
-        (project / "pip-fails").touch()
+        (project / "pip-fails").write_text(NO_BUILD)
         failed = self.install(project, "app", "engine")
         assert failed.returncode == 1
-        assert "No matching distribution" in failed.stderr
+        assert NO_BUILD in failed.stderr
         (project / "pip-fails").unlink()
         assert self.install(project, "app").returncode == 0
         assert [call.split()[-1] for call in self.calls(project)] == ["requirements.txt"]
 
     def test_a_failed_engine_is_explained_and_the_start_goes_on(self, project: Path) -> None:
         self.install(project, "app")
-        (project / "pip-fails").touch()
+        (project / "pip-fails").write_text(NO_BUILD)
         answer = self.install(project, "app", "engine")
         assert answer.returncode == 0
-        assert "No matching distribution found for this machine" in answer.stderr
+        assert "there is no build of xllamacpp==1.0 for this system" in answer.stderr
+
+    def test_a_missing_network_is_not_taken_for_a_missing_build(self, project: Path) -> None:
+        self.install(project, "app")
+        (project / "pip-fails").write_text(NO_NETWORK)
+        answer = self.install(project, "engine")
+        assert "the package index could not be reached" in answer.stderr
+        assert "no build" not in answer.stderr
 
     def test_a_failed_engine_is_not_tried_on_every_start(self, project: Path) -> None:
         self.install(project, "app")
-        (project / "pip-fails").touch()
+        (project / "pip-fails").write_text(NO_BUILD)
         self.install(project, "app", "engine")
         again = self.install(project, "app", "engine")
         assert self.calls(project) == []
-        assert "No matching distribution found for this machine" in again.stdout
+        assert "there is no build of xllamacpp==1.0" in again.stdout
 
     def test_a_failed_engine_is_tried_again_when_its_lock_changes(self, project: Path) -> None:
         self.install(project, "app")
-        (project / "pip-fails").touch()
+        (project / "pip-fails").write_text(NO_BUILD)
         self.install(project, "engine")
         (project / "pip-fails").unlink()
         (project / "requirements-engine.txt").write_text("# changed\n")
@@ -251,7 +261,7 @@ class TestInstalling:
         assert len(self.calls(project)) == 1
 
     def test_a_failed_engine_is_tried_again_when_asked(self, project: Path) -> None:
-        (project / "pip-fails").touch()
+        (project / "pip-fails").write_text(NO_BUILD)
         self.install(project, "engine")
         assert self.install(project, "engine!").returncode == 1
         (project / "pip-fails").unlink()
