@@ -1,0 +1,117 @@
+"""How the values of settings are written, in text and in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Protocol, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+LARGEST = 1_000_000
+_WHOLE_NUMBER = re.compile(r"\+?[0-9]+", re.ASCII)
+_SHOWN = 80
+
+
+class Unreadable(ValueError):
+    """A value that its setting does not allow; the text says what is allowed."""
+
+
+class Grammar(Protocol[T_co]):
+    """Reads one kind of value. Both methods raise Unreadable."""
+
+    def read(self, text: str) -> T_co:
+        """From an environment variable or a URL: never blank."""
+        ...
+
+    def read_json(self, value: object) -> T_co:
+        """From a template, where a number is a number."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number of ASCII digits. In text, blanks around it and one leading + are allowed."""
+
+    least: int
+    most: int = LARGEST
+
+    def read(self, text: str) -> int:
+        digits = text.strip()
+        if not _WHOLE_NUMBER.fullmatch(digits):
+            raise Unreadable(self._allowed())
+        # Longer than any allowed number: int() would refuse thousands of digits by itself.
+        digits = digits.lstrip("+").lstrip("0") or "0"
+        return self._within(int(digits) if len(digits) <= 9 else LARGEST + 1)
+
+    def read_json(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Unreadable(f"{self._allowed()}, as a JSON integer")
+        return self._within(value)
+
+    def _within(self, number: int) -> int:
+        if not self.least <= number <= self.most:
+            raise Unreadable(self._allowed())
+        return number
+
+    def _allowed(self) -> str:
+        return f"allowed is a whole number from {self.least} to {self.most:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words, matched exactly."""
+
+    words: tuple[str, ...]
+
+    def read(self, text: str) -> str:
+        if text not in self.words:
+            raise Unreadable(self._allowed(text))
+        return text
+
+    def read_json(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise Unreadable(f"{self._allowed('')}, as text")
+        return self.read(value)
+
+    def _allowed(self, text: str) -> str:
+        meant = near_miss(text, self.words)
+        hint = f"; {meant} was probably meant" if meant else ""
+        return f"allowed are {', '.join(self.words)}{hint}"
+
+
+def near_miss(text: str, words: Iterable[str]) -> str | None:
+    """The word that `text` looks like, or None."""
+    folded = {fold(word): word for word in words}
+    found = get_close_matches(fold(text[:_SHOWN]), folded, n=1, cutoff=0.75)
+    return folded[found[0]] if found else None
+
+
+def fold(name: str) -> str:
+    """A name without case, blanks, dashes and underscores: two that agree are near misses."""
+    return re.sub(r"[\s_-]", "", name).lower()
+
+
+def is_blank(text: str | None) -> bool:
+    return text is None or not text.strip()
+
+
+def shown(text: str) -> str:
+    """A value as it may be stored and printed: short, and without control characters.
+
+    PostgreSQL refuses a NUL in text and in JSON, and a link can hold one.
+    """
+    printable = "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:_SHOWN]
+    )
+    return printable + "…" if len(text) > _SHOWN else printable
+
+
+def shown_json(value: object) -> str:
+    """A template's value as its author wrote it; text that is a word stays without quotes."""
+    if isinstance(value, str) and fold(value).isalpha():
+        return shown(value)
+    return shown(json.dumps(value, ensure_ascii=False, default=str))

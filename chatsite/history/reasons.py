@@ -1,0 +1,43 @@
+"""Why a message is sent or left out: the codes of a verdict."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Reason = Literal[
+    "system",
+    "prefilled",
+    "greeting",
+    "current",
+    "within_length",
+    "over_length",
+    "within_budget",
+    "over_budget",
+    "over_window",
+    "pinned",
+    "excluded",
+    "above_marker",
+    "replied_to",
+    "relevant",
+    "not_relevant",
+    "summarised",
+    "strategy",
+    "background",
+    "unloaded",
+    "incomplete_tool_group",
+    "empty",
+]
+
+# With these a message is part of the request; with every other reason it is not.
+SENT: frozenset[Reason] = frozenset(
+    {
+        "system",
+        "prefilled",
+        "current",
+        "within_length",
+        "within_budget",
+        "pinned",
+        "replied_to",
+        "relevant",
+    }
+)

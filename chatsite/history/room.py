@@ -1,0 +1,112 @@
+"""The room of one request: its limit, what always stays, and the parts it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from chatsite.errors import PromptTooLarge
+from chatsite.history.reasons import Reason
+from chatsite.history.tokens import known_tokens, weakest
+from chatsite.history.window import Head, Window
+from chatsite.messages import Basis, Message
+
+PartName = Literal["system", "prefilled", "history", "current", "reply", "free"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A share of the model's window, in tokens. All parts together are the window."""
+
+    name: PartName
+    tokens: int
+    basis: Basis
+
+    @classmethod
+    def of(cls, name: PartName, messages: Sequence[Message]) -> Part:
+        counts = [known_tokens(message) for message in messages]
+        return cls(name, sum(c.count for c in counts), weakest(c.basis for c in counts))
+
+    def to_dict(self) -> dict[str, object]:
+        return {"name": self.name, "tokens": self.tokens, "basis": self.basis}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a prompt may take and what always stays in it.
+
+    `limit` is the smaller of the budget and the window less the reply's reserve; `over` is the
+    reason of what goes because of it.
+    """
+
+    window: Window
+    limit: int
+    over: Reason
+    system: Part
+    prefilled: Part
+    current: Part
+
+    @classmethod
+    def of(
+        cls,
+        window: Window,
+        *,
+        budget: int | None,
+        head: Head,
+        system: Sequence[Message],
+        current: Sequence[Message],
+    ) -> Room:
+        """`system` are the system messages of the path; those of the head come with it."""
+        by_budget = budget is not None and budget <= window.room
+        return cls(
+            window=window,
+            limit=budget if budget is not None and by_budget else window.room,
+            over="over_budget" if by_budget else "over_window",
+            system=Part.of("system", [*head.system, *system]),
+            prefilled=Part.of("prefilled", head.examples),
+            current=Part.of("current", current),
+        )
+
+    @property
+    def fixed(self) -> int:
+        """Tokens that every request of this turn takes."""
+        return self.system.tokens + self.prefilled.tokens + self.current.tokens
+
+    def require(self) -> None:
+        """Raise PromptTooLarge, naming the largest part, when what always stays does not fit."""
+        if self.fixed <= self.limit:
+            return
+        largest = max((self.system, self.prefilled, self.current), key=lambda part: part.tokens)
+        raise PromptTooLarge(
+            f"This message can't be sent: {self.fixed:,} tokens are needed and "
+            f"{max(0, self.limit):,} are allowed ({self._bound()}). The largest part is "
+            f"{_NAMES[largest.name]}, with {largest.tokens:,} tokens. Nothing was sent and your "
+            f"text is kept. {_ADVICE[largest.name]}"
+        )
+
+    def parts(self, history: Sequence[Message]) -> tuple[Part, ...]:
+        """All parts of the window, with the history that is sent."""
+        sent = Part.of("history", history)
+        used = (self.system, self.prefilled, sent, self.current)
+        reply = Part("reply", self.window.reply, "counted")
+        free = self.window.room - sum(part.tokens for part in used)
+        return (*used, reply, Part("free", free, weakest(part.basis for part in used)))
+
+    def _bound(self) -> str:
+        if self.over == "over_budget":
+            return "the token budget"
+        window = self.window
+        return f"the model's window of {window.size:,} less {window.reply:,} for the reply"
+
+
+_NAMES: dict[PartName, str] = {
+    "system": "the agent's instructions",
+    "prefilled": "the agent's example turns",
+    "current": "the message itself",
+}
+_ADVICE: dict[PartName, str] = {
+    "system": "Shorten the agent's personality or choose a model with a larger window.",
+    "prefilled": "Shorten the agent's example turns or choose a model with a larger window.",
+    "current": "Shorten the message, or send it in parts.",
+}

@@ -1,0 +1,150 @@
+"""One verdict for every message: sent or not, with a code, a sentence and its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatsite.history.policies import POLICIES
+from chatsite.history.reasons import SENT, Reason
+from chatsite.history.settings import Settings
+from chatsite.history.tokens import known_tokens, weakest
+from chatsite.history.transcript import Transcript
+from chatsite.history.window import Head, Window
+from chatsite.messages import Basis, Message, Role
+
+_SENTENCES: Mapping[Reason, str] = {
+    "system": "instructions, always sent first",
+    "prefilled": "an example turn of the agent, always sent",
+    "greeting": "the agent's greeting: shown to you, never sent",
+    "current": "the message being asked",
+    "within_budget": "everything is sent, and it fits",
+    "pinned": "its turn is pinned",
+    "excluded": "you left it out",
+    "above_marker": "above the line where you asked to forget",
+    "replied_to": "this message replies to its turn",
+    "background": "written by a background task",
+    "unloaded": "not read from storage",
+    "incomplete_tool_group": "a tool call without all its results, or a result without its call",
+    "empty": "an answer without text",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One verdict for a run of neighbours, `first` to `last` by sequence number.
+
+    Head messages have 0 for both. `role` is None where the run has several roles or was not
+    loaded. `tokens` is what all of them take, sent or not.
+    """
+
+    first: int
+    last: int
+    messages: int
+    role: Role | None
+    sent: bool
+    reason: Reason
+    sentence: str
+    tokens: int
+    basis: Basis
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "first": self.first,
+            "last": self.last,
+            "messages": self.messages,
+            "role": self.role,
+            "sent": self.sent,
+            "reason": self.reason,
+            "sentence": self.sentence,
+            "tokens": self.tokens,
+            "basis": self.basis,
+        }
+
+
+def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
+    """Why, for a reader; it completes "sent:" or "not sent:"."""
+    scope = POLICIES[settings.policy.value].scope(settings.length.value)
+    if reason == "within_length":
+        return f"within {scope}"
+    if reason == "over_length":
+        return f"older than {scope}"
+    if reason == "over_budget":
+        return f"left out to stay within {settings.tokens.value or 0:,} tokens"
+    if reason == "over_window":
+        return f"left out because the model's window of {window.size:,} tokens is full"
+    return _SENTENCES[reason]
+
+
+def verdicts(
+    *,
+    head: Head,
+    transcript: Transcript,
+    reasons: Mapping[int, Reason],
+    unloaded: Reason,
+    settings: Settings,
+    window: Window,
+) -> tuple[Verdict, ...]:
+    """Verdicts on the head, on what was not loaded and on every entry, in this order.
+
+    `reasons` is by sequence number. Neighbours with the same reason are one run; but marked
+    turns among what was not loaded are not neighbours of each other.
+    """
+    runs: list[_Run] = []
+    for message in head.system:
+        _extend(runs, "system", 0, message)
+    for message in head.examples:
+        _extend(runs, "prefilled", 0, message)
+    away = transcript.unloaded
+    if away.messages:
+        runs.append(_Run(unloaded, away.first, away.last, away.messages, away.tokens))
+        # The totals may come from several tokenizers.
+        runs[-1].bases.add("estimated")
+    for entry in transcript.entries:
+        reason = reasons[entry.seq]
+        apart = reason in SENT and entry.message.role == "user" and entry.seq < away.last
+        _extend(runs, reason, entry.seq, entry.message, apart=apart)
+    return tuple(
+        run.verdict(sentence(run.reason, settings=settings, window=window)) for run in runs
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """A verdict while its run still grows."""
+
+    reason: Reason
+    first: int
+    last: int
+    messages: int = 0
+    tokens: int = 0
+    roles: set[Role] = field(default_factory=set)
+    bases: set[Basis] = field(default_factory=set)
+
+    def verdict(self, why: str) -> Verdict:
+        return Verdict(
+            first=self.first,
+            last=self.last,
+            messages=self.messages,
+            role=next(iter(self.roles)) if len(self.roles) == 1 else None,
+            sent=self.reason in SENT,
+            reason=self.reason,
+            sentence=why,
+            tokens=self.tokens,
+            basis=weakest(self.bases),
+        )
+
+
+def _extend(
+    runs: list[_Run], reason: Reason, seq: int, message: Message, *, apart: bool = False
+) -> None:
+    run = runs[-1] if runs else None
+    if run is None or apart or run.reason != reason or (run.first == 0) != (seq == 0):
+        run = _Run(reason, seq, seq)
+        runs.append(run)
+    counted = known_tokens(message)
+    run.last = max(run.last, seq)
+    run.messages += 1
+    run.tokens += counted.count
+    run.roles.add(message.role)
+    run.bases.add(counted.basis)

@@ -1,0 +1,61 @@
+"""The room a request has, and what stands at its head."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chatsite.messages import Message, TokenCount
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The model's window and what of it is kept for the reply, in tokens."""
+
+    size: int
+    reply: int
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt may have."""
+        return self.size - self.reply
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands before the first turn in every request: system messages, then prefilled turns.
+
+    `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
+    roles and contents, in hex. Every message must carry its tokens before `decide`.
+    """
+
+    messages: tuple[Message, ...]
+    prefilled: int
+    hash: str
+
+    @classmethod
+    def of(cls, system: str | None, prefilled: Sequence[Message] = ()) -> Head:
+        """A head from the personality and the template's prefilled messages."""
+        personality = [Message.system(system, id="personality")] if system else []
+        first = personality + [message for message in prefilled if message.role == "system"]
+        turns = [message for message in prefilled if message.role != "system"]
+        messages = (*first, *turns)
+        said = json.dumps([[m.role, m.content] for m in messages], ensure_ascii=False)
+        digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(messages=messages, prefilled=len(turns), hash=digest)
+
+    def counted(self, counts: Sequence[TokenCount]) -> Head:
+        """The same head with the tokens of each message, in order."""
+        counted = zip(self.messages, counts, strict=True)
+        return replace(self, messages=tuple(replace(m, tokens=count) for m, count in counted))
+
+    @property
+    def system(self) -> tuple[Message, ...]:
+        return self.messages[: len(self.messages) - self.prefilled]
+
+    @property
+    def examples(self) -> tuple[Message, ...]:
+        """The prefilled turns."""
+        return self.messages[len(self.messages) - self.prefilled :]
