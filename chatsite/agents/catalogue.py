@@ -23,7 +23,7 @@ from chatsite.errors import BadTemplate, NotFound
 
 FILE = "template.json"
 LARGEST = 1024 * 1024  # Bytes; AgentDock's largest template is under 20 KB.
-LOOK_EVERY = 1.0  # Seconds; the stats of a hundred folders cost about two milliseconds.
+LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -98,11 +98,12 @@ class Catalogue:
             reason = f"the folder of agents can't be read: {_plain(error)}"
             yield "", _Known(None, Broken(slug="", file=".", key="", reason=reason))
             return
+        root = os.path.realpath(self._folder)
         for name in names:
             shown = on_one_line(name)
-            yield shown, self._one(name, shown)
+            yield shown, self._one(root, name, shown)
 
-    def _one(self, name: str, shown: str) -> _Known:
+    def _one(self, root: str, name: str, shown: str) -> _Known:
         """The folder as known already where nothing changed, else read again."""
         mark: _Mark | None = None
         try:
@@ -111,7 +112,7 @@ class Catalogue:
                     "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
                     "a letter or digit first"
                 )
-            mark = self._mark(name)
+            mark = _mark(root, name)
             known = self._known.get(shown)
             if known is not None and known.mark == mark:
                 return known
@@ -120,23 +121,6 @@ class Catalogue:
             file = f"{shown}/{FILE}"
             broken = Broken(slug=shown, file=file, key=error.key, reason=error.message)
             return _Known(mark, broken)
-
-    def _mark(self, name: str) -> _Mark:
-        """Follow links, but not out of the folder; refuse what isn't a file of sensible size."""
-        try:
-            path = os.path.realpath(self._folder / name / FILE, strict=True)
-            found = os.stat(path)
-        except FileNotFoundError:
-            raise BadTemplate("there is no such file") from None
-        except OSError as error:
-            raise BadTemplate(f"can't be read: {_plain(error)}") from None
-        if not Path(path).is_relative_to(os.path.realpath(self._folder)):
-            raise BadTemplate("is a link that leads out of the folder of agents")
-        if not stat.S_ISREG(found.st_mode):
-            raise BadTemplate("is not a file")
-        if found.st_size > LARGEST:
-            raise BadTemplate("is larger than 1 MiB")
-        return _Mark(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def in_words(broken: Broken) -> str:
@@ -189,6 +173,24 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path))
     except OSError:
         return True
+
+
+def _mark(root: str, name: str) -> _Mark:
+    """Follow links, but not out of the folder; refuse what isn't a file of sensible size."""
+    try:
+        path = os.path.realpath(os.path.join(root, name, FILE), strict=True)
+        found = os.stat(path)
+    except FileNotFoundError:
+        raise BadTemplate("there is no such file") from None
+    except OSError as error:
+        raise BadTemplate(f"can't be read: {_plain(error)}") from None
+    if not Path(path).is_relative_to(root):
+        raise BadTemplate("is a link that leads out of the folder of agents")
+    if not stat.S_ISREG(found.st_mode):
+        raise BadTemplate("is not a file")
+    if found.st_size > LARGEST:
+        raise BadTemplate("is larger than 1 MiB")
+    return _Mark(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _bytes(path: str) -> bytes:

@@ -128,7 +128,7 @@ def test_files_and_hidden_folders_beside_the_agents_are_nobody(tmp_path: Path) -
     ("content", "key", "reason"),
     [
         (b"", "", "is not valid JSON: line 1, column 1"),
-        (b'{\n  "name": "Ada",\n}', "", "is not valid JSON: line 3, column 1"),
+        (b'{\n  "name": "Ada"\n  "tags"}', "", "is not valid JSON: line 3, column 3"),
         (b'{"name": "\xff"}', "", "is not UTF-8 text: byte 11 is wrong"),
         (b'{"name": "Ada", "name": "Bob"}', "name", "stands twice"),
         (b'{"priority": NaN}', "", "NaN is not a JSON number"),
