@@ -22,7 +22,7 @@ from chatsite.agents.template import Broken, Template, parse
 from chatsite.errors import BadTemplate, NotFound
 
 FILE = "template.json"
-LARGEST = 1024 * 1024  # Bytes; AgentDock's largest template is under 20 KB.
+LARGEST = 1024 * 1024  # Bytes; a template is text for people, some kilobytes of it.
 LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
