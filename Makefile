@@ -3,7 +3,7 @@
 
 PY = .venv/bin/python
 INSTALL = sh scripts/install.sh
-CHROMIUM = /usr/bin/chromium
+CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 

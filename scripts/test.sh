@@ -18,7 +18,9 @@ export CHROMIUM
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
+status=0
 # shellcheck disable=SC2086
-"$py" -m pytest $strict -n 2 -m "not browser and not engine"
+"$py" -m pytest $strict -n 2 -m "not browser and not engine" || status=$?
 # shellcheck disable=SC2086
-"$py" -m pytest $strict -m "$heavy"
+"$py" -m pytest $strict -m "$heavy" || status=$?
+exit "$status"
