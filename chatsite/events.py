@@ -124,13 +124,15 @@ class Snapshot:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted:
     """A user message was stored and its answer begins. `messages`: the agent's greetings, where
-    this is the first turn, and the user message; the page replaces its draft by `client_id`."""
+    this is the first turn, and the user message; the page replaces its draft by `client_id`.
+    `resent`: the server knew this message already; nothing begins anew."""
 
     type: ClassVar[str] = "turn_started"
     conversation: ConversationView
     turn: str
     client_id: str
     messages: tuple[MessageView, ...]
+    resent: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -138,6 +140,7 @@ class TurnStarted:
             "conversation": self.conversation.to_dict(),
             "turn": self.turn,
             "client_id": self.client_id,
+            "resent": self.resent,
             "messages": [message.to_dict() for message in self.messages],
         }
 

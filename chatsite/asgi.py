@@ -1,0 +1,50 @@
+"""The application as the server sees it: pages, the socket, and its own start and end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
+
+from django.core.asgi import get_asgi_application
+
+pages = get_asgi_application()
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+
+from chatsite.errors import ChatsiteError
+from chatsite.live.origin import SameOrigin
+from chatsite.live.routing import routes
+from chatsite.wiring import Site
+
+
+async def lifespan(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    send: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Build the site before the first request and drain it after the last one."""
+    await receive()
+    site = Site()
+    try:
+        await site.start()
+    except ChatsiteError as error:
+        await send({"type": "lifespan.startup.failed", "message": error.message})
+        return
+    scope["state"]["site"] = site
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await site.stop()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+application = ProtocolTypeRouter(
+    {
+        "http": pages,
+        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(routes))),
+        "lifespan": lifespan,
+    }
+)

@@ -1,0 +1,29 @@
+"""What an administrator sees: whose conversations there are and how turns ended, not the words."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from chatsite.conversations.models import Conversation, Turn
+
+
+@admin.register(Conversation)
+class ConversationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("id", "agent", "user", "path_messages", "path_tokens", "updated", "deleted")
+    list_filter = ("agent",)
+    fields = ("id", "agent", "user", "created", "updated", "deleted", "path_messages")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: object) -> bool:
+        return False
+
+
+@admin.register(Turn)
+class TurnAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("id", "number", "state", "problem_code", "started", "ended")
+    list_filter = ("state", "problem_code")
+    fields = ("id", "number", "state", "problem_code", "problem", "started", "ended")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: object) -> bool:
+        return False

@@ -1,0 +1,137 @@
+"""A conversation as a file and back. What is read is checked by `History`; nothing is repaired."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chatsite.errors import BadRestore
+from chatsite.events import ConversationView
+from chatsite.history import History
+from chatsite.messages import Attachment, Message, Modality, Role, Source, ToolCall
+
+FORMAT = "chatsite.conversation"
+VERSION = 1
+
+
+class SavedCall(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class SavedAttachment(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    id: str
+    name: str
+    size: int
+    modality: Modality
+    mime_type: str | None = None
+
+
+class SavedMessage(BaseModel):
+    """`metadata` is the provider's own text, kept byte for byte."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    role: Role
+    content: str | None = None
+    reasoning: str | None = None
+    attachments: list[SavedAttachment] = Field(default_factory=list)
+    calls: list[SavedCall] = Field(default_factory=list)
+    call_id: str | None = None
+    metadata: str = ""
+    source: Source = "web"
+
+
+class SavedConversation(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    format: str
+    version: int
+    agent: str = Field(max_length=64)
+    title: str
+    created: str = ""
+    messages: list[SavedMessage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A file that was read: its messages have new ids, so that a file restores more than once."""
+
+    agent: str
+    title: str
+    messages: tuple[Message, ...]
+
+
+def write_file(conversation: ConversationView, messages: Sequence[Message]) -> bytes:
+    """The conversation's active path as indented JSON, UTF-8."""
+    saved = SavedConversation(
+        format=FORMAT,
+        version=VERSION,
+        agent=conversation.agent,
+        title=conversation.title,
+        created=conversation.created,
+        messages=[_saved(message) for message in messages],
+    )
+    text = json.dumps(saved.model_dump(exclude_defaults=True), ensure_ascii=False, indent=1)
+    return text.encode()
+
+
+def _saved(message: Message) -> SavedMessage:
+    return SavedMessage(
+        role=message.role,
+        content=message.content,
+        reasoning=message.reasoning,
+        attachments=[
+            SavedAttachment(**{name: getattr(item, name) for name in Attachment.__slots__})
+            for item in message.attachments
+        ],
+        calls=[
+            SavedCall(id=call.id, name=call.name, arguments=dict(call.arguments))
+            for call in message.calls
+        ],
+        call_id=message.call_id,
+        metadata=message.metadata,
+        source=message.source,
+    )
+
+
+def read_file(content: bytes) -> Saved:
+    """Raises BadRestore with the place and the reason; nothing is stored then."""
+    try:
+        saved = SavedConversation.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise BadRestore(
+            f"This isn't a conversation saved by Chatsite: {place}: {first['msg']}."
+        ) from None
+    if saved.format != FORMAT or saved.version != VERSION:
+        raise BadRestore(
+            f"This file's format is {saved.format!r} {saved.version}; "
+            f"{FORMAT!r} {VERSION} can be restored."
+        )
+    history = History()
+    history.restore([_message(item) for item in saved.messages])
+    return Saved(
+        agent=saved.agent, title=saved.title.strip() or "Restored chat", messages=history.snapshot()
+    )
+
+
+def _message(item: SavedMessage) -> Message:
+    return Message(
+        id=str(uuid.uuid4()),
+        role=item.role,
+        content=item.content,
+        reasoning=item.reasoning,
+        attachments=tuple(Attachment(**each.model_dump()) for each in item.attachments),
+        calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
+        call_id=item.call_id,
+        metadata=item.metadata,
+        source=item.source,
+    )

@@ -1,0 +1,142 @@
+"""What is stored. Rows are written by `store` alone and read by `queries` alone."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+STATES = [(state, state) for state in ("running", "complete", "stopped", "failed", "interrupted")]
+
+
+class Conversation(models.Model):
+    """A tree of messages; the totals describe its active path, so that nothing is ever counted.
+
+    `path_tokens` adds up the stored counts, whichever tokenizer made them. `marked` counts
+    pinned and excluded messages on the path: where it is 0 they need not be looked for.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    guest = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    agent = models.CharField(max_length=64)
+    title = models.CharField(max_length=200)
+    created = models.DateTimeField()
+    updated = models.DateTimeField()
+    deleted = models.DateTimeField(null=True, blank=True)
+    next_seq = models.PositiveIntegerField(default=1)
+    path_messages = models.PositiveIntegerField(default=0)
+    path_users = models.PositiveIntegerField(default=0)
+    path_tokens = models.PositiveBigIntegerField(default=0)
+    marked = models.PositiveIntegerField(default=0)
+    forget_above = models.PositiveIntegerField(default=0)
+    turns = models.PositiveIntegerField(default=0)
+    last_turn = models.ForeignKey(
+        "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["user", "-updated"]),
+            models.Index(fields=["guest", "-updated"]),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="conversation_has_one_owner",
+                condition=Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest=""),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Turn(models.Model):
+    """One user message and its answer. `receipt` is the decision with what was reported."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="all_turns"
+    )
+    client_id = models.CharField(max_length=64)
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=STATES, default="running", db_index=True)
+    problem_code = models.CharField(max_length=40, blank=True, default="")
+    problem = models.TextField(blank=True, default="")
+    receipt = models.JSONField(null=True, blank=True)
+    started = models.DateTimeField()
+    ended = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "client_id"], name="turn_once"),
+            models.UniqueConstraint(
+                fields=["conversation"],
+                condition=Q(state="running"),
+                name="one_running_turn_a_conversation",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.number} ({self.state})"
+
+
+class Message(models.Model):
+    """One message of the tree. Children have larger `seq`; the active path is `on_path` by `seq`.
+
+    `turn_seq` is the seq of the user message whose turn this belongs to (0 before the first), so
+    that a marked message is loaded with its whole turn.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tree")
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE)
+    turn = models.ForeignKey(
+        Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    seq = models.PositiveIntegerField()
+    turn_seq = models.PositiveIntegerField(default=0)
+    on_path = models.BooleanField(default=True)
+    role = models.CharField(max_length=9)
+    content = models.TextField(null=True, blank=True)
+    reasoning = models.TextField(null=True, blank=True)
+    attachments = models.JSONField(default=list, blank=True)
+    calls = models.JSONField(default=list, blank=True)
+    call_id = models.CharField(max_length=200, null=True, blank=True)
+    metadata = models.TextField(blank=True, default="")
+    source = models.CharField(max_length=9, default="web")
+    reply_to = models.UUIDField(null=True, blank=True)
+    pinned = models.BooleanField(default=False)
+    excluded = models.BooleanField(default=False)
+    state = models.CharField(max_length=12, choices=STATES, default="complete")
+    finish_reason = models.CharField(max_length=20, blank=True, default="")
+    created = models.DateTimeField()
+    tokens = models.PositiveIntegerField(default=0)
+    tokenizer = models.CharField(max_length=80, blank=True, default="")
+    basis = models.CharField(max_length=9, blank=True, default="")
+    kv_size = models.IntegerField(default=-1)
+    kv_start_position = models.IntegerField(default=-1)
+    kv_status = models.SmallIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "seq"], name="message_in_its_place")
+        ]
+        indexes = [
+            models.Index(fields=["conversation", "on_path", "seq"], name="message_path"),
+            models.Index(
+                fields=["conversation", "on_path", "role", "seq"], name="message_path_role"
+            ),
+            models.Index(
+                fields=["conversation", "turn_seq"],
+                name="message_marked",
+                condition=Q(pinned=True) | Q(excluded=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.role}"

@@ -1,0 +1,29 @@
+"""Whose a conversation is: an account, or a guest known by a random id in the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Exactly one of `user` (primary key) and `guest` is set."""
+
+    user: int | None = None
+    guest: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.user is None) == (not self.guest):
+            raise ValueError("an owner is either an account or a guest")
+
+    @property
+    def key(self) -> str:
+        """One text per owner, for caps and registries; never shown."""
+        return f"user:{self.user}" if self.user is not None else f"guest:{self.guest}"
+
+    def filter(self, prefix: str = "") -> Q:
+        if self.user is not None:
+            return Q(**{f"{prefix}user": self.user})
+        return Q(**{f"{prefix}user": None, f"{prefix}guest": self.guest})

@@ -1,0 +1,199 @@
+"""Every read. Each object is found through its owner; what isn't theirs is not there."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.records import Loaded, Opened
+from chatsite.conversations.rows import conversation_of, entry_of, message_of, view_of
+from chatsite.errors import NotFound
+from chatsite.events import ConversationView, MessageView
+from chatsite.history import Everything, Transcript, Unloaded, Users
+from chatsite.messages import Message as Said
+
+PAGE = 60
+LISTED = 200
+BACKGROUND = ("scheduled", "briefing")
+
+
+def owned(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
+    """The conversation, if it is this owner's; NotFound says the same for none and for another's."""
+    try:
+        key = uuid.UUID(id)
+    except ValueError:
+        raise NotFound("There is no such conversation.") from None
+    row = (
+        Conversation.objects.select_related("last_turn")
+        .filter(owner.filter(), id=key, deleted__isnull=not deleted)
+        .first()
+    )
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def free_or_owned(owner: Owner, id: str) -> Conversation | None:
+    """None where no conversation has this id yet; NotFound where it is another owner's."""
+    try:
+        return owned(owner, id)
+    except NotFound:
+        if Conversation.objects.filter(id=id).exists():
+            raise
+        return None
+
+
+def path(row: Conversation) -> QuerySet[Message]:
+    return Message.objects.filter(conversation=row, on_path=True)
+
+
+def turn_messages(turn: uuid.UUID) -> QuerySet[Message]:
+    return Message.objects.filter(turn=turn).order_by("seq")
+
+
+def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: int = 0) -> Loaded:
+    """What a policy of this reach needs of the path, in at most three queries.
+
+    The running answer is left out. `ahead` is 1 where a message not yet stored (a draft) will be
+    the current one, and so takes one of the reach's places.
+    """
+    row = free_or_owned(owner, conversation)
+    if row is None:
+        return Loaded(transcript=Transcript(entries=()), stored=0, next_seq=1, receipt=None)
+    wanted = path(row).exclude(state="running")
+    if isinstance(reach, Users):
+        cut = _cut(row, max(reach.users, 1) - ahead)
+        inside = Q(seq__gte=cut)
+        if row.marked:
+            inside |= Q(turn_seq__in=_marked_turns(row))
+        wanted = wanted.filter(inside)
+    entries = tuple(
+        entry_of(message, forget_above=row.forget_above) for message in wanted.order_by("seq")
+    )
+    tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
+    users = sum(entry.message.role == "user" for entry in entries)
+    left = row.path_messages - len(entries)
+    unloaded = Unloaded()
+    if left > 0:
+        unloaded = Unloaded(
+            messages=left,
+            users=row.path_users - users,
+            tokens=max(row.path_tokens - tokens, 0),
+            first=1,
+            last=cut - 1,
+        )
+    return Loaded(
+        transcript=Transcript(entries=entries, unloaded=unloaded),
+        stored=row.path_messages,
+        next_seq=row.next_seq,
+        receipt=row.last_turn.receipt if row.last_turn else None,
+    )
+
+
+def _cut(row: Conversation, users: int) -> int:
+    """The seq from which the last `users` user messages stand; 0 where there are no more."""
+    if users <= 0:
+        return row.next_seq
+    newest = path(row).filter(role="user").exclude(source__in=BACKGROUND).order_by("-seq")
+    found = newest.values_list("seq", flat=True)[users - 1 : users]
+    return next(iter(found), 0)
+
+
+def _marked_turns(row: Conversation) -> QuerySet[Message, int]:
+    marked = path(row).filter(Q(pinned=True) | Q(excluded=True))
+    return marked.values_list("turn_seq", flat=True)
+
+
+def open_conversation(*, owner: Owner, conversation: str) -> Opened:
+    """The newest messages of the path and the turn under way, for a fresh page."""
+    row = free_or_owned(owner, conversation)
+    if row is None:
+        return Opened(
+            conversation=None,
+            messages=(),
+            earlier=False,
+            running=None,
+            running_user=None,
+            receipt=None,
+        )
+    running = Turn.objects.filter(conversation=row, state="running").first()
+    messages, earlier = _page(row, before=None)
+    user = next((v.message.id for v in reversed(messages) if v.message.role == "user"), None)
+    return Opened(
+        conversation=conversation_of(row),
+        messages=messages,
+        earlier=earlier,
+        running=str(running.id) if running else None,
+        running_user=user if running else None,
+        receipt=row.last_turn.receipt if row.last_turn else None,
+    )
+
+
+def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
+    wanted = path(row).exclude(state="running").order_by("-seq")
+    if before is not None:
+        wanted = wanted.filter(seq__lt=before)
+    rows = list(wanted[: PAGE + 1])
+    return tuple(view_of(message) for message in reversed(rows[:PAGE])), len(rows) > PAGE
+
+
+def earlier_messages(
+    *, owner: Owner, conversation: str, before: int
+) -> tuple[tuple[MessageView, ...], bool]:
+    """The messages above seq `before`, and whether there are more above those."""
+    return _page(owned(owner, conversation), before=before)
+
+
+def listed(*, owner: Owner, text: str = "") -> list[ConversationView]:
+    """The owner's conversations, newest first; `text` is looked for in titles and messages."""
+    rows = Conversation.objects.filter(owner.filter(), deleted=None)
+    if text:
+        said = Message.objects.filter(
+            owner.filter("conversation__"), on_path=True, content__icontains=text
+        )
+        rows = rows.filter(Q(title__icontains=text) | Q(id__in=said.values("conversation")))
+    return [conversation_of(row) for row in rows.order_by("-updated")[:LISTED]]
+
+
+def whole_path(*, owner: Owner, conversation: str) -> tuple[ConversationView, list[Said]]:
+    """Every finished message of the path, for saving to a file."""
+    row = owned(owner, conversation)
+    rows = path(row).exclude(state="running").order_by("seq").iterator(chunk_size=500)
+    return conversation_of(row), [message_of(message) for message in rows]
+
+
+def owned_turn(owner: Owner, id: str) -> Turn:
+    try:
+        key = uuid.UUID(id)
+    except ValueError:
+        raise NotFound("There is no such answer.") from None
+    turn = (
+        Turn.objects.select_related("conversation")
+        .filter(owner.filter("conversation__"), id=key, conversation__deleted=None)
+        .first()
+    )
+    if turn is None:
+        raise NotFound("There is no such answer.")
+    return turn
+
+
+def receipt_of(*, owner: Owner, turn: str) -> Mapping[str, Any] | None:
+    receipt: Mapping[str, Any] | None = owned_turn(owner, turn).receipt
+    return receipt
+
+
+def sent_messages(*, owner: Owner, turn: str) -> tuple[str, Mapping[str, Any] | None, list[Said]]:
+    """The turn's agent, its receipt, and those of its sent messages that are still stored."""
+    row = owned_turn(owner, turn)
+    receipt: Mapping[str, Any] | None = row.receipt
+    inside = Q(pk__in=[])
+    for verdict in (receipt or {}).get("verdicts", ()):
+        if verdict["sent"] and verdict["first"]:
+            inside |= Q(seq__range=(verdict["first"], verdict["last"]))
+    rows = Message.objects.filter(inside, conversation=row.conversation).order_by("seq")
+    return row.conversation.agent, receipt, [message_of(message) for message in rows]

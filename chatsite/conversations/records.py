@@ -1,0 +1,57 @@
+"""What the store hands to the turns: plain values, no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chatsite.events import ConversationView, MessageView, Problem, State
+from chatsite.history import Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A turn that was stored, or found again (`resent`) under the same client id."""
+
+    turn: str
+    number: int
+    resent: bool
+    conversation: ConversationView
+    messages: tuple[MessageView, ...]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A transcript with what the decision needs besides: at most three queries.
+
+    `stored` counts the active path; `receipt` is the last answer's. For a preview the draft
+    takes the place `next_seq`.
+    """
+
+    transcript: Transcript
+    stored: int
+    next_seq: int
+    receipt: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    turn: str
+    state: State
+    message: MessageView | None
+    receipt: Mapping[str, Any] | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A conversation as a page shows it first; `running` is the id of a turn under way."""
+
+    conversation: ConversationView | None
+    messages: tuple[MessageView, ...]
+    earlier: bool
+    running: str | None
+    running_user: str | None
+    receipt: Mapping[str, Any] | None

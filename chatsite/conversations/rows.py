@@ -1,0 +1,96 @@
+"""From rows to values: a stored message as `Message`, `Entry` and `MessageView`."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from chatsite.conversations import models
+from chatsite.events import ConversationView, MessageView
+from chatsite.history import Entry
+from chatsite.messages import Attachment, Message, TokenCount, ToolCall
+
+
+def message_of(row: models.Message) -> Message:
+    tokens = None
+    if row.tokenizer:
+        tokens = TokenCount(count=row.tokens, tokenizer=row.tokenizer, basis=row.basis)  # type: ignore[arg-type]
+    return Message(
+        id=str(row.id),
+        role=row.role,  # type: ignore[arg-type]
+        content=row.content,
+        attachments=tuple(Attachment(**item) for item in row.attachments),
+        reasoning=row.reasoning,
+        calls=tuple(ToolCall(**item) for item in row.calls),
+        call_id=row.call_id,
+        metadata=row.metadata,
+        source=row.source,  # type: ignore[arg-type]
+        reply_to=str(row.reply_to) if row.reply_to else None,
+        tokens=tokens,
+        kv_size=row.kv_size,
+        kv_start_position=row.kv_start_position,
+        kv_status=row.kv_status,
+    )
+
+
+def entry_of(row: models.Message, *, forget_above: int) -> Entry:
+    return Entry(
+        message=message_of(row),
+        seq=row.seq,
+        pinned=row.pinned,
+        excluded=row.excluded,
+        forgets_above=bool(forget_above) and row.seq == forget_above,
+    )
+
+
+def view_of(row: models.Message) -> MessageView:
+    answers = row.role == "assistant" and row.turn_id is not None
+    return MessageView(
+        message=message_of(row),
+        seq=row.seq,
+        state=row.state,  # type: ignore[arg-type]
+        created=row.created.isoformat(),
+        turn=str(row.turn_id) if answers else None,
+        finish_reason=row.finish_reason,
+        pinned=row.pinned,
+        excluded=row.excluded,
+    )
+
+
+def conversation_of(row: models.Conversation) -> ConversationView:
+    return ConversationView(
+        id=str(row.id),
+        agent=row.agent,
+        title=row.title,
+        created=row.created.isoformat(),
+        updated=row.updated.isoformat(),
+    )
+
+
+def columns_of(message: Message) -> dict[str, Any]:
+    """The columns that hold a message's own content, for a new row."""
+    tokens = message.tokens
+    return {
+        "id": uuid.UUID(message.id),
+        "role": message.role,
+        "content": message.content,
+        "reasoning": message.reasoning,
+        "attachments": [
+            {name: getattr(item, name) for name in Attachment.__slots__}
+            for item in message.attachments
+        ],
+        "calls": [
+            {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+            for call in message.calls
+        ],
+        "call_id": message.call_id,
+        "metadata": message.metadata,
+        "source": message.source,
+        "reply_to": uuid.UUID(message.reply_to) if message.reply_to else None,
+        "tokens": tokens.count if tokens else 0,
+        "tokenizer": tokens.tokenizer if tokens else "",
+        "basis": tokens.basis if tokens else "",
+        "kv_size": message.kv_size,
+        "kv_start_position": message.kv_start_position,
+        "kv_status": message.kv_status,
+    }

@@ -1,0 +1,300 @@
+"""Every write, each a whole unit of work: one transaction, called from a thread of the executor."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.queries import owned, turn_messages
+from chatsite.conversations.records import Begun, Ended
+from chatsite.conversations.rows import columns_of, conversation_of, view_of
+from chatsite.errors import NotFound, TurnRunning
+from chatsite.events import ConversationView, Problem, State
+from chatsite.messages import Message as Said
+from chatsite.messages import TokenCount
+
+TITLE_LENGTH = 60
+
+
+@transaction.atomic
+def begin_turn(
+    *,
+    owner: Owner,
+    conversation: str,
+    agent: str,
+    client_id: str,
+    user: Said,
+    answer: str,
+    greeting: Sequence[Said],
+) -> Begun:
+    """Store a user message and open its turn; unique by (conversation, client_id).
+
+    The conversation is created with its first turn, for this owner; `greeting` is stored before
+    it where the path is empty. `answer` is the id that the answer will have.
+    Raises NotFound for another owner's conversation, TurnRunning while an answer is written.
+    """
+    row = _conversation_for_turn(owner, conversation, agent, title=title_from(user.content or ""))
+    known = Turn.objects.filter(conversation=row, client_id=client_id).first()
+    if known is not None:
+        stored = [view_of(message) for message in turn_messages(known.id)]
+        return Begun(
+            turn=str(known.id),
+            number=known.number,
+            resent=True,
+            conversation=conversation_of(row),
+            messages=tuple(view for view in stored if view.message.role == "user"),
+            answer=next((v.message.id for v in stored if v.message.role == "assistant"), ""),
+        )
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is still being written here. Your text is kept.")
+    now = timezone.now()
+    turn = Turn.objects.create(
+        conversation=row, client_id=client_id, number=row.turns + 1, started=now
+    )
+    first = () if row.path_messages else greeting
+    messages = append(row, first, now=now)
+    messages += append(row, [user], now=now, turn=turn)
+    append(row, [Said.assistant("", id=answer)], now=now, turn=turn, state="running")
+    row.turns = turn.number
+    row.updated = now
+    row.save()
+    return Begun(
+        turn=str(turn.id),
+        number=turn.number,
+        resent=False,
+        conversation=conversation_of(row),
+        messages=tuple(view_of(message) for message in messages),
+        answer=answer,
+    )
+
+
+def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
+    row = Conversation.objects.select_for_update().filter(id=id).first()
+    if row is None:
+        now = timezone.now()
+        return Conversation.objects.create(
+            id=id,
+            user_id=owner.user,
+            guest=owner.guest,
+            agent=agent,
+            title=title,
+            created=now,
+            updated=now,
+        )
+    if not owns(owner, row) or row.deleted is not None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def owns(owner: Owner, row: Conversation) -> bool:
+    return row.user_id == owner.user and row.guest == owner.guest
+
+
+def title_from(text: str) -> str:
+    """The first words of the first message, cut at a word where that is possible."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_LENGTH:
+        return line or "New chat"
+    cut = line[:TITLE_LENGTH].rpartition(" ")[0] or line[:TITLE_LENGTH]
+    return f"{cut}…"
+
+
+def append(
+    row: Conversation,
+    messages: Iterable[Said],
+    *,
+    now: datetime,
+    turn: Turn | None = None,
+    state: State = "complete",
+) -> list[Message]:
+    """Put messages at the end of the path. The caller saves `row`, whose totals change.
+
+    A running answer takes its place but counts only once it has ended.
+    """
+    last = _last_on_path(row)
+    turn_seq = last.turn_seq if last is not None else 0
+    rows = []
+    for message in messages:
+        seq = row.next_seq
+        turn_seq = seq if message.role == "user" else turn_seq
+        last = Message(
+            conversation=row,
+            parent=last,
+            turn=turn,
+            seq=seq,
+            turn_seq=turn_seq,
+            state=state,
+            created=now,
+            **columns_of(message),
+        )
+        row.next_seq = seq + 1
+        if state != "running":
+            _count(row, last, 1)
+        rows.append(last)
+    return Message.objects.bulk_create(rows, batch_size=500)
+
+
+def _last_on_path(row: Conversation) -> Message | None:
+    return Message.objects.filter(conversation=row, on_path=True).order_by("-seq").first()
+
+
+def _count(row: Conversation, message: Message, sign: int) -> None:
+    row.path_messages += sign
+    row.path_users += sign * (message.role == "user")
+    row.path_tokens += sign * message.tokens
+
+
+def checkpoint(*, turn: str, text: str) -> None:
+    """Keep what has been written so far; without effect once the turn has ended."""
+    Message.objects.filter(turn=turn, state="running").update(content=text)
+
+
+@transaction.atomic
+def end_turn(
+    *,
+    turn: str,
+    state: State,
+    text: str | None = None,
+    tokens: TokenCount | None = None,
+    finish_reason: str = "",
+    metadata: str = "",
+    receipt: Mapping[str, Any] | None = None,
+    problem: Problem | None = None,
+) -> Ended | None:
+    """End a running turn, once: None where it has ended already.
+
+    Answer, receipt and usage are stored together. `text` None keeps the last checkpoint. An
+    answer without text leaves no message behind.
+    """
+    row = Turn.objects.select_for_update().filter(id=turn, state="running").first()
+    if row is None:
+        return None
+    now = timezone.now()
+    answer = Message.objects.filter(turn=row, state="running").first()
+    stored = None
+    if answer is not None:
+        answer.content = answer.content if text is None else text
+        if answer.content:
+            stored = _finish(answer, state, tokens, finish_reason, metadata)
+        else:
+            answer.delete()
+    row.state, row.ended, row.receipt = state, now, receipt
+    row.problem_code, row.problem = (problem.code, problem.message) if problem else ("", "")
+    row.save()
+    conversation = Conversation.objects.select_for_update().get(id=row.conversation_id)
+    if stored is not None:
+        _count(conversation, stored, 1)
+    if receipt is not None:
+        conversation.last_turn = row
+    conversation.updated = now
+    conversation.save()
+    view = view_of(stored) if stored is not None else None
+    return Ended(turn=turn, state=state, message=view, receipt=receipt, problem=problem)
+
+
+def _finish(
+    answer: Message, state: State, tokens: TokenCount | None, finish_reason: str, metadata: str
+) -> Message:
+    answer.state, answer.finish_reason, answer.metadata = state, finish_reason, metadata
+    if tokens is not None:
+        answer.tokens, answer.tokenizer, answer.basis = (
+            tokens.count,
+            tokens.tokenizer,
+            tokens.basis,
+        )
+    answer.save()
+    return answer
+
+
+def end_interrupted() -> int:
+    """Mark what a killed process left: run once, before the first turn. How many there were."""
+    left = list(Turn.objects.filter(state="running").values_list("id", flat=True))
+    problem = Problem(
+        code="interrupted",
+        message="The server stopped while this answer was written. What was written is kept.",
+    )
+    for turn in left:
+        end_turn(turn=str(turn), state="interrupted", problem=problem)
+    return len(left)
+
+
+@transaction.atomic
+def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
+    """Store token counts by message id, and keep the path's total true."""
+    rows = Message.objects.in_bulk([uuid.UUID(id) for id in counts])
+    change = 0
+    for id, row in rows.items():
+        count = counts[str(id)]
+        change += (count.count - row.tokens) * row.on_path
+        row.tokens, row.tokenizer, row.basis = count.count, count.tokenizer, count.basis
+    Message.objects.bulk_update(
+        rows.values(), ["tokens", "tokenizer", "basis"], batch_size=300
+    )
+    Conversation.objects.filter(id=conversation).update(path_tokens=F("path_tokens") + change)
+
+
+def rename(*, owner: Owner, conversation: str, title: str) -> ConversationView:
+    row = owned(owner, conversation)
+    row.title = title[:200]
+    row.save(update_fields=["title"])
+    return conversation_of(row)
+
+
+def delete(*, owner: Owner, conversation: str) -> None:
+    """Out of sight at once; `undelete` brings it back."""
+    row = owned(owner, conversation)
+    row.deleted = timezone.now()
+    row.save(update_fields=["deleted"])
+
+
+def undelete(*, owner: Owner, conversation: str) -> ConversationView:
+    row = owned(owner, conversation, deleted=True)
+    row.deleted = None
+    row.save(update_fields=["deleted"])
+    return conversation_of(row)
+
+
+@transaction.atomic
+def clear(*, owner: Owner, conversation: str) -> None:
+    """Start a new, empty path. What was said stays stored, off the path."""
+    row = owned(owner, conversation)
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is still being written here. Stop it first.")
+    Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
+    row.path_messages = row.path_users = row.path_tokens = row.marked = row.forget_above = 0
+    row.last_turn = None
+    row.updated = timezone.now()
+    row.save()
+
+
+@transaction.atomic
+def import_conversation(
+    *, owner: Owner, agent: str, title: str, messages: Sequence[Said]
+) -> ConversationView:
+    """A new conversation of this owner with these messages, which `History` has checked."""
+    now = timezone.now()
+    row = Conversation.objects.create(
+        id=uuid.uuid4(),
+        user_id=owner.user,
+        guest=owner.guest,
+        agent=agent,
+        title=title[:200],
+        created=now,
+        updated=now,
+    )
+    append(row, messages, now=now)
+    row.save()
+    return conversation_of(row)
+
+
+def move_to_account(*, guest: str, user: int) -> int:
+    """What a guest wrote becomes the account's at sign-in; how many conversations moved."""
+    return Conversation.objects.filter(user=None, guest=guest).update(user_id=user, guest="")

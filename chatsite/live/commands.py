@@ -1,0 +1,76 @@
+"""What a page may say over its socket: checked strictly, unknown words refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from chatsite.errors import BadCommand
+
+Ref = Annotated[str, StringConstraints(max_length=64)]
+Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+Query = Annotated[str, StringConstraints(max_length=4096)]
+# PostgreSQL can't store the character NUL in a text, and no keyboard makes one.
+Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+
+
+class Command(BaseModel):
+    """`query` is the page's query string: history settings are decided on the server."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ref: Ref = ""
+    query: Query = ""
+    conversation: UUID
+
+
+class Open(Command):
+    type: Literal["open"]
+    agent: Slug
+
+
+class Send(Command):
+    type: Literal["send"]
+    agent: Slug
+    client_id: UUID
+    text: Words
+
+
+class Stop(Command):
+    type: Literal["stop"]
+
+
+class AskPreview(Command):
+    type: Literal["preview"]
+    agent: Slug
+    draft: Words
+
+
+AnyCommand = Annotated[Open | Send | Stop | AskPreview, Field(discriminator="type")]
+_adapter: TypeAdapter[Open | Send | Stop | AskPreview] = TypeAdapter(AnyCommand)
+
+
+def parse(frame: str) -> Open | Send | Stop | AskPreview:
+    """Raises BadCommand with the place and the reason; never repeats what was sent."""
+    try:
+        return _adapter.validate_json(frame)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the frame"
+        raise BadCommand(f"This command isn't understood: {place}: {first['msg']}.") from None
+    except (ValueError, RecursionError):
+        raise BadCommand("This command isn't understood: it is not JSON.") from None
+
+
+def ref_of(frame: str) -> str:
+    """The `ref` of a frame that didn't parse, so that the page knows what was refused."""
+    try:
+        return _Ref.model_validate_json(frame).ref
+    except (ValidationError, ValueError, RecursionError):
+        return ""
+
+
+class _Ref(BaseModel):
+    ref: Ref = ""

@@ -1,0 +1,149 @@
+"""One page's socket: parse, start, cancel, forward; nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from chatsite.conversations.owners import Owner
+from chatsite.errors import BadCommand, ChatsiteError
+from chatsite.events import Event, Preview, Problem, Refusal, Reply
+from chatsite.live.commands import AskPreview, Command, Open, Send, Stop, parse, ref_of
+from chatsite.turns.deciding import Asking
+from chatsite.turns.feed import Reader, ReaderLost
+from chatsite.wiring import Site
+
+logger = logging.getLogger("chatsite.live")
+NO_SESSION = 4401
+TRY_AGAIN = 4408
+ENGINE_SECONDS = 0.4
+INTERNAL = Problem(code="internal", message="Something went wrong here. Your text is kept.")
+
+
+class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Follows one conversation at a time: the one that was opened last."""
+
+    async def connect(self) -> None:
+        self.following: asyncio.Task[None] | None = None
+        self.previewing: asyncio.Task[None] | None = None
+        await self.accept()
+        user, session = self.scope["user"], self.scope["session"]
+        guest = await session.aget("guest", "")
+        if user.is_authenticated:
+            self.owner = Owner(user=user.pk)
+        elif guest:
+            self.owner = Owner(guest=guest)
+        else:
+            await self.close(NO_SESSION)
+            return
+        self.staff = bool(user.is_staff)
+
+    @property
+    def site(self) -> Site:
+        site: Site = self.scope["state"]["site"]
+        return site
+
+    async def disconnect(self, code: int) -> None:
+        for task in (self.following, self.previewing):
+            if task is not None:
+                task.cancel()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if text_data is None:
+            await self._refuse("", BadCommand("This command isn't understood: it is not text."))
+            return
+        try:
+            command = parse(text_data)
+        except BadCommand as error:
+            await self._refuse(ref_of(text_data), error)
+            return
+        await self._guarded(command.ref, self._do(command))
+
+    async def _guarded(self, ref: str, work: Any) -> None:
+        """An error answers the command that caused it; the socket stays."""
+        try:
+            await work
+        except ChatsiteError as error:
+            await self._refuse(ref, error)
+        except Exception:
+            logger.exception("a command failed")
+            await self._say(Refusal(ref=ref, problem=INTERNAL))
+
+    async def _refuse(self, ref: str, error: ChatsiteError) -> None:
+        problem = Problem(code=error.code, message=error.message)
+        await self._say(Refusal(ref=ref, problem=problem))
+
+    async def _say(self, event: Event | Reply) -> None:
+        await self.send(text_data=json.dumps(event.to_dict(), ensure_ascii=False))
+
+    # ---- commands ----------------------------------------------------------------------------
+    async def _do(self, command: Open | Send | Stop | AskPreview) -> None:
+        match command:
+            case Open():
+                await self._open(self._asking(command, command.agent))
+            case Send():
+                started = await self.site.turns.send(
+                    self._asking(command, command.agent),
+                    client_id=str(command.client_id),
+                    text=command.text,
+                )
+                if started.resent:  # a new one reaches this page, like all others, by its reader
+                    await self._say(started)
+            case Stop():
+                self.site.turns.stop(self._asking(command, ""))
+            case AskPreview():
+                if self.previewing is not None:
+                    self.previewing.cancel()
+                work = self._guarded(command.ref, self._preview(command))
+                self.previewing = asyncio.create_task(work)
+
+    def _asking(self, command: Command, agent: str) -> Asking:
+        return self.site.asking(
+            owner=self.owner,
+            staff=self.staff,
+            conversation=str(command.conversation),
+            agent=agent,
+            query=command.query,
+        )
+
+    async def _open(self, asking: Asking) -> None:
+        snapshot, reader = await self.site.turns.open(asking)
+        if self.following is not None:
+            self.following.cancel()
+        await self._say(snapshot)
+        self.following = asyncio.create_task(self._follow(asking, reader))
+
+    async def _follow(self, asking: Asking, reader: Reader) -> None:
+        engine = asyncio.create_task(self._follow_engine(asking.agent))
+        try:
+            while True:
+                await self._say(await reader.read())
+        except ReaderLost:
+            await self.close(TRY_AGAIN)
+        finally:
+            engine.cancel()
+            reader.close()
+
+    async def _follow_engine(self, agent: str) -> None:
+        """While a model loads, say how far it is."""
+        said = None
+        while True:
+            engine = self.site.turns.engine(agent)
+            if engine != said and (said or engine.state == "loading"):
+                await self._say(engine)
+            said = engine
+            await asyncio.sleep(ENGINE_SECONDS if engine.state == "loading" else 5.0)
+
+    async def _preview(self, command: AskPreview) -> None:
+        try:
+            asking = self._asking(command, command.agent)
+            decision = await self.site.turns.preview(asking, command.draft)
+        except ChatsiteError as error:
+            problem = Problem(code=error.code, message=error.message)
+            await self._say(Preview(ref=command.ref, decision=None, problem=problem))
+        else:
+            await self._say(Preview(ref=command.ref, decision=decision))

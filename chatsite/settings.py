@@ -1,0 +1,212 @@
+"""Settings, and the only reader of the environment. A bad value stops the start with its name.
+
+`.env` beside manage.py is read too; what is really set wins over it. `.env.example` lists every
+variable that is read here.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import environ
+
+from chatsite.errors import BadSetting
+from chatsite.history import ENVIRONMENT_NAMES, resolve
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
+LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's value without blanks around it; blank counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    value = text(name, default)
+    if value not in allowed:
+        raise BadSetting(f"{name}={value!r} is not allowed. It is one of: {', '.join(allowed)}.")
+    return value
+
+
+def flag(name: str, default: str = "false") -> bool:
+    return choice(name, default, ("true", "false")) == "true"
+
+
+def number(name: str, default: int, *, low: int, high: int) -> int:
+    value = text(name, str(default))
+    if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+        raise BadSetting(
+            f"{name}={value!r} is not allowed. It is a whole number from {low} to {high}."
+        )
+    return int(value)
+
+
+def folder(name: str, default: Path) -> Path:
+    return Path(text(name, str(default))).expanduser().resolve()
+
+
+def kept_secret(path: Path, make: Callable[[], str]) -> str:
+    """The secret in `path`, made once with mode 0600. Two starts at once agree on one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(handle, "w") as file:
+        value = make()
+        file.write(value)
+    return value
+
+
+# ---- where things lie ------------------------------------------------------------------------
+VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
+AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
+HOST = text("HOST", "127.0.0.1")
+PORT = number("PORT", 8000, low=1, high=65_535)
+
+# ---- safety ----------------------------------------------------------------------------------
+DEBUG = flag("DEBUG")
+BEHIND_TLS = flag("BEHIND_TLS")
+ALLOWED_HOSTS = [host for host in text("ALLOWED_HOSTS").replace(",", " ").split()] or LOCAL_HOSTS
+if "*" in ALLOWED_HOSTS:
+    raise BadSetting("ALLOWED_HOSTS='*' is not allowed. Name the hosts, separated by commas.")
+if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
+    raise BadSetting("DEBUG=true is only allowed while ALLOWED_HOSTS names this machine alone.")
+SECRET_KEY = text("SECRET_KEY") or kept_secret(
+    VAR_DIR / "secret_key", lambda: secrets.token_urlsafe(50)
+)
+SIGNUP = flag("SIGNUP")
+DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
+MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
+MAX_ANSWERS_PER_OWNER = number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1_000)
+MAX_FRAME_BYTES = 64 * 1024
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = BEHIND_TLS
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_AGE = 365 * 24 * 3600
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+    }
+}
+
+# ---- models ----------------------------------------------------------------------------------
+CHAT_ENGINE = choice("CHAT_ENGINE", "auto", ("auto", "off"))
+CHAT_MODEL_PATH = text("CHAT_MODEL_PATH")
+CHAT_MODEL = text("CHAT_MODEL")
+OPENAI_API_KEY = text("OPENAI_API_KEY")
+OPENAI_BASE_URL = text("OPENAI_BASE_URL")
+
+# ---- history: copied once, checked by resolving it --------------------------------------------
+HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}
+resolve(environment=HISTORY_ENVIRONMENT, url={}, template={})
+
+# ---- Django ----------------------------------------------------------------------------------
+ROOT_URLCONF = "chatsite.urls"
+ASGI_APPLICATION = "chatsite.asgi.application"
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "channels",
+    "chatsite.agents.apps.AgentsConfig",
+    "chatsite.conversations.apps.ConversationsConfig",
+    "chatsite.web.apps.WebConfig",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "chatsite.web.static_files.StaticFiles",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": VAR_DIR / "chatsite.sqlite3",
+        # One writer at a time, readers never wait: without IMMEDIATE a transaction that reads
+        # before it writes fails with "database is locked" at once, whatever the timeout.
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+        # A file needs no pool, and opening it again for every unit of work doubles its cost.
+        "CONN_MAX_AGE": None,
+        "TEST": {"NAME": VAR_DIR / "test.sqlite3"},
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "chat"
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "chatsite.web.static_files.HashedFiles"},
+}
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "chatsite": {"level": "INFO"},
+        "chatsite.history": {"level": "INFO" if DEBUG else "WARNING"},
+    },
+}

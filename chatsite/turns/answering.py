@@ -1,0 +1,91 @@
+"""Who answers for an agent: the provider, the model and what stands before the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from chatsite.agents.template import ModelSettings, Template
+from chatsite.errors import ProviderError
+from chatsite.history import Head, Window
+from chatsite.messages import Message
+from chatsite.providers.base import Model, Provider, Request
+
+NAMES = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "gemini": "Gemini",
+    "groq": "Groq",
+    "deepseek": "DeepSeek",
+    "cerebras": "Cerebras",
+}
+# Where nothing that a template names can be reached: the model on this machine, then no model.
+FALLBACKS = ("embedded", "echo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """An agent with the provider that answers for it now. `note` is for the page, or empty."""
+
+    agent: str
+    template: Template
+    provider: Provider
+    model: Model
+    settings: ModelSettings
+    system: str
+    note: str
+
+    @property
+    def window(self) -> Window:
+        return Window(size=self.model.window, reply=self.settings.max_tokens)
+
+    def head(self, counts: list[int] | None = None) -> Head:
+        """Personality, then the prefilled turns."""
+        return Head.of(self.system or None, self.template.prefilled)
+
+    def request(self, conversation: str, messages: tuple[Message, ...]) -> Request:
+        return Request(
+            conversation=conversation,
+            messages=messages,
+            model=self.model.name,
+            max_tokens=self.settings.max_tokens,
+            temperature=self.settings.temperature,
+            top_p=self.settings.top_p,
+        )
+
+
+def answering(
+    template: Template, providers: Mapping[str, Provider], *, trained_system: str = ""
+) -> Answering:
+    """Choose by the template's order of preference; `providers` holds those that can be reached.
+
+    `trained_system` is the sentence that the bundled model was trained with, empty where another
+    model answers: an agent that asks for it gets it in place of its personality.
+    """
+    wanted = template.llms or FALLBACKS
+    name = next((llm for llm in (*wanted, *FALLBACKS) if llm in providers), None)
+    if name is None:
+        raise ProviderError("No model can be reached.", code="no_provider")
+    provider = providers[name]
+    settings = template.model_settings(name)
+    model = provider.model(settings.model)
+    trained = name == "embedded" and trained_system and settings.trained_personality
+    return Answering(
+        agent=template.slug,
+        template=template,
+        provider=provider,
+        model=model,
+        settings=replace(settings, max_tokens=min(settings.max_tokens, model.window // 2)),
+        system=trained_system if trained else template.personality,
+        note=_note(template, name, model),
+    )
+
+
+def _note(template: Template, name: str, model: Model) -> str:
+    notes = []
+    if template.llms and name not in template.llms:
+        made_for = NAMES.get(template.llms[0], template.llms[0])
+        notes.append(f"This agent is made for {made_for}, which has no key here.")
+    if model.note:
+        notes.append(model.note)
+    return " ".join(notes)

@@ -1,0 +1,68 @@
+"""What the turns need of the world, as protocols that `wiring` fills. No Django here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from chatsite.conversations.records import Begun, Ended, Loaded, Opened
+from chatsite.events import Problem, State
+from chatsite.history import Everything, Users
+from chatsite.messages import Message, TokenCount
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Owner(Protocol):
+    """Whose conversation it is; `key` is one text per owner."""
+
+    @property
+    def key(self) -> str: ...
+
+
+class Run(Protocol):
+    """Runs a unit of work of the store on a thread of the executor."""
+
+    def __call__(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Awaitable[T]: ...
+
+
+class Writes(Protocol):
+    """The store's units of work; `conversations.store` is one."""
+
+    def begin_turn(
+        self,
+        *,
+        owner: Any,
+        conversation: str,
+        agent: str,
+        client_id: str,
+        user: Message,
+        answer: str,
+        greeting: Sequence[Message],
+    ) -> Begun: ...
+    def checkpoint(self, *, turn: str, text: str) -> None: ...
+    def end_turn(
+        self,
+        *,
+        turn: str,
+        state: State,
+        text: str | None = None,
+        tokens: TokenCount | None = None,
+        finish_reason: str = "",
+        metadata: str = "",
+        receipt: Mapping[str, Any] | None = None,
+        problem: Problem | None = None,
+    ) -> Ended | None: ...
+    def save_counts(self, *, conversation: str, counts: Mapping[str, TokenCount]) -> None: ...
+
+
+class Reads(Protocol):
+    """The store's queries; `conversations.queries` is one."""
+
+    def load(
+        self, *, owner: Any, conversation: str, reach: Users | Everything, ahead: int = 0
+    ) -> Loaded: ...
+    def open_conversation(self, *, owner: Any, conversation: str) -> Opened: ...

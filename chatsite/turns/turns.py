@@ -1,0 +1,250 @@
+"""Every turn of the process. A turn is a task of its own: closing a page doesn't end it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chatsite.conversations.records import Begun
+from chatsite.errors import BadCommand, ChatsiteError, NotFound, TooMany, TurnRunning
+from chatsite.events import Engine, Event, Snapshot, TurnStarted, TurnView
+from chatsite.messages import Message
+from chatsite.providers.base import Status
+from chatsite.turns.answering import Answering
+from chatsite.turns.deciding import Asking, Decider, token_counts
+from chatsite.turns.feed import Feed, Reader
+from chatsite.turns.writing import Writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How many answers may be written at once."""
+
+    answers: int
+    per_owner: int
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A turn from the moment it is admitted until it has ended."""
+
+    owner: str
+    client_id: str
+    started: asyncio.Future[TurnStarted]
+    writing: Writing | None = None
+    task: asyncio.Task[None] | None = None
+
+
+class Turns:
+    """Begins, follows and stops turns, by conversation; built once by `wiring`."""
+
+    def __init__(
+        self,
+        *,
+        decider: Decider,
+        answering: Callable[[str], Answering],
+        describe: Callable[[str], dict[str, Any]],
+        caps: Caps,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.decider = decider
+        self.answering = answering
+        self.describe = describe
+        self.caps = caps
+        self.clock = clock
+        self._feeds: dict[str, Feed] = {}
+        self._running: dict[str, Running] = {}
+        self._owners: Counter[str] = Counter()
+        self._draining = False
+
+    # ---- following ---------------------------------------------------------------------------
+    def _feed(self, conversation: str) -> Feed:
+        """The conversation's feed; those without reader and answer are forgotten."""
+        if conversation not in self._feeds:
+            for key in [key for key, feed in self._feeds.items() if feed.unused]:
+                del self._feeds[key]
+            self._feeds[conversation] = Feed(self.clock)
+        return self._feeds[conversation]
+
+    def publish(self, conversation: str, event: Event) -> None:
+        """Tell whoever has the conversation open."""
+        if conversation in self._feeds:
+            self._feeds[conversation].publish(event)
+
+    async def open(self, asking: Asking) -> tuple[Snapshot, Reader]:
+        """A snapshot and a reader of all that follows; close the reader when done.
+
+        The reader is there before the snapshot is read, so that nothing falls between: an event
+        may come twice, never not at all. Raises NotFound for another owner's conversation.
+        """
+        reader = self._feed(asking.conversation).join()
+        try:
+            return await self._snapshot(asking, reader), reader
+        except BaseException:
+            reader.close()
+            raise
+
+    async def _snapshot(self, asking: Asking, reader: Reader) -> Snapshot:
+        opened = await self.decider.run(
+            self.decider.reads.open_conversation,
+            owner=asking.owner,
+            conversation=asking.conversation,
+        )
+        agent = opened.conversation.agent if opened.conversation else asking.agent
+        turn = None
+        if opened.running is not None:
+            generation = self._feed(asking.conversation).generation
+            if generation is not None and generation.turn == opened.running:
+                text = reader.join(generation)
+            else:
+                text = ""
+            turn = TurnView(id=opened.running, user_message=opened.running_user or "", text=text)
+        return Snapshot(
+            conversation_id=asking.conversation,
+            conversation=opened.conversation,
+            agent=self.describe(agent),
+            messages=opened.messages,
+            earlier=opened.earlier,
+            turn=turn,
+            receipt=opened.receipt,
+            engine=self.engine(agent).to_dict(),
+        )
+
+    def engine(self, agent: str) -> Engine:
+        """Whether the agent's provider can answer now."""
+        try:
+            status = self.answering(agent).provider.status()
+        except ChatsiteError as error:
+            status = Status(state="unavailable", sentence=error.message)
+        return Engine(state=status.state, sentence=status.sentence, progress=status.progress)
+
+    async def preview(self, asking: Asking, draft: str) -> dict[str, Any]:
+        """What the draft would be sent with; nothing is stored and no model is called."""
+        decision = await self.decider.for_draft(asking, self.answering(asking.agent), draft)
+        return decision.to_dict()
+
+    # ---- beginning ---------------------------------------------------------------------------
+    async def send(self, asking: Asking, *, client_id: str, text: str) -> TurnStarted:
+        """Store a user message and start its answer; a resend finds the turn it started.
+
+        Raises BadCommand, TurnRunning, TooMany, NotFound or ProviderError: nothing has been
+        stored then, and the page keeps the draft.
+        """
+        known = self._running.get(asking.conversation)
+        if known is not None:
+            if known.owner != asking.owner.key:
+                raise NotFound("There is no such conversation.")
+            if known.client_id != client_id:
+                raise TurnRunning("An answer is still being written here. Your text is kept.")
+            return replace(await asyncio.shield(known.started), resent=True)
+        self._admit(asking.owner.key)
+        running = Running(asking.owner.key, client_id, asyncio.Future())
+        self._running[asking.conversation] = running
+        self._owners[running.owner] += 1
+        try:
+            started = await self._begin(asking, running, text)
+        except BaseException as error:
+            self._forget(asking.conversation, running)
+            if not running.started.done():
+                running.started.set_exception(error)
+                running.started.exception()  # marks it as seen: a resend may never ask
+            raise
+        running.started.set_result(started)
+        return started
+
+    def _admit(self, owner: str) -> None:
+        if self._draining:
+            raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
+        if self._owners[owner] >= self.caps.per_owner:
+            raise TooMany(
+                f"{self.caps.per_owner} answers of yours are being written. "
+                "Wait for one to end or stop one; your text is kept."
+            )
+        if len(self._running) >= self.caps.answers:
+            raise TooMany("Too many answers are being written right now. Your text is kept.")
+
+    async def _begin(self, asking: Asking, running: Running, text: str) -> TurnStarted:
+        answering = self.answering(asking.agent)
+        user = Message.user(text, id=str(uuid.uuid4()))
+        try:
+            user.validate()
+        except ValueError:
+            raise BadCommand("There is nothing to send: the message is empty.") from None
+        begun = await self._store(asking, answering, running.client_id, user)
+        started = TurnStarted(
+            conversation=begun.conversation,
+            turn=begun.turn,
+            client_id=running.client_id,
+            messages=begun.messages,
+            resent=begun.resent,
+        )
+        if begun.resent:
+            self._forget(asking.conversation, running)
+            return started
+        feed = self._feed(asking.conversation)
+        running.writing = Writing(asking, answering, begun, feed, self.decider, self.clock)
+        feed.publish(started)
+        running.task = asyncio.create_task(self._write(asking.conversation, running))
+        return started
+
+    async def _store(
+        self, asking: Asking, answering: Answering, client_id: str, user: Message
+    ) -> Begun:
+        greeting = [
+            Message.assistant(text, id=str(uuid.uuid4())) for text in answering.template.greeting
+        ]
+        tokenizer = answering.provider.tokenizer(answering.model)
+        messages = [*greeting, user]
+        counts = await token_counts(tokenizer, messages)
+        counted = [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
+        return await self.decider.run(
+            self.decider.writes.begin_turn,
+            owner=asking.owner,
+            conversation=asking.conversation,
+            agent=asking.agent,
+            client_id=client_id,
+            user=counted[-1],
+            answer=str(uuid.uuid4()),
+            greeting=counted[:-1],
+        )
+
+    async def _write(self, conversation: str, running: Running) -> None:
+        assert running.writing is not None
+        try:
+            await running.writing.run()
+        finally:
+            self._forget(conversation, running)
+
+    def _forget(self, conversation: str, running: Running) -> None:
+        if self._running.get(conversation) is running:
+            del self._running[conversation]
+            self._owners[running.owner] -= 1
+            if self._owners[running.owner] <= 0:
+                del self._owners[running.owner]
+
+    # ---- ending ------------------------------------------------------------------------------
+    def stop(self, asking: Asking) -> bool:
+        """Stop the answer being written, from whichever page; False where there is none."""
+        running = self._running.get(asking.conversation)
+        if running is None or running.owner != asking.owner.key or running.writing is None:
+            return False
+        running.writing.cancel("stopped")
+        return True
+
+    async def drain(self, seconds: float) -> None:
+        """Refuse new turns, let those under way end, then keep what is written of the rest."""
+        self._draining = True
+        tasks = {running.task for running in self._running.values() if running.task}
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+        for running in list(self._running.values()):
+            if running.writing is not None:
+                running.writing.cancel("interrupted")
+        if late:
+            await asyncio.wait(late)

@@ -1,0 +1,179 @@
+"""One answer being written: decide, ask the provider, keep what comes, end exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from chatsite.conversations.records import Begun
+from chatsite.errors import ChatsiteError, ProviderError
+from chatsite.events import Decided, Problem, State, TurnEnded
+from chatsite.history import History
+from chatsite.messages import Message
+from chatsite.providers.base import Finished, Text
+from chatsite.turns.answering import Answering
+from chatsite.turns.deciding import Asking, Decider, token_counts
+from chatsite.turns.feed import Feed, Generation
+from chatsite.turns.log import log_decision
+
+logger = logging.getLogger("chatsite.turns")
+# What a killed process loses is at most a second of text: saved a little more often than that.
+SAVE_SECONDS = 0.8
+
+EMPTY = Problem(
+    code="empty_answer", message="The model gave an empty answer. Your message is kept; ask again."
+)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known so far of an answer: filled while it is written, read when it ends."""
+
+    generation: Generation
+    receipt: dict[str, Any] | None = None
+    finished: Finished | None = None
+    first_token_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Writing:
+    """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
+
+    asking: Asking
+    answering: Answering
+    begun: Begun
+    feed: Feed
+    decider: Decider
+    clock: Callable[[], float]
+    progress: Progress = field(init=False)
+    ending: Literal["stopped", "interrupted"] | None = None
+    _work: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(Generation(self.begun.turn))
+        self.feed.generation = self.progress.generation
+
+    def cancel(self, ending: Literal["stopped", "interrupted"]) -> None:
+        """End the answer with what has been written; the provider's stream is closed."""
+        if self.ending is None:
+            self.ending = ending
+            if self._work is not None:
+                self._work.cancel()
+
+    async def run(self) -> None:
+        self._work = asyncio.create_task(self._answer())
+        if self.ending is not None:
+            self._work.cancel()
+        saving = asyncio.create_task(self._keep_saving())
+        await asyncio.wait({self._work})
+        saving.cancel()
+        await asyncio.wait({saving})
+        state, problem = self._outcome(self._work)
+        await self._end(state, problem)
+
+    async def _answer(self) -> None:
+        started = self.clock()
+        decision = await self.decider.for_turn(self.asking, self.answering)
+        log_decision(decision)
+        model = self.answering.model
+        receipt = decision.to_dict() | {
+            "turn": self.begun.turn,
+            "number": self.begun.number,
+            "provider": {"kind": model.provider, "model": model.name, "label": model.label},
+        }
+        self.progress.receipt = receipt
+        self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
+        request = self.answering.request(self.asking.conversation, decision.request)
+        async with aclosing(self.answering.provider.stream(request)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, Text):
+                    if self.progress.first_token_ms is None:
+                        self.progress.first_token_ms = round((self.clock() - started) * 1000)
+                    self.feed.write(chunk.text)
+                else:
+                    self.progress.finished = chunk
+
+    async def _keep_saving(self) -> None:
+        saved = 0
+        while True:
+            await asyncio.sleep(SAVE_SECONDS)
+            generation = self.progress.generation
+            if generation.length != saved:
+                saved = generation.length
+                await self.decider.run(
+                    self.decider.writes.checkpoint, turn=self.begun.turn, text=generation.text
+                )
+
+    def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
+        """The turn's last state: complete only with a finish reason and a text."""
+        written = self.progress.generation.length > 0
+        if work.cancelled():
+            return self.ending or "interrupted", None
+        error = work.exception()
+        if error is None and self.progress.finished is not None:
+            return ("complete", None) if written else ("failed", EMPTY)
+        if error is None:
+            error = ProviderError("The answer broke off.", code="interrupted")
+        state: State = "interrupted" if written else "failed"
+        if not isinstance(error, ChatsiteError):
+            logger.error("turn %s failed", self.begun.turn, exc_info=error)
+            return state, Problem(
+                code="internal", message="Something went wrong here. What you wrote is kept."
+            )
+        if isinstance(error, ProviderError) and error.detail:
+            logger.warning("turn %s: %s (%s)", self.begun.turn, error.code, error.detail)
+        return state, Problem(code=error.code, message=error.message)
+
+    async def _end(self, state: State, problem: Problem | None) -> None:
+        """Store answer, receipt and usage in one transaction, then tell the readers."""
+        text = self.progress.generation.text
+        finished = self.progress.finished
+        answer = Message.assistant(
+            text, id=self.begun.answer, metadata=finished.metadata if finished else ""
+        )
+        ended = await self.decider.run(
+            self.decider.writes.end_turn,
+            turn=self.begun.turn,
+            state=state,
+            text=text,
+            tokens=await self._count(answer),
+            finish_reason=finished.reason if finished else "",
+            metadata=answer.metadata,
+            receipt=self._receipt(),
+            problem=problem,
+        )
+        self.feed.generation = None
+        if ended is not None:
+            self.feed.publish(
+                TurnEnded(
+                    turn=ended.turn,
+                    state=ended.state,
+                    message=ended.message,
+                    receipt=ended.receipt,
+                    problem=ended.problem,
+                )
+            )
+
+    async def _count(self, answer: Message) -> Any:
+        """The answer's tokens, or None where they can't be counted now: they are made up later."""
+        try:
+            tokenizer = self.answering.provider.tokenizer(self.answering.model)
+            return (await token_counts(tokenizer, [answer]))[0] if answer.content else None
+        except ProviderError:
+            return None
+
+    def _receipt(self) -> dict[str, Any] | None:
+        if self.progress.receipt is None:
+            return None
+        usage = self.progress.finished.usage if self.progress.finished else None
+        reported = {
+            "prompt": usage.prompt if usage else None,
+            "cached": usage.cached if usage else None,
+            "completion": usage.completion if usage else None,
+            "first_token_ms": self.progress.first_token_ms,
+        }
+        return self.progress.receipt | {"reported": reported}

@@ -1,0 +1,28 @@
+from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from chatsite.web import accounts, api, pages
+
+urlpatterns = [
+    path("", pages.home, name="home"),
+    path("chat", pages.chat, name="chat"),
+    path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
+    path("conversations", api.conversations, name="conversations"),
+    path("conversations/import", api.import_file, name="import"),
+    path("conversations/<uuid:id>", api.conversation, name="conversation"),
+    path("conversations/<uuid:id>/restore", api.restore, name="restore"),
+    path("conversations/<uuid:id>/clear", api.clear, name="clear"),
+    path("conversations/<uuid:id>/messages", api.messages, name="messages"),
+    path("conversations/<uuid:id>/export", api.export, name="export"),
+    path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
+    path("turns/<uuid:id>/request", api.sent_request, name="request"),
+    path(
+        "accounts/login/",
+        LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("accounts/signup/", accounts.SignUp.as_view(), name="signup"),
+    path("admin/", admin.site.urls),
+]

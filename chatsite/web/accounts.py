@@ -1,0 +1,40 @@
+"""Signing in and up. What a guest wrote moves to the account, and only theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse_lazy
+from django.views.generic import FormView
+
+from chatsite.conversations import store
+
+
+def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> None:
+    """At every sign-in, the admin's included: the session's guest becomes the account."""
+    guest = request.session.pop("guest", "")
+    if guest:
+        store.move_to_account(guest=guest, user=user.pk)
+
+
+class SignUp(FormView):  # type: ignore[type-arg]
+    """Only with SIGNUP=true; otherwise accounts are made by an administrator."""
+
+    form_class = UserCreationForm
+    template_name = "accounts/signup.html"
+    success_url = reverse_lazy("chat")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not settings.SIGNUP:
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: UserCreationForm[User]) -> HttpResponse:
+        login(self.request, form.save())
+        return super().form_valid(form)

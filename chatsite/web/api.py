@@ -1,0 +1,175 @@
+"""What the page asks over HTTP: lists, names, files. Every object is found through its owner."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatsite.conversations import queries, store
+from chatsite.conversations.files import read_file, write_file
+from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
+from chatsite.events import Cleared, Deleted, Renamed
+from chatsite.turns.requests import request_of
+from chatsite.web.people import is_staff, owner_of, site_of
+
+MAX_IMPORT_BYTES = 20 * 1024 * 1024
+STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
+    (NotFound, 404),
+    (Refused, 409),
+    (BadCommand, 400),
+    (BadRestore, 400),
+    (ChatsiteError, 500),
+)
+View = Callable[..., Awaitable[HttpResponse]]
+
+
+def answers_errors(view: View) -> View:
+    """Our own errors become `{code, message}` with their status."""
+
+    @functools.wraps(view)
+    async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return await view(request, *args, **kwargs)
+        except ChatsiteError as error:
+            status = next(status for kind, status in STATUS if isinstance(error, kind))
+            return JsonResponse({"code": error.code, "message": error.message}, status=status)
+
+    return wrapped
+
+
+def fields(request: HttpRequest) -> dict[str, Any]:
+    try:
+        body = json.loads(request.body or b"{}")
+    except (ValueError, RecursionError):
+        raise BadCommand("The request's body is not JSON.") from None
+    if not isinstance(body, dict):
+        raise BadCommand("The request's body is not a JSON object.")
+    return body
+
+
+@require_GET
+@answers_errors
+async def conversations(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "").strip()[:200]
+    found = await site_of(request).run(
+        queries.listed, owner=await owner_of(request), text=text
+    )
+    rows = [conversation.to_dict() for conversation in found]
+    return JsonResponse({"conversations": rows, "count": len(rows)})
+
+
+@require_http_methods(["PATCH", "DELETE"])
+@answers_errors
+async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
+    site, owner = site_of(request), await owner_of(request)
+    if request.method == "DELETE":
+        await site.run(store.delete, owner=owner, conversation=str(id))
+        site.turns.publish(str(id), Deleted())
+        return JsonResponse({"deleted": str(id)})
+    title = fields(request).get("title")
+    if not isinstance(title, str) or not title.strip():
+        raise BadCommand("A title needs at least one character.")
+    renamed = await site.run(
+        store.rename, owner=owner, conversation=str(id), title=" ".join(title.split())
+    )
+    site.turns.publish(str(id), Renamed(title=renamed.title))
+    return JsonResponse({"conversation": renamed.to_dict()})
+
+
+@require_POST
+@answers_errors
+async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
+    found = await site_of(request).run(
+        store.undelete, owner=await owner_of(request), conversation=str(id)
+    )
+    return JsonResponse({"conversation": found.to_dict()})
+
+
+@require_POST
+@answers_errors
+async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
+    site = site_of(request)
+    await site.run(store.clear, owner=await owner_of(request), conversation=str(id))
+    site.turns.publish(str(id), Cleared())
+    return JsonResponse({"cleared": str(id)})
+
+
+@require_GET
+@answers_errors
+async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
+    before = request.GET.get("before", "")
+    if not (before.isascii() and before.isdigit() and len(before) < 10):
+        raise BadCommand("before is the number of a message.")
+    found, earlier = await site_of(request).run(
+        queries.earlier_messages,
+        owner=await owner_of(request),
+        conversation=str(id),
+        before=int(before),
+    )
+    return JsonResponse({"messages": [view.to_dict() for view in found], "earlier": earlier})
+
+
+@require_GET
+@answers_errors
+async def export(request: HttpRequest, id: UUID) -> HttpResponse:
+    view, path = await site_of(request).run(
+        queries.whole_path, owner=await owner_of(request), conversation=str(id)
+    )
+    response = HttpResponse(write_file(view, path), content_type="application/json")
+    name = slugify(view.title) or "conversation"
+    response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
+    return response
+
+
+@require_POST
+@answers_errors
+async def import_file(request: HttpRequest) -> HttpResponse:
+    upload = request.FILES.get("file")
+    size = upload.size if upload is not None else len(request.body)
+    if (size or 0) > MAX_IMPORT_BYTES:
+        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
+    site = site_of(request)
+    saved = read_file(upload.read() if upload is not None else request.body)
+    site.catalogue.get(saved.agent)
+    view = await site.run(
+        store.import_conversation,
+        owner=await owner_of(request),
+        agent=saved.agent,
+        title=saved.title,
+        messages=saved.messages,
+    )
+    return JsonResponse({"conversation": view.to_dict()})
+
+
+@require_GET
+@answers_errors
+async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
+    site = site_of(request)
+    if not site.may_debug(staff=await is_staff(request)):
+        raise NotFound("There is no such answer.")
+    found = await site.run(queries.receipt_of, owner=await owner_of(request), turn=str(id))
+    if found is None:
+        raise NotFound("This answer has no receipt.")
+    return JsonResponse(dict(found))
+
+
+@require_GET
+@answers_errors
+async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The exact request of a turn, for staff or with DEBUG."""
+    site, staff = site_of(request), await is_staff(request)
+    if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
+        raise NotFound("There is no such answer.")
+    agent, found, sent = await site.run(
+        queries.sent_messages, owner=await owner_of(request), turn=str(id)
+    )
+    if found is None:
+        raise NotFound("This answer has no receipt.")
+    return JsonResponse(request_of(found, site.answering(agent).head(), sent))

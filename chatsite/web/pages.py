@@ -1,0 +1,98 @@
+"""The chat page: everything that changes reaches it over the socket."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_safe
+
+from chatsite.conversations import queries
+from chatsite.errors import NotFound
+from chatsite.web.people import is_staff, owner_of, site_of
+
+HIGHLIGHT = "vendor/highlightjs"
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("chat")
+
+
+@require_safe
+@ensure_csrf_cookie
+async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
+    """A new chat with `?agent=`, or one of the owner's conversations."""
+    site, owner = site_of(request), await owner_of(request)
+    agents = site.agents()
+    agent = _chosen(request.GET.get("agent", ""), agents)
+    if conversation is not None:
+        try:
+            opened = await site.run(
+                queries.open_conversation, owner=owner, conversation=str(conversation)
+            )
+        except NotFound:
+            raise Http404 from None
+        if opened.conversation is None:
+            raise Http404
+        agent = opened.conversation.agent
+    page = await _page(request, agents=agents, agent=agent, conversation=conversation)
+    return render(request, "chat.html", {"page": page})
+
+
+def _chosen(slug: str, agents: list[dict[str, Any]]) -> str:
+    """The agent the link asks for. Without a name the first that works; an unknown one is a 404."""
+    working = [agent["slug"] for agent in agents if agent["broken"] is None]
+    if slug:
+        if slug not in {agent["slug"] for agent in agents}:
+            raise Http404
+        return slug
+    if not working:
+        return ""
+    return "demo" if "demo" in working else str(working[0])
+
+
+async def _page(
+    request: HttpRequest, *, agents: list[dict[str, Any]], agent: str, conversation: UUID | None
+) -> dict[str, Any]:
+    site, staff, user = site_of(request), await is_staff(request), await request.auser()
+    may_debug = site.may_debug(staff=staff)
+    return {
+        "agents": agents,
+        "agent": agent,
+        "conversation": str(conversation) if conversation else None,
+        "user": {
+            "name": user.get_username() if user.is_authenticated else "Guest",
+            "signed_in": user.is_authenticated,
+            "staff": staff,
+        },
+        "signup": settings.SIGNUP,
+        "debug_panel": may_debug,
+        "debug": may_debug and request.GET.get("debug") == "true",
+        "show_request": may_debug and site.may_see_request(staff=staff),
+        "max_frame": settings.MAX_FRAME_BYTES,
+        "urls": {
+            "login": reverse("login"),
+            "logout": reverse("logout"),
+            "signup": reverse("signup"),
+            "conversations": reverse("conversations"),
+            "import": reverse("import"),
+        },
+        "static": {"highlight": highlight_modules()},
+    }
+
+
+def highlight_modules() -> dict[str, str]:
+    """Module name to its hashed address: a computed import isn't rewritten by the storage."""
+    folder = settings.BASE_DIR / "static" / HIGHLIGHT
+    return {
+        file.relative_to(folder).as_posix(): staticfiles_storage.url(
+            f"{HIGHLIGHT}/{file.relative_to(folder).as_posix()}"
+        )
+        for file in sorted(folder.rglob("*.js"))
+    }

@@ -1,0 +1,34 @@
+"""Who asks: the owner behind a request, and the site that answers."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, cast
+
+from django.http import HttpRequest
+
+from chatsite.conversations.owners import Owner
+from chatsite.wiring import Site
+
+
+def site_of(request: HttpRequest) -> Site:
+    scope = cast(Any, request).scope
+    site: Site = scope["state"]["site"]
+    return site
+
+
+async def owner_of(request: HttpRequest) -> Owner:
+    """The account, or the session's guest; a new guest gets a random id."""
+    user = await request.auser()
+    if user.is_authenticated:
+        return Owner(user=user.pk)
+    guest = await request.session.aget("guest", "")
+    if not guest:
+        guest = secrets.token_urlsafe(24)
+        await request.session.aset("guest", guest)
+    return Owner(guest=guest)
+
+
+async def is_staff(request: HttpRequest) -> bool:
+    user = await request.auser()
+    return bool(user.is_active and user.is_staff)

@@ -1,0 +1,218 @@
+"""Where the parts meet: one `Site`, built when the server starts, holds what lives as long as it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, ParamSpec, TypeVar
+
+from django.conf import settings
+from django.db import close_old_connections
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.template import Broken, Template
+from chatsite.conversations import queries, store
+from chatsite.conversations.owners import Owner
+from chatsite.errors import Refused
+from chatsite.history import may_use_url
+from chatsite.providers.base import Provider
+from chatsite.providers.echo import EchoProvider
+from chatsite.providers.embedded import TRAINED_SYSTEM, EmbeddedProvider, Engine
+from chatsite.providers.openai import OpenAIProvider
+from chatsite.turns.answering import Answering, answering
+from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.turns import Caps, Turns
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# SQLite writes one at a time; more threads than this only wait for each other.
+STORE_THREADS = 6
+DRAIN_SECONDS = 20.0
+
+
+class Store:
+    """Runs units of work of the store on a few threads, and hands connections back."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="store")
+
+    async def __call__(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        call = functools.partial(_with_connection, work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+
+
+def _with_connection(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    close_old_connections()
+    try:
+        return work(*args, **kwargs)
+    finally:
+        close_old_connections()
+
+
+class Site:
+    """The running server: agents, providers, turns and the store's threads."""
+
+    def __init__(self) -> None:
+        self.run = Store()
+        self.catalogue = Catalogue(settings.AGENTS_DIR)
+        self.engine = Engine(
+            Path(settings.CHAT_MODEL_PATH) if settings.CHAT_MODEL_PATH else None,
+            log_path=settings.VAR_DIR / "engine.log",
+        )
+        self.embedded = EmbeddedProvider(self.engine)
+        self.echo = EchoProvider()
+        self.openai = None
+        if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
+            self.openai = OpenAIProvider(
+                api_key=settings.OPENAI_API_KEY,
+                base_url=settings.OPENAI_BASE_URL or None,
+                model=settings.CHAT_MODEL or None,
+            )
+        self.turns = Turns(
+            decider=Decider(
+                environment=settings.HISTORY_ENVIRONMENT,
+                run=self.run,
+                reads=queries,
+                writes=store,
+            ),
+            answering=self.answering,
+            describe=self.describe,
+            caps=Caps(
+                answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER
+            ),
+        )
+        self._lock: IO[str] | None = None
+
+    # ---- starting and stopping ---------------------------------------------------------------
+    async def start(self) -> None:
+        """Raises Refused where another server uses the same folder."""
+        self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
+        await self.run(store.end_interrupted)
+        if self._embedded_wanted():
+            await self.engine.start()
+        if self.openai is not None:
+            await self.openai.warm()
+
+    def _embedded_wanted(self) -> bool:
+        """Whether any agent would be answered by the engine: it takes 350 MB, so not for nothing."""
+        if settings.CHAT_ENGINE == "off":
+            return False
+        agents = [agent for agent in self.catalogue.all() if isinstance(agent, Template)]
+        return any(answering(agent, self.providers()).provider is self.embedded for agent in agents)
+
+    async def stop(self) -> None:
+        await self.turns.drain(DRAIN_SECONDS)
+        await self.engine.stop()
+        if self.openai is not None:
+            await self.openai.aclose()
+        self.run.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    # ---- who answers -------------------------------------------------------------------------
+    def providers(self) -> dict[str, Provider]:
+        """Those that can be reached now; the engine while it is ready, loading or coming back."""
+        found: dict[str, Provider] = {"echo": self.echo}
+        if settings.CHAT_ENGINE != "off" and self.embedded.status().state != "unavailable":
+            found["embedded"] = self.embedded
+        if self.openai is not None:
+            found["openai"] = self.openai
+        return found
+
+    def answering(self, slug: str) -> Answering:
+        """Who answers for the agent. Raises NotFound."""
+        return answering(
+            self.catalogue.get(slug),
+            self.providers(),
+            trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
+        )
+
+    def describe(self, slug: str) -> dict[str, Any]:
+        """The agent as the page shows it, whether it can answer or not."""
+        for agent in self.catalogue.all():
+            if agent.slug == slug:
+                return self._described(agent)
+        return _gone(slug)
+
+    def agents(self) -> list[dict[str, Any]]:
+        return [self._described(agent) for agent in self.catalogue.all()]
+
+    def _described(self, agent: Template | Broken) -> dict[str, Any]:
+        if isinstance(agent, Broken):
+            broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
+            return _gone(agent.slug) | {"broken": broken}
+        who = self.answering(agent.slug)
+        provider = {"kind": who.model.provider, "label": who.model.label, "note": self._note(who)}
+        return {
+            "slug": agent.slug,
+            "name": agent.name,
+            "description": agent.description,
+            "greeting": list(agent.greeting),
+            "prompts": list(agent.prompts),
+            "tags": list(agent.tags),
+            "provider": provider,
+            "broken": None,
+        }
+
+    def _note(self, who: Answering) -> str:
+        """Why it is this provider, where that isn't the one the agent asks for."""
+        if who.provider is not self.echo or settings.CHAT_ENGINE == "off":
+            return who.note
+        return f"{who.note} {self.embedded.status().sentence}".strip()
+
+    def asking(
+        self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str
+    ) -> Asking:
+        return Asking(
+            owner=owner,
+            conversation=conversation,
+            agent=agent,
+            query=query,
+            url_allowed=may_use_url(settings.HISTORY_ENVIRONMENT, staff=staff),
+        )
+
+    def may_debug(self, *, staff: bool) -> bool:
+        allowed = {"everyone": True, "staff": staff, "off": False}
+        return allowed[settings.DEBUG_PANEL]
+
+    def may_see_request(self, *, staff: bool) -> bool:
+        return staff or settings.DEBUG
+
+
+def _gone(slug: str) -> dict[str, Any]:
+    return {
+        "slug": slug,
+        "name": slug,
+        "description": "",
+        "greeting": [],
+        "prompts": [],
+        "tags": [],
+        "provider": {"kind": "", "label": "", "note": "This agent can't answer now."},
+        "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
+    }
+
+
+def lock(path: Path) -> IO[str]:
+    """One server a folder: generations live in its memory, and a second one would end them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("a")
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; starting twice is then the person's own care.
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise Refused(
+            f"Another server already uses {path.parent}. Stop it first, or set VAR_DIR."
+        ) from None
+    return file
+
+

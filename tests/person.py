@@ -1,0 +1,136 @@
+"""A person at the page, without a browser: a session, a socket, and what it said."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import uuid
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+
+PATIENCE = 30.0
+
+
+class Person:
+    """One session. `async with Person(url) as ada:`, then `ada.page()` opens sockets."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def __aenter__(self) -> Person:
+        self.http = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+        async with self.http.get(f"{self.url}/chat") as answer:
+            assert answer.status == 200, await answer.text()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.http.close()
+
+    def _headers(self) -> dict[str, str]:
+        jar = self.http.cookie_jar.filter_cookies(self.http._base_url or aiohttp.client.URL(self.url))
+        token = jar["csrftoken"].value if "csrftoken" in jar else ""
+        return {"X-CSRFToken": token, "Origin": self.url}
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, expect: int = 200
+    ) -> dict[str, Any]:
+        """JSON over HTTP, as the page asks it."""
+        async with self.http.request(
+            method, self.url + path, json=body, headers=self._headers()
+        ) as answer:
+            text = await answer.text()
+            assert answer.status == expect, f"{answer.status}: {text[:500]}"
+            found: dict[str, Any] = json.loads(text)
+            return found
+
+    async def sign_in(self, name: str, password: str) -> None:
+        form = {"username": name, "password": password}
+        async with self.http.get(f"{self.url}/accounts/login/") as answer:
+            page = await answer.text()
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None
+        form["csrfmiddlewaretoken"] = token[1]
+        async with self.http.post(
+            f"{self.url}/accounts/login/", data=form, headers={"Origin": self.url}
+        ) as answer:
+            assert answer.url.path == "/chat", f"not signed in: {answer.url}"
+
+    async def page(self, conversation: str | None = None, **options: str) -> Page:
+        """Open a conversation (a new one without an id) as a page does."""
+        socket = await self.http.ws_connect(f"{self.url}/ws", headers={"Origin": self.url})
+        page = Page(socket, conversation or str(uuid.uuid4()), **options)
+        page.snapshot = await page.open()
+        return page
+
+
+class Page:
+    """A socket that has opened one conversation; keeps every event it got."""
+
+    def __init__(
+        self,
+        socket: aiohttp.ClientWebSocketResponse,
+        conversation: str,
+        *,
+        agent: str = "demo",
+        query: str = "",
+    ) -> None:
+        self.socket = socket
+        self.conversation = conversation
+        self.agent = agent
+        self.query = query
+        self.events: list[dict[str, Any]] = []
+        self.snapshot: dict[str, Any] = {}
+
+    async def command(self, type: str, **fields: Any) -> None:
+        command = {
+            "type": type,
+            "conversation": self.conversation,
+            "query": self.query,
+            "ref": str(uuid.uuid4()),
+        }
+        await self.socket.send_str(json.dumps(command | fields))
+
+    async def event(self) -> dict[str, Any]:
+        """The next event, whatever it is."""
+        message = await asyncio.wait_for(self.socket.receive(), PATIENCE)
+        assert message.type == aiohttp.WSMsgType.TEXT, f"closed: {message!r}"
+        event: dict[str, Any] = json.loads(message.data)
+        self.events.append(event)
+        return event
+
+    async def until(self, *types: str) -> dict[str, Any]:
+        """The next event of one of these types; a refusal nobody waits for fails the test."""
+        while True:
+            event = await self.event()
+            if event["type"] in types:
+                return event
+            assert event["type"] != "refused", event
+
+    async def open(self) -> dict[str, Any]:
+        await self.command("open", agent=self.agent)
+        return await self.until("snapshot")
+
+    async def send(self, text: str, *, client_id: str | None = None) -> str:
+        client_id = client_id or str(uuid.uuid4())
+        await self.command("send", agent=self.agent, client_id=client_id, text=text)
+        return client_id
+
+    async def say(self, text: str) -> dict[str, Any]:
+        """Send and wait for the end of the turn."""
+        await self.send(text)
+        return await self.until("turn_ended")
+
+    async def preview(self, draft: str = "") -> dict[str, Any]:
+        await self.command("preview", agent=self.agent, draft=draft)
+        return await self.until("preview")
+
+    async def close(self) -> None:
+        await self.socket.close()

@@ -1,0 +1,102 @@
+"""A real server for tests: its own process, its own folder, a free port."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from tests.settings import EXAMPLE
+
+ROOT = EXAMPLE.parent
+START_SECONDS = 60.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class Server:
+    """`with Server(folder, HISTORY_POLICY="none") as server:` runs until the block ends.
+
+    Without `CHAT_ENGINE` the echo provider answers, unless `OPENAI_BASE_URL` names a server.
+    """
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment: Mapping[str, str] = {
+            **os.environ,
+            "VAR_DIR": str(folder),
+            "PORT": str(self.port),
+            "CHAT_ENGINE": "off",
+            "DJANGO_SETTINGS_MODULE": "chatsite.settings",
+            **environment,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> str:
+        """All that the server has printed, over every start in this folder."""
+        return (self.folder / "server.log").read_text()
+
+    def start(self) -> Server:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-X", "dev", "manage.py", "serve"],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._wait_until_up(self.process)
+        return self
+
+    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise AssertionError(f"the server ended at its start:\n{self.log}")
+            try:
+                with urllib.request.urlopen(f"{self.url}/accounts/login/", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError(f"the server isn't up after {START_SECONDS} s:\n{self.log}")
+
+    def stop(self) -> int:
+        """End it as an administrator would; its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def kill(self) -> None:
+        """kill -9, as a power cut would."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(30)
+
+    def __enter__(self) -> Server:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.stop()

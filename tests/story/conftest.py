@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeOpenAI]:
+    """A provider on a real socket that records what it was asked."""
+    with FakeOpenAI() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The application, asking the fake provider; nothing of the history is set."""
+    with Server(tmp_path_factory.mktemp("server"), **asking(fake)) as running:
+        yield running
+
+
+def asking(fake: FakeOpenAI, **more: str) -> dict[str, str]:
+    """The environment in which every shipped agent is answered by the fake provider."""
+    return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "var"
