@@ -2,6 +2,7 @@
 
 from chatsite.history.decision import decide
 from chatsite.history.evidence import Evidence, Previous
+from chatsite.history.live import History
 from chatsite.history.policies import (
     POLICIES,
     Everything,
@@ -13,6 +14,7 @@ from chatsite.history.policies import (
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.receipt import Decision
 from chatsite.history.room import Part
+from chatsite.history.selection import Selection
 from chatsite.history.settings import (
     Setting,
     Settings,
@@ -22,6 +24,7 @@ from chatsite.history.settings import (
     resolve,
 )
 from chatsite.history.sources import ENVIRONMENT_NAMES, URL_NAMES, Said
+from chatsite.history.tokens import estimate, estimate_message, tokens_of
 from chatsite.history.transcript import Entry, Transcript, Turn, Unloaded, turns
 from chatsite.history.verdicts import Verdict
 from chatsite.history.window import Head, Window
@@ -36,12 +39,14 @@ __all__ = [
     "Everything",
     "Evidence",
     "Head",
+    "History",
     "Part",
     "Policy",
     "Previous",
     "Reach",
     "Reason",
     "Said",
+    "Selection",
     "Setting",
     "Settings",
     "Transcript",
@@ -52,9 +57,12 @@ __all__ = [
     "Window",
     "apply_history_policy",
     "decide",
+    "estimate",
+    "estimate_message",
     "first_values",
     "may_use_url",
     "reach",
     "resolve",
+    "tokens_of",
     "turns",
 ]

@@ -50,13 +50,35 @@ class Path:
 class Fate:
     """What becomes of a turn. `apart` holds the messages of it that fare differently, by seq.
 
-    `kept_for` is the mark that spares the turn, if one does.
+    `kept_for` is the mark that spares the turn, if one does. `messages` are those that can be
+    sent, `tokens` what these take.
     """
 
     turn: Turn
     reason: Reason
     kept_for: Reason | None
     apart: dict[int, Reason]
+    messages: tuple[Message, ...]
+    tokens: int
+
+    @classmethod
+    def of(
+        cls, turn: Turn, *, reason: Reason, kept_for: Reason | None, apart: dict[int, Reason]
+    ) -> Fate:
+        """The fate of a turn whose messages `apart` are left out, and then what they break."""
+        rest = (
+            [entry for entry in turn.entries if entry.seq not in apart] if apart else turn.entries
+        )
+        lost = broken(rest)
+        messages = tuple(entry.message for entry in rest if entry.seq not in lost)
+        return cls(
+            turn=turn,
+            reason=reason,
+            kept_for=kept_for,
+            apart=apart | lost,
+            messages=messages,
+            tokens=sum(known_tokens(message).count for message in messages),
+        )
 
     @property
     def first(self) -> int:
@@ -65,15 +87,6 @@ class Fate:
     @property
     def is_sent(self) -> bool:
         return self.reason in SENT
-
-    @property
-    def messages(self) -> list[Message]:
-        """Those of it that can be sent."""
-        return [entry.message for entry in self.turn.entries if entry.seq not in self.apart]
-
-    @property
-    def tokens(self) -> int:
-        return sum(known_tokens(message).count for message in self.messages)
 
     def reasons(self) -> dict[int, Reason]:
         """The reason for every message, by sequence number."""
@@ -116,14 +129,14 @@ def choose(
         current=_current(path.current),
         marker=marker,
         tail=max(tail, min(marker, path.current.entries[0].seq)),
-        reached=isinstance(reach, Users) and len(counted) >= reach.count,
+        reached=isinstance(reach, Users) and len(counted) >= reach.users,
     )
 
 
 def _current(turn: Turn) -> Fate:
     """The current turn is always sent; only what a provider would refuse is left out of it."""
     apart = {} if is_background(turn) else background_answers(turn)
-    return Fate(turn=turn, reason="current", kept_for=None, apart=apart | _unsendable(turn, apart))
+    return Fate.of(turn, reason="current", kept_for=None, apart=apart)
 
 
 def _fate(
@@ -149,8 +162,4 @@ def _fate(
     apart = excluded_answers(turn)
     if kept_for is None:
         apart |= background_answers(turn)
-    return Fate(turn=turn, reason=reason, kept_for=kept_for, apart=apart | _unsendable(turn, apart))
-
-
-def _unsendable(turn: Turn, apart: dict[int, Reason]) -> dict[int, Reason]:
-    return broken([entry for entry in turn.entries if entry.seq not in apart])
+    return Fate.of(turn, reason=reason, kept_for=kept_for, apart=apart)

@@ -55,6 +55,7 @@ def decide(
         reasons |= fate.reasons()
     history = [message for fate in choice.older if fate.is_sent for message in fate.messages]
     current = choice.current.messages
+    parts = room.parts(history)
     return Decision(
         agent=agent,
         settings=settings,
@@ -67,10 +68,10 @@ def decide(
             settings=settings,
             window=window,
         ),
-        parts=room.parts(history),
+        parts=parts,
         window=window,
         limit=room.limit,
-        tokens=room.fixed + sum(known_tokens(message).count for message in history),
+        tokens=sum(part.tokens for part in parts if part.name not in ("reply", "free")),
         stored=len(transcript.entries) + transcript.unloaded.messages,
         sent=len(instructions) + len(history) + len(current),
         horizon=_horizon(choice, transcript.unloaded),

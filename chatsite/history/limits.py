@@ -61,4 +61,4 @@ class Limits:
 def turns_of(policy: str, length: int) -> float:
     """How many turns a policy can send."""
     reach = POLICIES[policy].reach(length)
-    return reach.count if isinstance(reach, Users) else UNBOUNDED
+    return reach.users if isinstance(reach, Users) else UNBOUNDED

@@ -17,12 +17,13 @@ from chatsite.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """The store must load the last `count` user messages and all that answers them.
+    """The store must load the last `users` user messages and all that answers them.
 
-    Messages of background tasks are not counted; system messages and marked turns come on top.
+    Messages of background tasks are not counted; system messages, marked turns and the turn that
+    is replied to come on top.
     """
 
-    count: int
+    users: int
 
 
 @dataclass(frozen=True, slots=True)
