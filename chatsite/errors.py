@@ -33,7 +33,7 @@ class BadSetting(ChatsiteError):
 
 
 class BadTemplate(ChatsiteError):
-    """`key` is the place in the file ("chatSettings.historyPolicy"), "" when it is the file itself."""
+    """`key` is the place in the file ("chatSettings.historyPolicy"), "" for the file itself."""
 
     code = "bad_template"
 

@@ -172,7 +172,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded:
-    """The turn is over, once and for all. `message` is the stored answer, None where there is none."""
+    """The turn is over, once and for all. `message` is the stored answer, if there is one."""
 
     type: ClassVar[str] = "turn_ended"
     turn: str

@@ -73,7 +73,7 @@ PORT = number("PORT", 8000, low=1, high=65_535)
 # ---- safety ----------------------------------------------------------------------------------
 DEBUG = flag("DEBUG")
 BEHIND_TLS = flag("BEHIND_TLS")
-ALLOWED_HOSTS = [host for host in text("ALLOWED_HOSTS").replace(",", " ").split()] or LOCAL_HOSTS
+ALLOWED_HOSTS = text("ALLOWED_HOSTS").replace(",", " ").split() or LOCAL_HOSTS
 if "*" in ALLOWED_HOSTS:
     raise BadSetting("ALLOWED_HOSTS='*' is not allowed. Name the hosts, separated by commas.")
 if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):

@@ -1,4 +1,4 @@
-"""Where the parts meet: one `Site`, built when the server starts, holds what lives as long as it."""
+"""Where the parts meet: one `Site`, built at the server's start, holds what lives as long."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ class Site:
             ),
             answering=self.answering,
             describe=self.describe,
-            caps=Caps(
-                answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER
-            ),
+            caps=Caps(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
         )
         self._lock: IO[str] | None = None
 
@@ -100,7 +98,7 @@ class Site:
             await self.openai.warm()
 
     def _embedded_wanted(self) -> bool:
-        """Whether any agent would be answered by the engine: it takes 350 MB, so not for nothing."""
+        """Whether the engine would answer for any agent: it takes 350 MB, so not for nothing."""
         if settings.CHAT_ENGINE == "off":
             return False
         agents = [agent for agent in self.catalogue.all() if isinstance(agent, Template)]
@@ -214,5 +212,3 @@ def lock(path: Path) -> IO[str]:
             f"Another server already uses {path.parent}. Stop it first, or set VAR_DIR."
         ) from None
     return file
-
-

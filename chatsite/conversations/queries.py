@@ -23,7 +23,7 @@ BACKGROUND = ("scheduled", "briefing")
 
 
 def owned(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
-    """The conversation, if it is this owner's; NotFound says the same for none and for another's."""
+    """The conversation, if it is this owner's. NotFound is the same for none and another's."""
     try:
         key = uuid.UUID(id)
     except ValueError:

@@ -154,7 +154,7 @@ def _count(row: Conversation, message: Message, sign: int) -> None:
 
 def checkpoint(*, turn: str, text: str) -> None:
     """Keep what has been written so far; without effect once the turn has ended."""
-    Message.objects.filter(turn=turn, state="running").update(content=text)
+    Message.objects.filter(turn_id=turn, state="running").update(content=text)
 
 
 @transaction.atomic
@@ -235,9 +235,7 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
         count = counts[str(id)]
         change += (count.count - row.tokens) * row.on_path
         row.tokens, row.tokenizer, row.basis = count.count, count.tokenizer, count.basis
-    Message.objects.bulk_update(
-        rows.values(), ["tokens", "tokenizer", "basis"], batch_size=300
-    )
+    Message.objects.bulk_update(rows.values(), ["tokens", "tokenizer", "basis"], batch_size=300)
     Conversation.objects.filter(id=conversation).update(path_tokens=F("path_tokens") + change)
 
 

@@ -20,6 +20,9 @@ def broken(entries: Sequence[Entry]) -> dict[int, Reason]:
     whole when one is missing. A second result for a call goes alone.
     """
     found: dict[int, Reason] = {}
+    if all(_is_plain(entry.message) for entry in entries):
+        # Nearly every turn; without this a long conversation takes half as long again.
+        return found
     for group in _groups(entries):
         if is_empty_answer(group[0].message):
             found[group[0].seq] = "empty"
@@ -35,6 +38,11 @@ def is_empty_answer(message: Message) -> bool:
         and not message.attachments
         and not (message.content or "").strip()
     )
+
+
+def _is_plain(message: Message) -> bool:
+    text = (message.content or "").strip()
+    return bool(text) and not (message.calls or message.role == "tool")
 
 
 def _groups(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -35,7 +35,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the provider reported, in tokens; None where it said nothing. `cached` is part of `prompt`."""
+    """Tokens as the provider reported them, None where it didn't. `cached` is part of `prompt`."""
 
     prompt: int | None = None
     cached: int | None = None
@@ -110,7 +110,7 @@ class Provider(Protocol):
 
     def status(self) -> Status: ...
 
-    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         """The answer as it arrives. Closing the iterator (`aclose`) cancels it upstream.
 
         Raises ProviderError; what was yielded before stays valid.

@@ -58,7 +58,7 @@ class AnswerReader:
             self.done = True
             return None
         try:
-            chunk = json.loads(payload)
+            chunk = json.loads(payload.decode())
             if chunk.get("error"):
                 raise errors.failed_midway("error event")
             if chunk.get("usage"):

@@ -30,7 +30,7 @@ DRAFT = "draft"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Who asks where, with the page's query string. `url_allowed`: its history settings may apply."""
+    """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply."""
 
     owner: Owner
     conversation: str
@@ -102,12 +102,10 @@ class Decider:
     async def _counted(
         self, conversation: str, tokenizer: Tokenizer, head: Head, transcript: Transcript
     ) -> tuple[Head, Transcript]:
-        """Fill in the counts that are missing or another tokenizer's, in one batch, and keep them."""
+        """Count what isn't counted yet, or was by another tokenizer, in one batch; and keep it."""
         missing = [e.message for e in transcript.entries if needs_count(e.message, tokenizer)]
         every = [*head.messages, *missing]
-        counts = dict(
-            zip((m.id for m in every), await token_counts(tokenizer, every), strict=True)
-        )
+        counts = dict(zip((m.id for m in every), await token_counts(tokenizer, every), strict=True))
         stored = {message.id: counts[message.id] for message in missing if message.id != DRAFT}
         if stored:
             await self.run(self.writes.save_counts, conversation=conversation, counts=stored)

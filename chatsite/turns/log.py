@@ -22,6 +22,4 @@ def log_decision(decision: Decision) -> None:
         decision.tokens,
     )
     if decision.sent < decision.stored:
-        logger.info(
-            "[History] Trimmed messages from %d to %d", decision.stored, decision.sent
-        )
+        logger.info("[History] Trimmed messages from %d to %d", decision.stored, decision.sent)

@@ -17,10 +17,9 @@ def request_of(receipt: Mapping[str, Any], head: Head, sent: Sequence[Message]) 
         notes.append("The agent was changed since: its own messages are shown as they are now.")
     if len(sent) != receipt["facts"]["sent"]:
         notes.append("Some of the messages that were sent are not stored any more.")
+    whole = (*head.messages, *sent)
     return {
-        "messages": [
-            {"role": message.role, "content": message.content} for message in (*head.messages, *sent)
-        ],
+        "messages": [{"role": message.role, "content": message.content} for message in whole],
         "complete": not notes,
         "note": " ".join(notes),
     }

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from chatsite.conversations.records import Begun
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import Decided, Problem, State, TurnEnded
-from chatsite.history import History
 from chatsite.messages import Message
 from chatsite.providers.base import Finished, Text
 from chatsite.turns.answering import Answering

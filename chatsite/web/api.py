@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +27,7 @@ STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
     (BadRestore, 400),
     (ChatsiteError, 500),
 )
-View = Callable[..., Awaitable[HttpResponse]]
+View = Callable[..., Coroutine[Any, Any, HttpResponse]]
 
 
 def answers_errors(view: View) -> View:
@@ -58,9 +58,7 @@ def fields(request: HttpRequest) -> dict[str, Any]:
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:200]
-    found = await site_of(request).run(
-        queries.listed, owner=await owner_of(request), text=text
-    )
+    found = await site_of(request).run(queries.listed, owner=await owner_of(request), text=text)
     rows = [conversation.to_dict() for conversation in found]
     return JsonResponse({"conversations": rows, "count": len(rows)})
 
