@@ -1,0 +1,75 @@
+/** Who can answer: the picker at the agent's name, broken agents and their reasons included. */
+
+import { byId, h, put, say } from "./dom.js";
+import { icon } from "./icons.js";
+import { address } from "./page.js";
+import { Popover } from "./popover.js";
+
+export class AgentPicker {
+  /**
+   * @param {import("./page.js").Page} page
+   * @param {(slug: string) => void} choose
+   */
+  constructor(page, choose) {
+    this.page = page;
+    this.choose = choose;
+    this.current = "";
+    byId("agent-open").append(icon("down", 13));
+    this.popover = new Popover(byId("agent-open"), {
+      label: "Agents",
+      class: "agents-pop",
+      fill: (box) => this.#fill(box),
+    });
+  }
+
+  /** @param {import("./state.js").State} state */
+  update(state) {
+    this.current = state.agentSlug;
+    say(byId("agent-name"), state.agent?.name ?? state.agentSlug);
+    say(byId("model"), state.agent?.provider?.label ?? "");
+    byId("model").title = state.agent?.provider?.note ?? "";
+  }
+
+  /** @param {HTMLElement} box */
+  #fill(box) {
+    const working = this.page.agents.filter((agent) => !agent.broken);
+    const broken = this.page.agents.filter((agent) => agent.broken);
+    put(
+      box,
+      h("h2", { class: "pop-title" }, "Start a new chat with"),
+      h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent)))),
+      broken.length > 0 && h("h2", { class: "pop-title" }, "Not usable now"),
+      broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
+    );
+  }
+
+  /** @param {import("./page.js").Agent} agent */
+  #link(agent) {
+    const current = agent.slug === this.current;
+    const link = h("a", {
+      href: address(this.page, { agent: agent.slug }),
+      class: "agent-link",
+      "aria-current": current ? "true" : null,
+      "data-first": current,
+    },
+    h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
+    agent.description && h("span", { class: "agent-about" }, agent.description),
+    (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
+    agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note));
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.popover.close({ focus: false });
+      this.choose(agent.slug);
+    });
+    return link;
+  }
+}
+
+/** @param {import("./page.js").Agent} agent */
+function brokenAgent({ name, slug, broken }) {
+  return h("li", { class: "agent-broken" },
+    h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
+    h("span", { class: "agent-about" },
+      h("code", {}, broken?.file), broken?.key && [", ", h("code", {}, broken.key)], `: ${broken?.reason}`));
+}

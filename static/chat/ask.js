@@ -1,0 +1,24 @@
+import { byId, h, put } from "./dom.js";
+
+/**
+ * Asks before something that has no undo. Esc and Cancel say no.
+ * @param {{title: string, text: string, yes: string}} question
+ * @returns {Promise<boolean>}
+ */
+export function ask({ title, text, yes }) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("ask"));
+  put(
+    dialog,
+    h("form", { method: "dialog" },
+      h("h2", { id: "ask-title" }, title),
+      h("p", {}, text),
+      h("div", { class: "box-foot" },
+        h("button", { value: "no", class: "plain-button" }, "Cancel"),
+        h("button", { value: "yes", class: "primary" }, yes))),
+  );
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}

@@ -1,0 +1,40 @@
+import { announce } from "./announce.js";
+import { say } from "./dom.js";
+
+/**
+ * Copies plain text and says so on the button that was pressed.
+ * @param {string} text
+ * @param {HTMLElement} [button]
+ */
+export async function copy(text, button) {
+  const done = await write(text);
+  announce(done ? "Copied." : "Copying isn't allowed here. Select the text and copy it yourself.");
+  if (!button) return;
+  const before = button.dataset.words ?? button.textContent ?? "";
+  button.dataset.words = before;
+  say(button, done ? "Copied" : "Not allowed");
+  setTimeout(() => say(button, before), 1600);
+}
+
+async function write(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return writeOld(text);
+  }
+}
+
+/** On plain http from another machine there is no clipboard interface. */
+function writeOld(text) {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "hidden";
+  const focused = /** @type {HTMLElement|null} */ (document.activeElement);
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  focused?.focus();
+  return done;
+}

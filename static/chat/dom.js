@@ -1,0 +1,65 @@
+/** Builds elements. Strings become text nodes; nothing here reads HTML. */
+
+/** @typedef {Node|string|number|null|undefined|false} Child */
+
+/**
+ * `on` holds listeners; `class`, `data-…`, `aria-…` and other attributes are set as they are;
+ * true sets an attribute without a value, false, null and undefined leave it out.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any>} [props]
+ * @param {...(Child|Child[])} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) {
+      element.setAttribute(name, String(value));
+    }
+  }
+  fill(element, children);
+  return element;
+}
+
+/**
+ * @param {ParentNode} element
+ * @param {(Child|Child[])[]} children
+ */
+function fill(element, children) {
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * Replaces what an element holds.
+ * @param {Element} element
+ * @param {...(Child|Child[])} children
+ */
+export function put(element, ...children) {
+  element.replaceChildren();
+  fill(element, children);
+}
+
+/**
+ * The element with this id; the page's skeleton always has it.
+ * @param {string} id
+ * @returns {any}
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no #${id}`);
+  return element;
+}
+
+/** Sets text only where it differs, so that nothing is announced or laid out twice. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

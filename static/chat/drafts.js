@@ -1,0 +1,40 @@
+/** What is typed and what is sent but not yet stored, kept in the tab until it is. */
+
+import { uuid } from "./ids.js";
+import { keep, read } from "./storage.js";
+
+const TAB = "sessionStorage";
+
+/** @param {string} conversation */
+export const readDraft = (conversation) => read(`draft:${conversation}`, TAB) ?? "";
+
+export const keepDraft = (conversation, text) => keep(`draft:${conversation}`, text || null, TAB);
+
+/** @returns {import("./state.js").Pending[]} */
+export function readPending(conversation) {
+  try {
+    return JSON.parse(read(`pending:${conversation}`, TAB) ?? "[]");
+  } catch {
+    return [];
+  }
+}
+
+export const keepPending = (conversation, pending) =>
+  keep(`pending:${conversation}`, pending.length ? JSON.stringify(pending) : null, TAB);
+
+/**
+ * The id of a chat that has not begun: the same after a reload, so that its draft is found.
+ * @param {string} agent
+ */
+export function unbegun(agent) {
+  const known = read(`new:${agent}`, TAB);
+  if (known) return known;
+  const made = uuid();
+  keep(`new:${agent}`, made, TAB);
+  return made;
+}
+
+/** The chat has begun; the agent's next one gets a new id. */
+export function begun(agent, conversation) {
+  if (read(`new:${agent}`, TAB) === conversation) keep(`new:${agent}`, null, TAB);
+}

@@ -1,0 +1,63 @@
+/** Numbers, times and sizes as people read them. The page's words are English, so its numbers are. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+/** @param {number} value */
+export const number = (value) => NUMBER.format(value);
+
+/**
+ * "1 message", "2 messages".
+ * @param {number} count
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+
+/** @param {number} milliseconds */
+export function duration(milliseconds) {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  return `${(milliseconds / 1000).toFixed(milliseconds < 10000 ? 1 : 0)} s`;
+}
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/**
+ * "14:05" today, "3 Nov, 14:05" otherwise; "" for what is no time.
+ * @param {string} iso
+ * @param {Date} [now]
+ */
+export function time(iso, now = new Date()) {
+  const at = new Date(iso);
+  if (Number.isNaN(at.valueOf())) return "";
+  const clock = CLOCK.format(at);
+  return at.toDateString() === now.toDateString() ? clock : `${DAY.format(at)}, ${clock}`;
+}
+
+/**
+ * Which group of the sidebar a time belongs to.
+ * @param {string} iso
+ * @param {Date} [now]
+ */
+export function group(iso, now = new Date()) {
+  const at = new Date(iso);
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
+  if (at >= midnight) return "Today";
+  return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? "This week" : "Older";
+}
+
+/** Bytes of a text on the wire. */
+export const byteLength = (text) => new TextEncoder().encode(text).length;
+
+/** How many words a screen reader's user is told of. */
+export const wordCount = (text) => (text.match(/\S+/gu) ?? []).length;
+
+/** The first letter large: sentences come from the server as phrases. */
+export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** One line of at most `length` characters. */
+export function short(text, length = 90) {
+  const line = text.replace(/\s+/gu, " ").trim();
+  const characters = Array.from(line);
+  return characters.length <= length ? line : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
+}

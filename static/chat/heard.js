@@ -1,0 +1,27 @@
+/** What screen readers are told of a turn: its start, its end, and what went wrong. Never the stream. */
+
+import { announce } from "./announce.js";
+import { plural, wordCount } from "./format.js";
+
+/**
+ * @param {import("./state.js").State} state
+ * @param {import("./state.js").State} before
+ */
+export function tell(state, before) {
+  if (state.conversationId !== before.conversationId) return;
+  const name = state.agent?.name ?? "The agent";
+  if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
+  if (state.ended && state.ended !== before.ended) announce(ending(state, name));
+}
+
+function ending(state, name) {
+  const { turn, state: how } = state.ended;
+  const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
+  const words = answer ? plural(wordCount(answer.content ?? ""), "word") : "";
+  const left = state.receipt ? state.receipt.facts.stored - state.receipt.facts.sent : 0;
+  const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
+  if (how === "complete") return `Answer complete, ${words}${unsent}.`;
+  if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
+  const problem = Object.values(state.failures).at(-1)?.message;
+  return problem ?? `${name}'s answer was not completed.`;
+}

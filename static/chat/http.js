@@ -1,0 +1,58 @@
+/** The JSON side of the server: every failure is an Error with a sentence for a person. */
+
+function csrf() {
+  return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
+}
+
+/** @returns {Promise<any>} */
+async function ask(path, options) {
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch {
+    throw new Error("The server can't be reached. Nothing was changed; try again in a moment.");
+  }
+  const text = await response.text();
+  let body = null;
+  try {
+    body = text ? JSON.parse(text) : null;
+  } catch {
+    // An error page: its text is not for this place.
+  }
+  if (!response.ok) {
+    throw new Error(body?.message ?? `The server answered ${response.status}. Nothing was changed.`);
+  }
+  return body;
+}
+
+/** @param {string} path */
+export const get = (path) => ask(path, { headers: { Accept: "application/json" } });
+
+/**
+ * @param {"POST"|"PATCH"|"DELETE"} method
+ * @param {string} path
+ * @param {any} [body] sent as JSON; a FormData is sent as it is
+ */
+export function change(method, path, body) {
+  const headers = { Accept: "application/json", "X-CSRFToken": csrf() };
+  if (body === undefined || body instanceof FormData) return ask(path, { method, headers, body });
+  return ask(path, {
+    method,
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Sends the browser on with a form, for answers that are a page. */
+export function submit(path) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = path;
+  const token = document.createElement("input");
+  token.type = "hidden";
+  token.name = "csrfmiddlewaretoken";
+  token.value = csrf();
+  form.append(token);
+  document.body.append(form);
+  form.submit();
+}

@@ -1,0 +1,37 @@
+/** Line drawings on a 16 by 16 grid, in the colour of the text around them. */
+
+const PATHS = {
+  left: ["M10 3 5 8l5 5"],
+  menu: ["M2.5 4.5h11", "M2.5 8h11", "M2.5 11.5h11"],
+  down: ["m4 6.5 4 4 4-4"],
+  panel: ["M3.5 2.5h9a2 2 0 0 1 2 2v7a2 2 0 0 1-2 2h-9a2 2 0 0 1-2-2v-7a2 2 0 0 1 2-2Z", "M10 2.5v11"],
+  lock: ["M4.5 7h7a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1h-7a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1Z", "M5.5 7V5a2.5 2.5 0 0 1 5 0v2"],
+  more: ["M3.4 8h.01", "M8 8h.01", "M12.6 8h.01"],
+  close: ["m4 4 8 8", "m12 4-8 8"],
+  check: ["m3.5 8.5 3 3 6-7"],
+  warn: ["M8 2.5 14.5 13.5h-13Z", "M8 6.5v3.2", "M8 11.6v.01"],
+  arrow: ["M8 3v10", "m4 9 4 4 4-4"],
+  pin: ["M8 9.5v4", "M5 2.5h6", "M6 2.5v4l-2 3h8l-2-3v-4"],
+  slash: ["M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Z", "m4 12 8-8"],
+};
+
+/**
+ * @param {keyof typeof PATHS} name
+ * @param {number} [size] in pixels
+ */
+export function icon(name, size = 16) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  const attributes = {
+    viewBox: "0 0 16 16", width: size, height: size, fill: "none", stroke: "currentColor",
+    "stroke-width": name === "more" ? 2 : 1.4, "stroke-linecap": "round", "stroke-linejoin": "round",
+    "aria-hidden": "true",
+  };
+  for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, String(value));
+  for (const d of PATHS[name]) {
+    const path = document.createElementNS(space, "path");
+    path.setAttribute("d", d);
+    svg.append(path);
+  }
+  return svg;
+}

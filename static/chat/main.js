@@ -1,0 +1,141 @@
+/** Makes the parts of the page and joins them: state goes down to them, wishes come up. */
+
+import { AgentPicker } from "./agents.js";
+import { announce } from "./announce.js";
+import { Banner } from "./banner.js";
+import { Chip } from "./chip.js";
+import { copy } from "./clipboard.js";
+import { useHighlighter } from "./code.js";
+import { Composer } from "./composer.js";
+import { byId, say } from "./dom.js";
+import { Frame } from "./frame.js";
+import { tell } from "./heard.js";
+import { Keys } from "./keys.js";
+import { Me } from "./me.js";
+import { Meter } from "./meter.js";
+import { address, readPage } from "./page.js";
+import { Panel } from "./panel.js";
+import { closeNewest } from "./popover.js";
+import { Session } from "./session.js";
+import { Sidebar } from "./sidebar.js";
+import { complain } from "./toast.js";
+import { Transcript } from "./transcript.js";
+
+const page = readPage();
+useHighlighter(page.static.highlight ?? {});
+
+const frame = new Frame(page);
+const banner = new Banner();
+const meter = new Meter();
+const composer = new Composer({
+  send: (text) => session.send(text),
+  stop: () => session.stop(),
+  typed: () => session.wantPreview(),
+  fits: (text) => session.fits(text),
+});
+const chip = new Chip(() => session.wantPreview());
+const panel = new Panel(page, {
+  close: () => frame.panel(false),
+  toMessage: (seq) => transcript.toMessage(seq),
+});
+frame.opened.push(() => panel.opened());
+const transcript = new Transcript({
+  receipt: (turn) => {
+    frame.panel(true);
+    if (frame.panelOpen) void panel.showTurn(turn);
+  },
+  reuse: (text) => composer.suggest(text),
+  earlier: () => session.loadEarlier().catch(complain),
+  suggest: (text) => composer.suggest(text),
+});
+const me = new Me(page, {
+  restored: ({ id, agent }) => open({ conversation: id, agent }),
+  keys: () => keys.show(),
+});
+const sidebar = new Sidebar(page, {
+  open: ({ id, agent }) => open({ conversation: id, agent }),
+  gone: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
+  counted: (count) => me.counted(count),
+});
+const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
+
+/** @type {Session} */
+const session = new Session(page, {
+  onChange: show,
+  onLine: (line) => banner.line(line),
+  onRestore: (text) => composer.restore(text),
+  onEntered: () => composer.enter(session.state.conversationId),
+  draft: () => composer.draft,
+});
+
+const keys = new Keys({
+  newChat: () => open({ agent: session.state.agentSlug }),
+  search: () => {
+    frame.side(true, { focus: false });
+    byId("find").focus();
+  },
+  focus: () => composer.focus(),
+  sidebar: () => frame.toggleSide(),
+  panel: () => frame.panel(!frame.panelOpen),
+  horizon: async () => {
+    if (!(await transcript.toHorizon())) announce("There is no line: the model sees the whole chat.");
+  },
+  newest: () => transcript.toNewest(),
+  lastCode: () => {
+    const code = [...document.querySelectorAll("#col .code code")].at(-1);
+    if (code) void copy(code.textContent ?? "");
+  },
+}, escape);
+
+byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  open({ agent: session.state.agentSlug });
+});
+
+/** @param {{conversation?: string, agent: string}} target */
+function open(target) {
+  frame.chosen();
+  session.go(target);
+  composer.focus();
+}
+
+/** Esc: what is over the chat closes first; then it stops the answer. */
+function escape() {
+  if (closeNewest() || frame.closeTop()) return;
+  session.stop();
+}
+
+/**
+ * @param {import("./state.js").State} state
+ * @param {import("./state.js").State} before
+ */
+function show(state, before) {
+  transcript.update(state, before);
+  // A delta changes nothing but the text that is being written.
+  if (state.turn?.text !== before.turn?.text && state.messages === before.messages) return;
+  composer.update(state);
+  chip.update(state.decision);
+  meter.update(state.decision);
+  panel.update(state);
+  agents.update(state);
+  sidebar.update(state, before);
+  banner.update(state);
+  tell(state, before);
+  title(state);
+  if (state.refusal && state.refusal !== before.refusal) composer.complain(state.refusal.message);
+  else if (state.problem !== before.problem) composer.complain(state.problem?.message ?? "", { quiet: true });
+}
+
+/** @param {import("./state.js").State} state */
+function title(state) {
+  const words = state.conversation?.title || "New chat";
+  document.title = `${words} · Chatsite`;
+  say(byId("title"), words);
+  byId("new").href = address(page, { agent: state.agentSlug });
+}
+
+session.start();
+show(session.state, session.state);
+void sidebar.refresh();
+if (!matchMedia("(hover: none)").matches) composer.focus();

@@ -1,0 +1,40 @@
+/** The exact request of an answered turn, fetched when it is asked for. */
+
+import { h, put } from "./dom.js";
+import { get } from "./http.js";
+
+/**
+ * @param {import("./page.js").Page} page
+ * @param {string} turn
+ */
+export function requestSection(page, turn) {
+  return {
+    data: [turn],
+    draw: () => {
+      const box = h("div", { class: "request" }, h("p", { class: "quiet" }, "Loading…"));
+      const details = h("details", { class: "request-open", "data-key": `request:${turn}` },
+        h("summary", {}, "The exact request"), box);
+      let loaded = false;
+      details.addEventListener("toggle", async () => {
+        if (!details.open || loaded) return;
+        loaded = true;
+        try {
+          put(box, contents(await get(`${page.urls.turns}/${turn}/request`)));
+        } catch (error) {
+          loaded = false;
+          put(box, h("p", { class: "quiet" }, /** @type {Error} */ (error).message));
+        }
+      });
+      return [details];
+    },
+  };
+}
+
+function contents({ messages, complete, note }) {
+  return [
+    !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
+    complete && note && h("p", { class: "quiet" }, note),
+    h("ol", {}, messages.map(({ role, content }) =>
+      h("li", {}, h("b", {}, role), h("pre", { tabindex: "0" }, content ?? "")))),
+  ];
+}

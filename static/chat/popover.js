@@ -1,0 +1,69 @@
+/** Small windows at a button: opened by it, closed by Esc, by a press elsewhere, or by leaving it. */
+
+import { h } from "./dom.js";
+
+/** @type {Popover[]} */
+const open = [];
+
+export class Popover {
+  /**
+   * @param {HTMLElement} button
+   * @param {{label: string, class?: string, fill: (box: HTMLElement) => void}} options `fill` is
+   *   called at every opening
+   */
+  constructor(button, { label, class: name = "", fill }) {
+    this.button = button;
+    this.fill = fill;
+    this.box = h("div", { class: `pop ${name}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true });
+    button.after(this.box);
+    button.addEventListener("click", () => this.toggle());
+    this.box.addEventListener("focusout", (event) => {
+      const to = /** @type {Node|null} */ (event.relatedTarget);
+      if (to && !this.box.contains(to) && to !== button) this.close({ focus: false });
+    });
+  }
+
+  get shown() {
+    return !this.box.hidden;
+  }
+
+  toggle() {
+    if (this.shown) this.close();
+    else this.show();
+  }
+
+  show() {
+    for (const other of [...open]) other.close({ focus: false });
+    this.fill(this.box);
+    this.box.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    open.push(this);
+    const first = /** @type {HTMLElement|null} */ (
+      this.box.querySelector("[data-first], input:checked:not(:disabled)") ?? this.box
+    );
+    first?.focus({ preventScroll: true });
+  }
+
+  close({ focus = true } = {}) {
+    if (!this.shown) return;
+    const held = this.box.contains(document.activeElement);
+    this.box.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+    open.splice(open.indexOf(this), 1);
+    if (focus && held) this.button.focus();
+  }
+}
+
+/** Closes the newest; false where none is open. */
+export function closeNewest() {
+  const newest = open.at(-1);
+  newest?.close();
+  return Boolean(newest);
+}
+
+document.addEventListener("pointerdown", (event) => {
+  const target = /** @type {Node} */ (event.target);
+  for (const one of [...open]) {
+    if (!one.box.contains(target) && !one.button.contains(target)) one.close({ focus: false });
+  }
+});

@@ -1,0 +1,54 @@
+/**
+ * Asks what the next message would be sent with: one question in flight, at most one every
+ * 300 ms, and only the newest counts.
+ */
+
+const PAUSE = 300;
+const PATIENCE = 8_000;
+
+export class Previews {
+  /** @param {(ref: string) => boolean} ask sends the question, false where it can't */
+  constructor(ask) {
+    this.ask = ask;
+    this.count = 0;
+    this.wanted = false;
+    this.last = 0;
+    this.timer = 0;
+    /** @type {{ref: string, at: number}|null} */
+    this.flying = null;
+  }
+
+  want() {
+    this.wanted = true;
+    this.#next();
+  }
+
+  /** The answer to a question came, whatever it says. */
+  answered(ref) {
+    if (this.flying?.ref !== ref) return;
+    this.flying = null;
+    this.#next();
+  }
+
+  /** The connection was lost and with it the question. */
+  reset() {
+    this.flying = null;
+  }
+
+  #next() {
+    if (!this.wanted || this.timer) return;
+    const now = Date.now();
+    if (this.flying && now - this.flying.at < PATIENCE) return;
+    const wait = Math.max(0, this.last + PAUSE - now);
+    this.timer = window.setTimeout(() => this.#send(), wait);
+  }
+
+  #send() {
+    this.timer = 0;
+    const ref = `preview-${(this.count += 1)}`;
+    if (!this.ask(ref)) return;
+    this.wanted = false;
+    this.last = Date.now();
+    this.flying = { ref, at: this.last };
+  }
+}

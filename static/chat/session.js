@@ -1,0 +1,169 @@
+/** The open conversation: its state, its connection and what can be asked of the server. */
+
+import { apply } from "./apply.js";
+import * as drafts from "./drafts.js";
+import { byteLength } from "./format.js";
+import { get } from "./http.js";
+import { uuid } from "./ids.js";
+import { address, claimAddress, query, readAddress } from "./page.js";
+import { Previews } from "./previews.js";
+import { Connection } from "./socket.js";
+import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } from "./state.js";
+
+// Room in a frame for what stands around the text of a message.
+const ENVELOPE = 2_048;
+
+export class Session {
+  /**
+   * @param {import("./page.js").Page} page
+   * @param {{onChange: (state: import("./state.js").State, before: import("./state.js").State) => void,
+   *   onLine: (line: import("./socket.js").Line) => void, onRestore: (text: string) => void,
+   *   onEntered: () => void, draft: () => string}} listeners
+   */
+  constructor(page, listeners) {
+    this.page = page;
+    this.listeners = listeners;
+    this.refs = 0;
+    this.state = this.#named(readAddress(page));
+    this.previews = new Previews((ref) => this.#askPreview(ref));
+    this.connection = new Connection(page.urls.socket, {
+      onOpen: () => this.#enter(),
+      onEvent: (event) => this.#hear(event),
+      onLine: listeners.onLine,
+      onClosed: (code) => this.#lost(code),
+    });
+    addEventListener("popstate", () => this.#show(readAddress(page)));
+  }
+
+  start() {
+    this.listeners.onEntered();
+    this.connection.connect();
+  }
+
+  /**
+   * Opens another conversation, or a new one with an agent, without loading the page anew.
+   * @param {{conversation?: string|null, agent?: string|null}} target
+   */
+  go(target) {
+    history.pushState(null, "", address(this.page, target));
+    this.#show({ conversation: target.conversation ?? null, agent: target.agent ?? this.state.agentSlug });
+  }
+
+  /**
+   * Draws the message and sends it, now or as soon as the connection is back.
+   * @param {string} text
+   */
+  send(text) {
+    const clientId = uuid();
+    const pending = {
+      client_id: clientId, ref: `send-${clientId}`, text, after: lastSeq(this.state), at: new Date().toISOString(),
+    };
+    this.#become(drawn(this.state, pending));
+    if (this.state.opened) this.#sendPending(pending);
+  }
+
+  /** @returns {boolean} whether one frame holds the text as JSON */
+  fits(text) {
+    return byteLength(JSON.stringify(text)) + byteLength(query()) + ENVELOPE <= this.page.max_frame;
+  }
+
+  stop() {
+    if (this.state.turn) this.#command("stop", {});
+  }
+
+  wantPreview() {
+    this.previews.want();
+  }
+
+  /** Asks for a new snapshot, as after a gap. */
+  reopen() {
+    this.#command("open", { agent: this.state.agentSlug });
+  }
+
+  /** Loads the messages before those that are shown. */
+  async loadEarlier() {
+    const { conversationId, messages } = this.state;
+    const path = `${this.page.urls.conversations}/${conversationId}/messages?before=${messages[0]?.seq ?? 0}`;
+    const older = await get(path);
+    if (this.state.conversationId !== conversationId) return;
+    this.#become(withEarlier(this.state, older.messages, older.earlier));
+  }
+
+  #named({ conversation, agent }) {
+    const known = this.page.agents.find((one) => one.slug === agent) ?? null;
+    const id = conversation ?? drafts.unbegun(agent);
+    return { ...initial(id, agent, known), pending: drafts.readPending(id) };
+  }
+
+  #show(target) {
+    const before = this.state;
+    this.state = this.#named(target);
+    this.listeners.onEntered();
+    this.listeners.onChange(this.state, before);
+    this.previews.reset();
+    if (this.connection.open) this.#enter();
+  }
+
+  #enter() {
+    this.previews.reset();
+    this.reopen();
+  }
+
+  #hear(event) {
+    const before = this.state;
+    this.#become(apply(before, event));
+    if (event.ref) this.previews.answered(event.ref);
+    if (event.type === "snapshot" && this.state.opened) this.#entered();
+    if (event.type === "turn_ended" || event.type === "cleared") this.wantPreview();
+    const { refusal } = this.state;
+    if (refusal && refusal !== before.refusal && refusal.text !== null) this.listeners.onRestore(refusal.text);
+    if (this.state.stale && !before.stale) this.reopen();
+    if (this.state.conversation) {
+      claimAddress(this.page, this.state.conversationId);
+      drafts.begun(this.state.agentSlug, this.state.conversationId);
+    }
+  }
+
+  /** After every snapshot: what was drawn but never confirmed is sent again under its own id. */
+  #entered() {
+    for (const pending of this.state.pending) this.#sendPending(pending);
+    this.wantPreview();
+  }
+
+  #sendPending({ client_id, ref, text }) {
+    this.#command("send", { agent: this.state.agentSlug, client_id, text }, ref);
+  }
+
+  #askPreview(ref) {
+    if (!this.state.opened || this.state.deleted) return false;
+    this.state = asked(this.state, ref);
+    return this.#command("preview", { agent: this.state.agentSlug, draft: this.listeners.draft() }, ref);
+  }
+
+  #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
+    return this.connection.send({
+      type, ref, query: query(), conversation: this.state.conversationId, ...fields,
+    });
+  }
+
+  #lost(code) {
+    if (code === 4401) return void location.reload();
+    this.previews.reset();
+    if (code === 1009) {
+      // The frame was too long: sending it again would only close the line again.
+      for (const { client_id, text } of this.state.pending) {
+        this.state = withdrawn(this.state, client_id);
+        this.listeners.onRestore(text);
+      }
+    }
+    this.#become(disconnected(this.state));
+  }
+
+  #become(state) {
+    const before = this.state;
+    if (state === before) return;
+    this.state = state;
+    if (state.pending !== before.pending) drafts.keepPending(state.conversationId, state.pending);
+    this.listeners.onChange(state, before);
+  }
+}

@@ -1,0 +1,94 @@
+/** The one connection to the server: it comes back by itself, and says how it is. */
+
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 10_000;
+// Every command is answered at once, so a longer silence means that the line is dead.
+const SILENCE = 20_000;
+
+/** @typedef {"connecting"|"online"|"offline"} Line */
+
+export class Connection {
+  /**
+   * @param {string} path
+   * @param {{onOpen: () => void, onEvent: (event: any) => void, onLine: (line: Line) => void,
+   *   onClosed: (code: number) => void}} listeners
+   */
+  constructor(path, listeners) {
+    const url = new URL(path, location.href);
+    url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    this.url = url.href;
+    this.listeners = listeners;
+    this.tries = 0;
+    /** @type {WebSocket|null} */
+    this.socket = null;
+    this.timer = 0;
+    this.silence = 0;
+    addEventListener("online", () => this.#retryNow());
+    addEventListener("offline", () => this.#drop());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.#retryNow();
+    });
+  }
+
+  get open() {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  connect() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.listeners.onLine("connecting");
+    const socket = new WebSocket(this.url);
+    this.socket = socket;
+    socket.addEventListener("open", () => {
+      if (this.socket !== socket) return;
+      this.tries = 0;
+      this.listeners.onLine("online");
+      this.listeners.onOpen();
+    });
+    socket.addEventListener("message", (message) => {
+      if (this.socket !== socket) return;
+      clearTimeout(this.silence);
+      this.silence = 0;
+      this.listeners.onEvent(JSON.parse(message.data));
+    });
+    socket.addEventListener("close", (event) => {
+      if (this.socket === socket) this.#closed(event.code);
+    });
+  }
+
+  /** @returns {boolean} whether the command was handed to an open connection */
+  send(command) {
+    if (!this.open) return false;
+    /** @type {WebSocket} */ (this.socket).send(JSON.stringify(command));
+    if (!this.silence) this.silence = window.setTimeout(() => this.#drop(), SILENCE);
+    return true;
+  }
+
+  #closed(code) {
+    clearTimeout(this.silence);
+    this.silence = 0;
+    this.socket = null;
+    this.listeners.onLine("offline");
+    this.listeners.onClosed(code);
+    // Jitter, so that a restart isn't followed by everybody at once.
+    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.tries);
+    this.tries += 1;
+    this.timer = window.setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
+  }
+
+  /** Gives up a line that is known to be dead without waiting for its close. */
+  #drop() {
+    const socket = this.socket;
+    if (!socket) return;
+    this.#closed(1006);
+    socket.close();
+  }
+
+  #retryNow() {
+    if (this.timer && !this.socket) {
+      this.tries = 0;
+      this.connect();
+    }
+  }
+}

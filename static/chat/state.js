@@ -1,0 +1,93 @@
+/**
+ * What the page knows of the open conversation, and the changes the page makes itself.
+ * Every function takes a state and returns a new one.
+ *
+ * @typedef {{id: string, agent: string, title: string, created: string, updated: string}} Conversation
+ * @typedef {{id: string, seq: number, role: string, content: string|null, source: string, state: string,
+ *   created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean}} Message
+ * @typedef {{code: string, message: string}} Problem
+ * @typedef {{id: string, user_message: string, text: string, length: number}} Turn
+ *   `length` is in characters as the server counts them, not in UTF-16 units
+ * @typedef {{client_id: string, ref: string, text: string, after: number, at: string}} Pending
+ *   a message that is drawn but not yet stored; `after` is the last sequence number when it was sent
+ * @typedef {{first: number, last: number, messages: number, role: string|null, sent: boolean,
+ *   reason: string, sentence: string, tokens: number, basis: string}} Verdict
+ * @typedef {Record<string, any>} Decision the shape of `Decision.to_dict`
+ * @typedef {{state: string, sentence: string, progress: number|null}} Engine
+ * @typedef {{conversationId: string, agentSlug: string, opened: boolean, conversation: Conversation|null,
+ *   agent: import("./page.js").Agent|null, messages: Message[], earlier: boolean, turn: Turn|null,
+ *   receipt: Decision|null, decision: Decision|null, problem: Problem|null, asked: string|null,
+ *   engine: Engine|null, pending: Pending[], failures: Record<string, Problem>,
+ *   refusal: (Problem & {ref: string, text: string|null})|null, ended: {turn: string, state: string}|null,
+ *   stale: boolean, deleted: boolean}} State
+ */
+
+/**
+ * @param {string} conversationId
+ * @param {string} agentSlug
+ * @param {import("./page.js").Agent|null} agent
+ * @returns {State}
+ */
+export function initial(conversationId, agentSlug, agent) {
+  return {
+    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
+    turn: null, receipt: null, decision: null, problem: null, asked: null, engine: null, pending: [],
+    failures: {}, refusal: null, ended: null, stale: false, deleted: false,
+  };
+}
+
+/** @param {State} state */
+export const lastSeq = (state) => state.messages.at(-1)?.seq ?? 0;
+
+/**
+ * A message was drawn and sent; the server's own will replace it.
+ * @param {State} state
+ * @param {Pending} pending
+ * @returns {State}
+ */
+export function drawn(state, pending) {
+  return { ...state, pending: [...state.pending, pending], refusal: null };
+}
+
+/** A message that will not be sent after all. */
+export function withdrawn(state, clientId) {
+  return { ...state, pending: state.pending.filter((one) => one.client_id !== clientId) };
+}
+
+/** Which preview is awaited; an answer to an older question changes nothing. */
+export const asked = (state, ref) => ({ ...state, asked: ref });
+
+/**
+ * Older messages arrived above.
+ * @param {State} state
+ * @param {Message[]} messages
+ * @param {boolean} earlier
+ * @returns {State}
+ */
+export function withEarlier(state, messages, earlier) {
+  return { ...state, messages: merged(messages, state.messages), earlier };
+}
+
+/** The connection was lost; what follows comes with the next snapshot. */
+export const disconnected = (state) => ({ ...state, opened: false, stale: false });
+
+/**
+ * Both lists as one, by sequence number; of one id the later list's message counts.
+ * @param {Message[]} some
+ * @param {Message[]} others
+ */
+export function merged(some, others) {
+  const byId = new Map([...some, ...others].map((message) => [message.id, message]));
+  return [...byId.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/**
+ * The verdict that covers a sequence number.
+ * @param {Decision|null} decision
+ * @param {number} seq
+ * @returns {Verdict|null}
+ */
+export function verdictOf(decision, seq) {
+  if (!decision) return null;
+  return decision.verdicts.find((one) => one.first > 0 && one.first <= seq && seq <= one.last) ?? null;
+}
