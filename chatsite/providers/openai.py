@@ -217,7 +217,11 @@ class OpenAIProvider:
         slowest = max(self._timeouts.first_token, self._timeouts.between_tokens) + 5
         timeout = httpx2.Timeout(slowest, connect=self._timeouts.connect)
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
-        http = httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
+        # A proxy in the environment is for the world outside, not for a server on this machine.
+        outside = urlsplit(self._url).hostname not in ("localhost", "127.0.0.1", "::1")
+        http = httpx2.AsyncClient(
+            timeout=timeout, limits=limits, follow_redirects=False, trust_env=outside
+        )
         return openai.AsyncOpenAI(
             api_key=self._key,
             base_url=self._url,

@@ -117,7 +117,7 @@ class Answer:
         if not self.plan.rate:
             for start in range(0, len(tokens), _BATCH):
                 batch = tokens[start : start + _BATCH]
-                await self.write(b"".join(_frame(self.word(token)) for token in batch))
+                await self.write(_frame(*(self.word(token) for token in batch)))
             return
         loop = asyncio.get_running_loop()
         due = loop.time()
@@ -175,6 +175,7 @@ class Answer:
             await asyncio.sleep(0)
 
 
-def _frame(payload: str) -> bytes:
-    data = f"data: {payload}\n\n".encode()
+def _frame(*payloads: str) -> bytes:
+    """Events, in one chunk of the transfer encoding."""
+    data = "".join(f"data: {payload}\n\n" for payload in payloads).encode()
     return b"%x\r\n%b\r\n" % (len(data), data)

@@ -1,0 +1,93 @@
+"""The engine's own process: `python -m chatsite.providers.embedded.child`.
+
+A crash in native code ends this process and not the server. Its configuration comes as one JSON
+line on stdin, never as an argument, so that the key isn't seen in a process list; stdin then
+stays open, and its end tells that the parent is gone, however it went. It answers with JSON
+lines on stdout: {"stage": "probe" | "start" | "load" | "failed", ...}.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+Say = Callable[[dict[str, object]], None]
+
+
+def main() -> None:
+    # Ctrl-C in a terminal reaches the whole group; the parent decides when we end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    say = _private_stdout()
+    config = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    say({"stage": "probe"})
+    try:
+        xllamacpp = importlib.import_module("xllamacpp")
+    except ImportError as error:
+        reason = "missing" if error.name == "xllamacpp" else "broken"
+        _fail(say, reason, error)
+    say({"stage": "start"})
+    try:
+        server = xllamacpp.Server(_parameters(xllamacpp, config))
+    except Exception as error:
+        _fail(say, "model", error)
+    say({"stage": "load", "address": server.listening_address})
+    threading.Event().wait()
+
+
+def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
+    """llama.cpp's server settings; `n_ctx` is the total of all slots."""
+    p = xllamacpp.CommonParams()
+    p.model.path = config["model"]
+    p.api_keys = [config["key"]]
+    p.hostnames = ["127.0.0.1"]
+    p.port = 0
+    p.n_parallel = config["slots"]
+    p.n_ctx = config["window"] * config["slots"]
+    p.n_batch = p.n_ubatch = 512
+    # One thread writes and two read prompts: more of them spin on the core the server needs.
+    p.cpuparams.n_threads = 1
+    p.cpuparams_batch.n_threads = 2
+    p.n_threads_http = config["slots"] + 4
+    p.n_cache_reuse = 16
+    p.cache_ram_mib = 256
+    p.endpoint_slots = True
+    p.ui = False
+    p.verbosity = 0
+    return p
+
+
+def _private_stdout() -> Say:
+    """Keep stdout for our lines; whatever native code prints goes where stderr goes."""
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def say(line: dict[str, object]) -> None:
+        own.write(json.dumps(line) + "\n")
+        own.flush()
+
+    return say
+
+
+def _end_with_parent() -> None:
+    while sys.stdin.buffer.read(4096):
+        pass
+    os._exit(0)
+
+
+def _fail(say: Say, reason: str, error: Exception) -> None:
+    detail = f"{type(error).__name__}: {error}"[:500]
+    print(detail, file=sys.stderr, flush=True)
+    say({"stage": "failed", "reason": reason, "detail": detail})
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The engine's HTTP interface, as far as it is used; errors are httpx2's own or EngineRefused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import httpx2
+
+from chatsite.providers.sse import SseParser
+
+# No real token has this number; the engine passes it through, so one request cuts many texts.
+_SEPARATOR = -1
+_BATCH_CHARACTERS = 256 * 1024
+# A long prompt waits behind those of the other slots before its first token.
+_READ_SECONDS = 180.0
+
+
+class EngineRefused(Exception):
+    """An HTTP error of the engine; `kind` is its own word for it."""
+
+    def __init__(self, status: int, kind: str) -> None:
+        super().__init__(f"{status} {kind}")
+        self.status = status
+        self.kind = kind
+
+
+class EngineClient:
+    """One engine on one address. Proxies of the environment don't apply: it is this machine."""
+
+    def __init__(self, address: str, *, key: str) -> None:
+        # The engine closes connections after 5 seconds, and after a stream without saying so.
+        self._client = httpx2.AsyncClient(
+            base_url=address,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=httpx2.Timeout(_READ_SECONDS, connect=5.0),
+            limits=httpx2.Limits(max_connections=32, keepalive_expiry=2.0),
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def healthy(self) -> bool:
+        """False while it loads, and while nobody listens."""
+        try:
+            response = await self._client.get("/health", timeout=5.0)
+        except httpx2.TransportError:
+            return False
+        return response.status_code == 200
+
+    async def get(self, path: str) -> Any:
+        return await self._ask("GET", path)
+
+    async def tokenize(
+        self, texts: Sequence[str], *, special: bool = False, first: bool = False
+    ) -> list[list[int]]:
+        """Token ids of each text. `special` reads control tokens typed as text; `first` adds what
+        the model wants at the very beginning (for one text only)."""
+        found: list[list[int]] = []
+        batch: list[str] = []
+        size = 0
+        for text in texts:
+            if batch and size + len(text) > _BATCH_CHARACTERS:
+                found += await self._tokenize(batch, special=special, first=first)
+                batch, size = [], 0
+            batch.append(text)
+            size += len(text)
+        if batch:
+            found += await self._tokenize(batch, special=special, first=first)
+        return found
+
+    async def _tokenize(
+        self, texts: Sequence[str], *, special: bool, first: bool
+    ) -> list[list[int]]:
+        content: list[str | int] = []
+        for text in texts:
+            content += [_clean(text), _SEPARATOR] if text else [_SEPARATOR]
+        body = {"content": content, "add_special": first, "parse_special": special}
+        ids = (await self._ask("POST", "/tokenize", body))["tokens"]
+        found: list[list[int]] = [[]]
+        for id in ids:
+            if id == _SEPARATOR:
+                found.append([])
+            else:
+                found[-1].append(id)
+        return found[:-1]
+
+    async def detokenize(self, ids: Sequence[int]) -> str:
+        content: str = (await self._ask("POST", "/detokenize", {"tokens": list(ids)}))["content"]
+        return content
+
+    async def render(self, messages: Sequence[dict[str, str]]) -> str:
+        """The prompt text that the model's own template makes, the reply's head included."""
+        body = {"messages": list(messages)}
+        prompt: str = (await self._ask("POST", "/apply-template", body))["prompt"]
+        return prompt
+
+    async def stream(self, path: str, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
+        """Data of each event. Closing the generator stops the engine's work."""
+        headers = {"Connection": "close"}
+        parser = SseParser()
+        async with self._client.stream("POST", path, json=body, headers=headers) as response:
+            if response.status_code != 200:
+                await response.aread()
+                raise _refused(response)
+            async with aclosing(response.aiter_raw()) as raw:
+                async for chunk in raw:
+                    for payload in parser.feed(chunk):
+                        yield payload
+
+    async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Asked again once where the engine closed an idle connection just as we used it."""
+        try:
+            response = await self._client.request(method, path, json=body)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError):
+            response = await self._client.request(method, path, json=body)
+        if response.status_code != 200:
+            raise _refused(response)
+        return response.json()
+
+
+def _refused(response: httpx2.Response) -> EngineRefused:
+    try:
+        kind = str(response.json()["error"]["type"])
+    except (ValueError, KeyError, TypeError):
+        kind = "unknown"
+    return EngineRefused(response.status_code, kind)
+
+
+def _clean(text: str) -> str:
+    """JSON can carry half of a surrogate pair, the engine can't."""
+    return text.encode("utf-8", "replace").decode()

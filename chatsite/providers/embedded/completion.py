@@ -1,0 +1,82 @@
+"""The engine's native stream: its text, how it ended, and the ids it was made of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsite.providers import openai_errors as errors
+from chatsite.providers.base import FinishReason, Text, Usage
+from chatsite.providers.embedded.client import EngineClient
+
+
+@dataclass(slots=True)
+class _Piece:
+    """One event: its text, the ids it names, and how many it left out before them. Of a character
+    that is made of several tokens the engine names only the last one."""
+
+    text: str
+    ids: list[int]
+    hidden: int
+
+
+@dataclass(slots=True)
+class Completion:
+    """Collects the events of one answer."""
+
+    reason: FinishReason | None = None
+    usage: Usage = field(default_factory=Usage)
+    _pieces: list[_Piece] = field(default_factory=list)
+    _predicted: int = 0
+    _ended_itself: bool = False
+
+    def take(self, payload: bytes) -> Text | None:
+        """One event's data. Raises ProviderError for an error event and for what isn't one."""
+        try:
+            event = json.loads(payload)
+            if "error" in event:
+                raise errors.failed_midway("engine error event")
+            if event["stop"]:
+                self._end(event)
+                return None
+            return self._piece(event)
+        except (ValueError, KeyError, TypeError) as error:
+            raise errors.malformed(type(error).__name__) from None
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self._pieces)
+
+    async def ids(self, client: EngineClient) -> list[int] | None:
+        """The ids of the answer's text; None where they can't be known for certain, or where the
+        model wrote a control token into it."""
+        pieces = self._pieces
+        if self._ended_itself and pieces and not pieces[-1].text:
+            pieces = pieces[:-1]
+        if any(not piece.text for piece in pieces):
+            return None
+        gaps = [piece for piece in pieces if piece.hidden]
+        for gap, whole in zip(gaps, await client.tokenize([g.text for g in gaps]), strict=True):
+            if len(whole) != len(gap.ids) + gap.hidden or whole[-len(gap.ids) :] != gap.ids:
+                return None
+            gap.ids, gap.hidden = whole, 0
+        return [id for piece in pieces for id in piece.ids]
+
+    def _piece(self, event: dict[str, Any]) -> Text | None:
+        text: str = event["content"]
+        ids: list[int] = event["tokens"]
+        predicted: int = event["tokens_predicted"]
+        self._pieces.append(_Piece(text, ids, predicted - self._predicted - len(ids)))
+        self._predicted = predicted
+        return Text(text) if text else None
+
+    def _end(self, event: dict[str, Any]) -> None:
+        timings = event["timings"]
+        self._ended_itself = event["stop_type"] == "eos"
+        self.reason = "length" if event["stop_type"] == "limit" else "stop"
+        self.usage = Usage(
+            prompt=event["tokens_evaluated"],
+            cached=timings["cache_n"],
+            completion=event["tokens_predicted"],
+        )

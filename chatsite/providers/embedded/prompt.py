@@ -1,0 +1,206 @@
+"""Messages into token ids, as the model's own template frames them.
+
+The text of a message is tokenized without control tokens, so nothing that is typed can end a
+message or begin one in another role.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from chatsite.messages import Message
+from chatsite.providers.embedded.client import EngineClient, EngineRefused
+from chatsite.providers.text import plain_text
+
+Speaker = Literal["system", "user", "assistant"]
+Ids = Sequence[int]
+CACHE_BYTES = 8 * 1024 * 1024
+
+
+class NotAdditive(Exception):
+    """The template doesn't frame such a conversation message by message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the template puts around texts: before the first one, between two, after the last
+    (the reply's head included), each by who speaks."""
+
+    start: Mapping[Speaker, Ids]
+    joints: Mapping[tuple[Speaker, Speaker], Ids]
+    end: Mapping[Speaker, Ids]
+
+    def around(self, speaker: Speaker) -> int:
+        """Tokens of the frame that one more message costs; at most so many."""
+        joints = [len(ids) for (_, after), ids in self.joints.items() if after == speaker]
+        return max(joints or [len(self.start.get(speaker, ()))])
+
+    def join(self, spoken: Sequence[tuple[Speaker, Ids]]) -> list[int]:
+        """The whole prompt. Raises NotAdditive for an order of speakers it doesn't know."""
+        try:
+            prompt = list(self.start[spoken[0][0]])
+            prompt += spoken[0][1]
+            for (before, _), (after, ids) in pairwise(spoken):
+                prompt += self.joints[before, after]
+                prompt += ids
+            prompt += self.end[spoken[-1][0]]
+        except (KeyError, IndexError):
+            raise NotAdditive from None
+        return prompt
+
+
+async def chatml(client: EngineClient) -> Frame:
+    """The bundled model's template: exact, and without the system sentence that its own one adds
+    where there is none."""
+    speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
+    heads = await client.tokenize([f"<|im_start|>{s}\n" for s in speakers], special=True)
+    head = dict(zip(speakers, heads, strict=True))
+    [tail] = await client.tokenize(["<|im_end|>\n"], special=True)
+    return Frame(
+        start=head,
+        joints={(a, b): tail + head[b] for a in speakers for b in speakers},
+        end=dict.fromkeys(speakers, tail + head["assistant"]),
+    )
+
+
+class TokenCache:
+    """Token ids by text, the least recently used ones forgotten beyond `max_bytes`. Texts aren't
+    kept, only their digests."""
+
+    def __init__(self, *, max_bytes: int = CACHE_BYTES) -> None:
+        self._ids: OrderedDict[bytes, array[int]] = OrderedDict()
+        self._max_bytes = max_bytes
+        self._bytes = 0
+
+    def get(self, text: str) -> array[int] | None:
+        key = _digest(text)
+        found = self._ids.get(key)
+        if found is not None:
+            self._ids.move_to_end(key)
+        return found
+
+    def put(self, text: str, ids: Ids) -> None:
+        key = _digest(text)
+        old = self._ids.pop(key, None)
+        self._bytes -= _size(old) if old is not None else 0
+        self._ids[key] = array("i", ids)
+        self._bytes += _size(self._ids[key])
+        while self._bytes > self._max_bytes:
+            self._bytes -= _size(self._ids.popitem(last=False)[1])
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _size(ids: array[int]) -> int:
+    """Bytes of one entry, with some for the dictionary's own."""
+    return len(ids) * ids.itemsize + 200
+
+
+class Prompter:
+    """Makes prompts and counts messages for one running engine."""
+
+    def __init__(self, client: EngineClient, frame: Frame, *, fingerprint: str) -> None:
+        self._client = client
+        self._frame = frame
+        self._fingerprint = fingerprint
+        self._cache = TokenCache()
+
+    async def prompt(self, messages: Sequence[Message]) -> list[int]:
+        """Raises NotAdditive where the template has no frame for this order of speakers."""
+        texts = await self._ids(messages)
+        return self._frame.join([(speaker(m), t) for m, t in zip(messages, texts, strict=True)])
+
+    async def sizes(self, messages: Sequence[Message]) -> list[int]:
+        texts = await self._ids(messages)
+        return [
+            len(ids) + self._frame.around(speaker(message))
+            for message, ids in zip(messages, texts, strict=True)
+        ]
+
+    def remember(self, text: str, ids: Ids) -> str:
+        """Keep the ids that the model gave for `text`; returns them as a message's metadata.
+
+        With its own ids instead of those of the text tokenized anew, the next prompt begins
+        exactly as what lies in the slot.
+        """
+        self._cache.put(text, ids)
+        value = {"engine": {"model": self._fingerprint, "ids": list(ids)}}
+        return json.dumps(value, separators=(",", ":"))
+
+    async def _ids(self, messages: Sequence[Message]) -> list[Ids]:
+        texts = [spoken_text(message) for message in messages]
+        found: dict[str, Ids] = {}
+        for message, text in zip(messages, texts, strict=True):
+            if text not in found and (known := await self._known(message, text)) is not None:
+                found[text] = known
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        for text, ids in zip(missing, await self._client.tokenize(missing), strict=True):
+            found[text] = ids
+            self._cache.put(text, ids)
+        return [found[text] for text in texts]
+
+    async def _known(self, message: Message, text: str) -> Ids | None:
+        cached = self._cache.get(text)
+        if cached is not None:
+            return cached
+        ids = _stored_ids(message.metadata, self._fingerprint)
+        if ids is None or not _harmless(text):
+            return None
+        try:
+            if await self._client.detokenize(ids) != text:
+                return None
+        except EngineRefused:
+            return None
+        self._cache.put(text, ids)
+        return ids
+
+
+def speaker(message: Message) -> Speaker:
+    """The model has no tools: a result is told to it as the user would."""
+    return "user" if message.role == "tool" else message.role
+
+
+def spoken_text(message: Message) -> str:
+    """A message as text, its calls and results in words."""
+    text = plain_text(message)
+    if message.role == "tool":
+        return f"Result: {text}"
+    calls = [
+        f"Call: {call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}"
+        for call in message.calls
+    ]
+    return "\n".join([*([text] if text else []), *calls])
+
+
+def _stored_ids(metadata: str, fingerprint: str) -> list[int] | None:
+    """The ids in a message's metadata, if this very model gave them; whoever restores a
+    conversation from a file can write there what they like."""
+    if not metadata or fingerprint not in metadata:
+        return None
+    try:
+        engine: Any = json.loads(metadata)["engine"]
+        ids = engine["ids"] if engine["model"] == fingerprint else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(ids, list) or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+        return None
+    return ids
+
+
+def _harmless(text: str) -> bool:
+    """A control token and its name typed by hand give the same text, so where a name could stand
+    the ids are made anew."""
+    return "<" not in text and "[" not in text

@@ -1,0 +1,61 @@
+"""What the engine says of itself: sentences for people, each with what to do."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+NOT_STARTED = "The model on this machine hasn't been started."
+STOPPED = "The model on this machine was stopped with the server."
+RESTARTING = "The model stopped unexpectedly and is being started again."
+STILL_LOADING = (
+    "The model on this machine is still loading. What you wrote is kept. Try again in a moment."
+)
+NO_BUNDLED_MODEL = (
+    "The model that comes with Chatsite isn't installed. Run `make run` again with a network, set "
+    "CHAT_MODEL_PATH to a GGUF file, or set OPENAI_API_KEY."
+)
+STAGES = {
+    "probe": ("Looking whether the model can run on this machine.", 0.1),
+    "start": ("Starting the model.", 0.3),
+    "load": ("Loading the model.", 0.8),
+}
+_OTHERWISE = "Until then set OPENAI_API_KEY to use another model."
+
+
+def bad_model(path: Path, fault: str) -> str:
+    return f"CHAT_MODEL_PATH names {path.name}, but {fault}. Correct it and start the server again."
+
+
+def failed(reason: str, *, path: Path | None, log: Path) -> str:
+    """The process said itself why it can't go on."""
+    if reason == "missing":
+        return (
+            "The engine for the model isn't installed. Run `make run` again with a network. "
+            + _OTHERWISE
+        )
+    if reason == "broken":
+        return (
+            f"The engine for the model doesn't load on this machine; {log.name} says why. "
+            + _OTHERWISE
+        )
+    if path is not None:
+        return (
+            f"The engine can't use the model {path.name}; {log.name} says why. Set "
+            "CHAT_MODEL_PATH to another GGUF file and start the server again."
+        )
+    return f"The engine can't use its model; {log.name} says why. " + _OTHERWISE
+
+
+def crash(code: int) -> str:
+    """Empty where another start may help."""
+    if code == -getattr(signal, "SIGILL", 0) and code:
+        return "This machine's processor can't run the model's engine. " + _OTHERWISE
+    return ""
+
+
+def gave_up(detail: str, *, log: Path) -> str:
+    return (
+        f"The model's engine didn't start in three attempts ({detail}); {log.name} may say why. Is "
+        "there too little memory? Start the server again to try once more. " + _OTHERWISE
+    )

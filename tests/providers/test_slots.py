@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chatsite.errors import ProviderError
+from chatsite.providers.embedded.slots import Slots
+
+
+async def slot_of(slots: Slots, conversation: str) -> int:
+    async with slots.hold(conversation) as slot:
+        return slot
+
+
+async def until_queued(slots: Slots, count: int) -> None:
+    async with asyncio.timeout(5):
+        while slots.queued != count:  # noqa: ASYNC110 - only the tasks' own turns are waited for
+            await asyncio.sleep(0)
+
+
+async def test_a_conversation_gets_its_own_slot_back() -> None:
+    slots = Slots(3)
+    first = [await slot_of(slots, name) for name in "abc"]
+    assert sorted(first) == [0, 1, 2]
+    assert [await slot_of(slots, name) for name in "bcacab"] == [
+        first["abc".index(n)] for n in "bcacab"
+    ]
+
+
+async def test_a_new_conversation_takes_the_slot_unused_for_longest() -> None:
+    slots = Slots(2)
+    a, b = await slot_of(slots, "a"), await slot_of(slots, "b")
+    assert await slot_of(slots, "a") == a
+    assert await slot_of(slots, "c") == b
+
+
+async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_served() -> None:
+    slots = Slots(1, waiting=3)
+    order: list[str] = []
+
+    async def turn(name: str) -> None:
+        async with slots.hold(name):
+            order.append(name)
+            await asyncio.sleep(0)
+
+    async with slots.hold("first"):
+        tasks = []
+        for number, name in enumerate("abc"):
+            tasks.append(asyncio.create_task(turn(name)))
+            await until_queued(slots, number + 1)
+        assert order == []
+    await asyncio.gather(*tasks)
+    assert order == ["a", "b", "c"]
+    assert (slots.idle, slots.queued) == (1, 0)
+
+
+async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
+    slots = Slots(1, waiting=2)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(slots.hold("a"))
+        tasks = [asyncio.create_task(slot_of(slots, name)) for name in "bc"]
+        await until_queued(slots, 2)
+        with pytest.raises(ProviderError) as caught:
+            await slot_of(slots, "d")
+    assert (caught.value.code, caught.value.retryable) == ("busy", True)
+    await asyncio.gather(*tasks)
+    assert slots.idle == 1
+
+
+@pytest.mark.parametrize("handed_over", [False, True])
+async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
+    slots = Slots(1)
+    async with slots.hold("a"):
+        waiter = asyncio.create_task(slot_of(slots, "b"))
+        await until_queued(slots, 1)
+        if not handed_over:
+            waiter.cancel()
+    waiter.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+    assert (slots.idle, slots.queued) == (1, 0)
