@@ -20,7 +20,8 @@ from chatsite.errors import Refused
 from chatsite.history import may_use_url
 from chatsite.providers.base import Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.providers.embedded import TRAINED_SYSTEM, EmbeddedProvider, Engine
+from chatsite.providers.embedded.engine import Engine
+from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering
 from chatsite.turns.deciding import Asking, Decider
@@ -93,7 +94,7 @@ class Site:
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
         if self._embedded_wanted():
-            await self.engine.start()
+            self.engine.start()
         if self.openai is not None:
             await self.openai.warm()
 
