@@ -53,7 +53,7 @@ def folder(name: str, default: Path) -> Path:
 
 def kept_secret(path: Path, make: Callable[[], str]) -> str:
     """The secret in `path`, made once with mode 0600. Two starts at once agree on one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -109,16 +109,27 @@ class Reader:
 
 
 class Feed:
-    """One conversation's events. `generation` is the text being written, if any."""
+    """One conversation's events. `generation` is the text being written, if any.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    `forget` is called when neither a reader nor a text needs the feed any more.
+    """
+
+    def __init__(self, clock: Callable[[], float], forget: Callable[[], object]) -> None:
         self.generation: Generation | None = None
         self._clock = clock
+        self._forget = forget
         self._readers: set[Reader] = set()
 
-    @property
-    def unused(self) -> bool:
-        return self.generation is None and not self._readers
+    def begin(self, generation: Generation) -> None:
+        self.generation = generation
+
+    def end(self) -> None:
+        self.generation = None
+        self._forget_if_unused()
+
+    def _forget_if_unused(self) -> None:
+        if self.generation is None and not self._readers:
+            self._forget()
 
     def join(self) -> Reader:
         reader = Reader(self, self._clock)
@@ -127,6 +138,7 @@ class Feed:
 
     def leave(self, reader: Reader) -> None:
         self._readers.discard(reader)
+        self._forget_if_unused()
 
     def publish(self, event: Event) -> None:
         for reader in self._readers:

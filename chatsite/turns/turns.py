@@ -64,12 +64,11 @@ class Turns:
 
     # ---- following ---------------------------------------------------------------------------
     def _feed(self, conversation: str) -> Feed:
-        """The conversation's feed; those without reader and answer are forgotten."""
-        if conversation not in self._feeds:
-            for key in [key for key, feed in self._feeds.items() if feed.unused]:
-                del self._feeds[key]
-            self._feeds[conversation] = Feed(self.clock)
-        return self._feeds[conversation]
+        feed = self._feeds.get(conversation)
+        if feed is None:
+            feed = Feed(self.clock, lambda: self._feeds.pop(conversation, None))
+            self._feeds[conversation] = feed
+        return feed
 
     def publish(self, conversation: str, event: Event) -> None:
         """Tell whoever has the conversation open."""

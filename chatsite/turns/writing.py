@@ -54,7 +54,7 @@ class Writing:
 
     def __post_init__(self) -> None:
         self.progress = Progress(Generation(self.begun.turn))
-        self.feed.generation = self.progress.generation
+        self.feed.begin(self.progress.generation)
 
     def cancel(self, ending: Literal["stopped", "interrupted"]) -> None:
         """End the answer with what has been written; the provider's stream is closed."""
@@ -145,7 +145,7 @@ class Writing:
             receipt=self._receipt(),
             problem=problem,
         )
-        self.feed.generation = None
+        self.feed.end()
         if ended is not None:
             self.feed.publish(
                 TurnEnded(
