@@ -34,17 +34,24 @@ export class AgentPicker {
   #fill(box) {
     const working = this.page.agents.filter((agent) => !agent.broken);
     const broken = this.page.agents.filter((agent) => agent.broken);
+    const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
+    // What is true of all of them is said once, below.
+    const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
     put(
       box,
       h("h2", { class: "pop-title" }, "Start a new chat with"),
-      h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent)))),
+      h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent, !common)))),
       broken.length > 0 && h("h2", { class: "pop-title" }, "Not usable now"),
       broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
+      common && h("p", { class: "pop-note agents-note" }, common),
     );
   }
 
-  /** @param {import("./page.js").Agent} agent */
-  #link(agent) {
+  /**
+   * @param {import("./page.js").Agent} agent
+   * @param {boolean} noted whether it says its own provider's note
+   */
+  #link(agent, noted) {
     const current = agent.slug === this.current;
     const link = h("a", {
       href: address(this.page, { agent: agent.slug }),
@@ -55,7 +62,7 @@ export class AgentPicker {
     h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
     agent.description && h("span", { class: "agent-about" }, agent.description),
     (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
-    agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note));
+    noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

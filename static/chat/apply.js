@@ -76,14 +76,14 @@ function snapshot(state, event) {
 function turnStarted(state, event) {
   const messages = merged(state.messages, event.messages);
   const asking = event.messages.findLast((message) => message.role === "user");
-  const over = messages.some((message) => message.role === "assistant" && message.turn === event.turn);
-  const same = state.turn?.id === event.turn;
+  // Of a turn that was started before, the snapshot has told whether it still runs.
+  const known = event.resent || state.turn?.id === event.turn;
   return {
     ...state,
     conversation: event.conversation,
     messages,
     pending: state.pending.filter((one) => one.client_id !== event.client_id),
-    turn: over || same ? state.turn : { id: event.turn, user_message: asking?.id ?? "", text: "", length: 0 },
+    turn: known ? state.turn : { id: event.turn, user_message: asking?.id ?? "", text: "", length: 0 },
   };
 }
 

@@ -6,6 +6,7 @@ import { rewrite } from "./page.js";
 import { keep, read } from "./storage.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
+const MIDDLE = matchMedia("(max-width: 1160px)");
 
 export class Frame {
   /** @param {import("./page.js").Page} page */
@@ -20,11 +21,25 @@ export class Frame {
     byId("backdrop").addEventListener("click", () => this.side(false));
     byId("panel-toggle").hidden = !this.mayPanel;
     byId("panel-toggle").addEventListener("click", () => this.panel(!this.panelOpen));
-    NARROW.addEventListener("change", () => this.#arrange());
-    this.sideOpen = !NARROW.matches && read("sidebar") !== "hidden";
+    for (const width of [NARROW, MIDDLE]) width.addEventListener("change", () => this.#resized());
     this.panelOpen = page.debug && page.debug_panel;
+    this.sideOpen = this.#sideUsually();
     /** @type {(() => void)[]} */
     this.opened = [];
+    this.#arrange();
+  }
+
+  /** Whether the sidebar lies over the chat, because three columns have no room. */
+  get drawer() {
+    return NARROW.matches || (MIDDLE.matches && this.panelOpen);
+  }
+
+  #sideUsually() {
+    return !this.drawer && read("sidebar") !== "hidden";
+  }
+
+  #resized() {
+    this.sideOpen = this.#sideUsually();
     this.#arrange();
   }
 
@@ -35,14 +50,14 @@ export class Frame {
   /** @param {boolean} open */
   side(open, { focus = true } = {}) {
     this.sideOpen = open;
-    if (!NARROW.matches) keep("sidebar", open ? null : "hidden");
+    if (!this.drawer) keep("sidebar", open ? null : "hidden");
     this.#arrange();
     if (focus) byId(open ? "side-hide" : "side-show").focus();
   }
 
   /** After something was chosen in it, the drawer of a phone goes away. */
   chosen() {
-    if (NARROW.matches && this.sideOpen) this.side(false, { focus: false });
+    if (this.drawer && this.sideOpen) this.side(false, { focus: false });
   }
 
   /** @param {boolean} open */
@@ -50,6 +65,7 @@ export class Frame {
     if (open === this.panelOpen || !this.mayPanel) return;
     const held = byId("panel").contains(document.activeElement);
     this.panelOpen = open;
+    if (MIDDLE.matches) this.sideOpen = this.#sideUsually();
     rewrite({ debug: open ? "true" : null });
     this.#arrange();
     if (open) for (const act of this.opened) act();
@@ -58,19 +74,22 @@ export class Frame {
 
   /** What is over the chat closes at Esc; false where nothing is. */
   closeTop() {
-    if (NARROW.matches && this.sideOpen) this.side(false);
+    if (this.drawer && this.sideOpen) this.side(false);
     else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.panel(false);
     else return false;
     return true;
   }
 
   #arrange() {
+    const over = this.drawer && this.sideOpen;
+    this.app.classList.toggle("drawer", this.drawer);
     this.app.classList.toggle("no-side", !this.sideOpen);
     this.app.classList.toggle("with-panel", this.panelOpen);
     byId("side").inert = !this.sideOpen;
-    byId("chat").inert = NARROW.matches && this.sideOpen;
-    byId("backdrop").hidden = !(NARROW.matches && this.sideOpen);
-    byId("side-show").hidden = this.sideOpen && !NARROW.matches;
+    byId("chat").inert = over;
+    byId("panel").inert = over;
+    byId("backdrop").hidden = !over;
+    byId("side-show").hidden = this.sideOpen && !this.drawer;
     byId("side-show").setAttribute("aria-expanded", String(this.sideOpen));
     byId("panel").hidden = !this.panelOpen;
     const toggle = byId("panel-toggle");

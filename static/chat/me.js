@@ -49,7 +49,7 @@ export class Me {
   #themes() {
     const now = theme();
     return h("fieldset", { class: "themes" },
-      h("legend", {}, "Colours"),
+      h("legend", {}, "Theme"),
       THEMES.map((one) => {
         const radio = h("input", { type: "radio", name: "theme", value: one });
         radio.checked = one === now;

@@ -24,7 +24,8 @@ export class Meter {
     put(
       this.words,
       h("span", {}, `${number(tokens)} of ${number(limit)} tokens`),
-      h("span", { class: "meter-messages" }, ` · ${number(facts.sent)} of ${of}`),
+      h("span", { class: "dot" }, " · "),
+      h("span", {}, `${number(facts.sent)} of ${of}`),
     );
     this.words.setAttribute("aria-hidden", "true");
     say(this.spoken, `The next request: ${number(tokens)} of ${number(limit)} tokens, ${number(facts.sent)} of ${of}.`);
