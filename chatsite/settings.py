@@ -53,7 +53,6 @@ def folder(name: str, default: Path) -> Path:
 
 def kept_secret(path: Path, make: Callable[[], str]) -> str:
     """The secret in `path`, made once with mode 0600. Two starts at once agree on one."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -66,6 +65,7 @@ def kept_secret(path: Path, make: Callable[[], str]) -> str:
 
 # ---- where things lie ------------------------------------------------------------------------
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
+VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # conversations lie here
 AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
 HOST = text("HOST", "127.0.0.1")
 PORT = number("PORT", 8000, low=1, high=65_535)
