@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from chatsite.events import Delta, Event, TurnStarted
+from chatsite.events import Delta, Event, TurnEnded, TurnStarted
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
 FRAME_SECONDS = 0.035
@@ -94,6 +94,8 @@ class Reader:
                 self._generation, self._piece, self._offset = running, 0, 0
             else:
                 self._generation = None
+        elif isinstance(event, TurnEnded):
+            self._generation = None  # it carries the whole text, with what wasn't read yet
         return event
 
     def _delta(self, generation: Generation) -> Delta:
