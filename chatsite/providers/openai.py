@@ -121,9 +121,9 @@ class OpenAIProvider:
 
         Time that our caller spends between two reads doesn't count against the provider.
         """
+        call = self._call(await self._open(), request)
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._timeouts.first_token
-        call = self._call(await self._open(), request)
         try:
             async with asyncio.timeout_at(deadline):
                 response = await call.__aenter__()

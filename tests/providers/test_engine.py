@@ -20,6 +20,7 @@ import pytest_asyncio
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base import Chunk, Finished, Request, Text
+from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine, Running
 from chatsite.providers.embedded.gguf import bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, WAITING, EmbeddedProvider
@@ -74,7 +75,7 @@ async def ask(
     return "".join(c.text for c in chunks if isinstance(c, Text)), last
 
 
-async def until(condition: Callable[[], bool], *, seconds: float = 10) -> None:
+async def until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for is another process
             await asyncio.sleep(0.02)
@@ -85,7 +86,7 @@ async def busy_slots(engine: Engine) -> int:
 
 
 async def until_busy(engine: Engine, count: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await busy_slots(engine) != count:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
 
@@ -96,6 +97,32 @@ def ended(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+async def test_loading_is_told_in_words_and_only_goes_forward(tmp_path: Path) -> None:
+    engine = Engine(log_path=tmp_path / "engine.log")
+    seen = [engine.status()]
+    engine.start()
+    try:
+        while engine.status().state == "loading":
+            if engine.status() != seen[-1]:
+                seen.append(engine.status())
+            await asyncio.sleep(0.005)
+    finally:
+        await engine.stop()
+    progress = [status.progress for status in seen]
+    assert None not in progress and progress == sorted(progress, key=float)  # type: ignore[arg-type]
+    assert len(seen) >= 4 and all(status.sentence.endswith(".") for status in seen)
+
+
+async def test_stopping_while_it_loads_leaves_no_process(tmp_path: Path) -> None:
+    engine = Engine(log_path=tmp_path / "engine.log")
+    before = psutil.Process().children()
+    engine.start()
+    await until(lambda: engine.status().progress == 0.4)
+    [child] = [process for process in psutil.Process().children() if process not in before]
+    await engine.stop()
+    assert ended(child.pid)
 
 
 async def test_it_answers_and_says_what_it_used(provider: EmbeddedProvider) -> None:
@@ -198,6 +225,30 @@ async def test_many_messages_are_counted_in_few_requests(provider: EmbeddedProvi
     messages = [user(f"message number {n} of many", id=str(n)) for n in range(2000)]
     counts = await provider.tokenizer(provider.model(None)).count(messages)
     assert len(counts) == 2000 and min(counts) > 5
+
+
+@pytest.mark.parametrize("grammar", ["", 'root ::= "🍎 and 🌊🌊, 東京!"'])
+async def test_ids_spell_the_text_also_where_a_character_takes_several(
+    engine: Engine, provider: EmbeddedProvider, grammar: str
+) -> None:
+    """Under a grammar the model spells in unusual tokens: then there are none, not wrong ones."""
+    client = running(engine).client
+    body = {
+        "prompt": "🍎 🌊 🍎 🌊 🍎 🌊 🍎 🌊 🍎 🌊 🍎 🌊 🍎",
+        "temperature": 0,
+        "grammar": grammar,
+        "return_tokens": True,
+        "stream": True,
+        "n_predict": 31,
+    }
+    completion = Completion()
+    async with aclosing(client.stream("/completion", body)) as events:
+        async for payload in events:
+            completion.take(payload)
+    ids = await completion.ids(client)
+    assert "🌊" in completion.text
+    assert (ids is None) == bool(grammar)
+    assert ids is None or await client.detokenize(ids) == completion.text
 
 
 async def test_closing_the_stream_frees_the_engine(
@@ -354,6 +405,7 @@ async def test_a_damaged_model_makes_it_unavailable_and_not_a_crash(tmp_path: Pa
 PARENT = """
 import asyncio, sys
 from pathlib import Path
+from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine
 
 async def main():

@@ -25,7 +25,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 
 def provider_at(url: str, *, model: str | None = None, patience: float = 5.0) -> OpenAIProvider:
-    timeouts = Timeouts(connect=patience, first_token=patience, between_tokens=patience)
+    timeouts = Timeouts(first_token=patience, between_tokens=patience)
     return OpenAIProvider(api_key=KEY, base_url=url, model=model, timeouts=timeouts)
 
 
@@ -126,7 +126,7 @@ async def test_a_failure_never_tells_the_key_the_address_or_the_providers_words(
 
 @pytest.mark.parametrize(("mode", "tokens"), [("hang0", 0), ("hang;at=5", 5)])
 async def test_silence_ends_by_our_own_clock(fake: FakeOpenAI, mode: str, tokens: int) -> None:
-    text, error = await ask(provider_at(fake.base_url, patience=0.2), f"[[mode={mode}]]")
+    text, error = await ask(provider_at(fake.base_url, patience=0.5), f"[[mode={mode}]]")
     assert isinstance(error, ProviderError)
     assert (error.code, error.retryable) == ("timeout", True)
     assert text == "".join(f" w{n}" for n in range(tokens))
@@ -134,17 +134,17 @@ async def test_silence_ends_by_our_own_clock(fake: FakeOpenAI, mode: str, tokens
 
 
 async def test_a_slow_answer_is_not_a_silent_one(fake: FakeOpenAI) -> None:
-    provider = provider_at(fake.base_url, patience=0.4)
-    text, end = await ask(provider, "[[mode=slow;tokens=4]]")
-    assert (text, isinstance(end, Finished)) == (" w0 w1 w2 w3", True)
+    provider = provider_at(fake.base_url, patience=1)
+    text, end = await ask(provider, "[[mode=slow;tokens=8]]")
+    assert (text, isinstance(end, Finished)) == (" w0 w1 w2 w3 w4 w5 w6 w7", True)
 
 
 async def test_a_slow_reader_is_not_taken_for_a_silent_provider(fake: FakeOpenAI) -> None:
-    provider = provider_at(fake.base_url, patience=0.2)
+    provider = provider_at(fake.base_url, patience=0.5)
     chunks = []
-    async for chunk in provider.stream(request("[[tokens=3;rate=100]]")):
+    async for chunk in provider.stream(request("[[tokens=2;rate=100]]")):
         chunks.append(chunk)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.6)
     assert isinstance(chunks[-1], Finished)
     await provider.aclose()
 

@@ -3,7 +3,7 @@
 A crash in native code ends this process and not the server. Its configuration comes as one JSON
 line on stdin, never as an argument, so that the key isn't seen in a process list; stdin then
 stays open, and its end tells that the parent is gone, however it went. It answers with JSON
-lines on stdout: {"stage": "probe" | "start" | "load" | "failed", ...}.
+lines on stdout: {"stage": "probe" | "load" | "listen" | "failed", ...}.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def main() -> None:
     except ImportError as error:
         reason = "missing" if error.name == "xllamacpp" else "broken"
         _fail(say, reason, error)
-    say({"stage": "start"})
+    say({"stage": "load"})
     try:
         server = xllamacpp.Server(_parameters(xllamacpp, config))
     except Exception as error:
         _fail(say, "model", error)
-    say({"stage": "load", "address": server.listening_address})
+    say({"stage": "listen", "address": server.listening_address})
     threading.Event().wait()
 
 
@@ -60,7 +60,7 @@ def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
     p.cache_ram_mib = 256
     p.endpoint_slots = True
     p.ui = False
-    p.verbosity = 0
+    p.verbosity = 1
     return p
 
 
@@ -77,7 +77,8 @@ def _private_stdout() -> Say:
 
 
 def _end_with_parent() -> None:
-    while sys.stdin.buffer.read(4096):
+    # The bare descriptor: a thread inside sys.stdin would hold its lock, and with it the exit.
+    while os.read(0, 4096):
         pass
     os._exit(0)
 

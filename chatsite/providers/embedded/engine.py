@@ -107,6 +107,10 @@ class Engine:
         self._changed.set()
         self._changed = asyncio.Event()
 
+    def _enter(self, stage: str) -> None:
+        sentence, progress = words.STAGES[stage]
+        self._set(Status(state="loading", sentence=sentence, progress=progress))
+
     async def _supervise(self) -> None:
         failures = 0
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,6 +144,7 @@ class Engine:
         fingerprint = await asyncio.to_thread(gguf.fingerprint, path)
         key = secrets.token_urlsafe(32)
         clock = asyncio.get_running_loop().time
+        self._enter("start")
         process = await self._spawn()
         client: EngineClient | None = None
         try:
@@ -193,9 +198,8 @@ class Engine:
                     words.failed(said["reason"], path=self._path, log=self._log_path),
                     detail=said["detail"],
                 )
-            sentence, progress = words.STAGES[stage]
-            self._set(Status(state="loading", sentence=sentence, progress=progress))
-            if stage == "load":
+            self._enter(stage)
+            if stage == "listen":
                 return str(said["address"])
         raise _exit(await process.wait())
 
@@ -228,12 +232,7 @@ def _exit(code: int) -> _Ended:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ask it to end by closing its stdin; two seconds later it is killed."""
-    assert process.stdin is not None
-    process.stdin.close()
-    try:
-        async with asyncio.timeout(2):
-            await process.wait()
-    except TimeoutError:
+    """Nothing in it is worth saving, and while it loads it couldn't hear a request to end."""
+    if process.returncode is None:
         process.kill()
-        await process.wait()
+    await process.wait()

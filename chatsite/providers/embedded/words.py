@@ -16,9 +16,10 @@ NO_BUNDLED_MODEL = (
     "CHAT_MODEL_PATH to a GGUF file, or set OPENAI_API_KEY."
 )
 STAGES = {
-    "probe": ("Looking whether the model can run on this machine.", 0.1),
-    "start": ("Starting the model.", 0.3),
-    "load": ("Loading the model.", 0.8),
+    "start": ("Starting the model's engine.", 0.1),
+    "probe": ("Looking whether the model can run on this machine.", 0.2),
+    "load": ("Loading the model.", 0.4),
+    "listen": ("The model is almost ready.", 0.9),
 }
 _OTHERWISE = "Until then set OPENAI_API_KEY to use another model."
 
