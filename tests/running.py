@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from urllib.error import HTTPError
 
 from tests.settings import EXAMPLE
 
@@ -30,10 +31,14 @@ class Server:
     """`with Server(folder, HISTORY_POLICY="none") as server:` runs until the block ends.
 
     Without `CHAT_ENGINE` the echo provider answers, unless `OPENAI_BASE_URL` names a server.
+    `flags` are the interpreter's: development mode, unless speed is what is looked at.
     """
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *, flags: tuple[str, ...] = ("-X", "dev"), **environment: str
+    ) -> None:
         self.folder = folder
+        self.flags = flags
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment: Mapping[str, str] = {
@@ -55,14 +60,18 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-X", "dev", "manage.py", "serve"],
+                [sys.executable, *self.flags, "manage.py", "serve"],
                 cwd=ROOT,
                 env=self.environment,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        self._wait_until_up(self.process)
+        try:
+            self._wait_until_up(self.process)
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
@@ -73,6 +82,8 @@ class Server:
             try:
                 with urllib.request.urlopen(f"{self.url}/accounts/login/", timeout=5):
                     return
+            except HTTPError as error:
+                raise AssertionError(f"the server answers {error.code}:\n{self.log}") from None
             except OSError:
                 time.sleep(0.05)
         raise AssertionError(f"the server isn't up after {START_SECONDS} s:\n{self.log}")
@@ -81,7 +92,11 @@ class Server:
         """End it as an administrator would; its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the server didn't end:\n{self.log}") from None
 
     def kill(self) -> None:
         """kill -9, as a power cut would."""

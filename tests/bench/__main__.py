@@ -1,0 +1,49 @@
+"""`make bench`: measure, and print everything against a baseline of the same run.
+
+It is no test: it ends with 0 whatever the figures are. Names of benches choose some of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from tests.bench import decisions, engine, first_token, memory, relay
+from tests.bench.figures import Options, Row, machine, summary
+from tests.bench.processes import limit_of_files
+
+Bench = Callable[[Options], Awaitable[list[Row]]]
+
+BENCHES: Mapping[str, Bench] = {
+    "decisions": decisions.run,
+    "first_token": first_token.run,
+    "relay": relay.run,
+    "memory": memory.run,
+    "engine": engine.run,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    chosen = parser.parse_args()
+    unknown = set(chosen.names) - set(BENCHES)
+    if unknown:
+        parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
+    limit_of_files()
+    options = Options(quick=chosen.quick)
+    print(f"{machine()}{'; quick' if options.quick else ''}")
+    rows: list[Row] = []
+    for name in chosen.names or BENCHES:
+        print(f"\n## {name}\n", flush=True)
+        began = time.monotonic()
+        rows += asyncio.run(BENCHES[name](options))
+        print(f"\n({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"\n## Summary\n\n{summary(rows)}\n\n{machine()}")
+
+
+if __name__ == "__main__":
+    main()

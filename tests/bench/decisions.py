@@ -1,0 +1,185 @@
+"""A decision under `lastN 20` in a short and in a very long conversation: it costs the same."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from chatsite.history import Entry, Head, Transcript, Window, decide, resolve
+from tests.bench.figures import Options, Row, percentile, spread, table
+from tests.bench.stored import conversation, database, said
+
+SHORT, LONG = 100, 100_000
+TARGET = 1.5
+
+
+async def run(options: Options) -> list[Row]:
+    print(
+        "From a turn's settings to its decision, in this process on SQLite: resolve, load through\n"
+        "the store's threads, count the head's tokens, decide. The messages carry their token\n"
+        "counts, as stored ones do. The two conversations take turns.\n"
+    )
+    async with database():
+        row = await _stored(options)
+    _pure(options)
+    return [row]
+
+
+# ---- with storage ------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Counted:
+    """`queries.load`, counting what it asks of the database."""
+
+    queries: int = 0
+
+    def load(self, **kwargs: Any) -> Any:
+        from django.db import connection
+
+        from chatsite.conversations import queries
+
+        def count(execute: Callable[..., Any], *args: Any) -> Any:
+            self.queries += 1
+            return execute(*args)
+
+        with connection.execute_wrapper(count):
+            return queries.load(**kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One conversation in which a question waits for its decision."""
+
+    decider: Any
+    asking: Any
+    answering: Any
+
+    async def micros(self) -> float:
+        began = time.perf_counter()
+        await self.decider.for_turn(self.asking, self.answering)
+        return (time.perf_counter() - began) * 1e6
+
+    async def queries(self) -> int:
+        counted = Counted()
+        decider = replace(self.decider, reads=SimpleNamespace(load=counted.load))
+        await decider.for_turn(self.asking, self.answering)
+        return counted.queries
+
+
+async def _stored(options: Options) -> Row:
+    from chatsite.wiring import Store
+
+    times = options.times(301, 51)
+    run = Store()
+    try:
+        short, long = await _case(run, SHORT), await _case(run, LONG)
+        for _ in range(20):  # every thread of the store opens its connection
+            await short.micros()
+            await long.micros()
+        base, ours = [], []
+        for _ in range(times):
+            base.append(await short.micros())
+            ours.append(await long.micros())
+        asked = (await short.queries(), await long.queries())
+    finally:
+        run.close()
+    _print(times, base, ours, asked)
+    ratio = statistics.median(ours) / statistics.median(base)
+    return Row(
+        what=f"a decision under lastN 20: {SHORT:,} / {LONG:,} stored messages",
+        baseline=f"{statistics.median(base) / 1000:.2f} ms, {asked[0]} queries",
+        ours=f"{statistics.median(ours) / 1000:.2f} ms, {asked[1]} queries",
+        ratio=f"{ratio:.2f}",
+        target=f"ratio at most {TARGET}, 3 queries",
+    )
+
+
+async def _case(run: Any, count: int) -> Case:
+    """A conversation of `count` messages; before its question stand a decided turn with receipt."""
+    from django.conf import settings
+
+    from chatsite.agents.catalogue import Catalogue
+    from chatsite.conversations import queries, store
+    from chatsite.conversations.owners import Owner
+    from chatsite.providers.openai import OpenAIProvider
+    from chatsite.turns.answering import answering
+    from chatsite.turns.deciding import Asking, Decider
+
+    owner = Owner(guest="bench")
+    id = await run(conversation, owner.guest, count - 3)
+    who = answering(
+        Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": OpenAIProvider(api_key=None)}
+    )
+    case = Case(
+        Decider(environment={}, run=run, reads=queries, writes=store),
+        Asking(owner=owner, conversation=id, agent="demo", query=""),
+        who,
+    )
+
+    async def ask() -> Any:
+        return await run(
+            store.begin_turn,
+            owner=owner,
+            conversation=id,
+            agent="demo",
+            client_id=str(uuid.uuid4()),
+            user=said("user"),
+            answer=str(uuid.uuid4()),
+            greeting=(),
+        )
+
+    begun = await ask()
+    decision = await case.decider.for_turn(case.asking, who)
+    answer = said("assistant")
+    await run(
+        store.end_turn,
+        turn=begun.turn,
+        state="complete",
+        text=answer.content,
+        tokens=answer.tokens,
+        finish_reason="stop",
+        receipt=decision.to_dict(),
+    )
+    await ask()
+    return case
+
+
+def _print(times: int, base: list[float], ours: list[float], asked: tuple[int, int]) -> None:
+    head = ("stored messages", "decisions", "ms: median (min to max)", "p95, ms", "queries")
+    lines = [
+        [
+            f"{stored:,}",
+            str(times),
+            spread([value / 1000 for value in values], digits=2),
+            f"{percentile(values, 95) / 1000:.2f}",
+            str(queries),
+        ]
+        for stored, values, queries in ((SHORT, base, asked[0]), (LONG, ours, asked[1]))
+    ]
+    print(table(head, lines))
+
+
+# ---- without -----------------------------------------------------------------------------------
+def _pure(options: Options) -> None:
+    """`decide` alone, on a thousand loaded messages; for information."""
+    times = options.times(31, 9)
+    entries = tuple(
+        Entry(message=said("assistant" if n % 2 else "user"), seq=n + 1) for n in range(1001)
+    )
+    transcript = Transcript(entries=entries)
+    head, window = Head.of(None, ()), Window(size=128_000, reply=1024)
+    lines = []
+    for policy in ("none", "lastN", "all"):
+        settings = resolve(environment={}, url={}, template={"historyPolicy": policy})
+        taken = []
+        for _ in range(times):
+            began = time.perf_counter()
+            decide(transcript, settings, head=head, window=window, agent="demo")
+            taken.append((time.perf_counter() - began) * 1e6)
+        lines.append([policy, str(times), spread(taken, digits=0)])
+    print("\n`decide` alone, everything loaded:\n")
+    print(table(("policy", "decisions", "us for 1,000 loaded messages"), lines))

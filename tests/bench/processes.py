@@ -1,0 +1,89 @@
+"""The processes that are measured: the application, the bare relay and the fake provider."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.running import ROOT, Server
+
+
+@contextmanager
+def fake_provider() -> Iterator[str]:
+    """The fake provider in a process of its own; its base URL."""
+    with _module("tests.fakes.openai_server", "--port", "0") as url:
+        yield url
+
+
+@contextmanager
+def bare_relay(provider: str) -> Iterator[tuple[str, int]]:
+    """The baseline: its socket's URL and its process id."""
+    with _module("tests.bench.relay_baseline", provider) as line:
+        url, pid = line.split()
+        yield url, int(pid)
+
+
+@contextmanager
+def _module(name: str, *arguments: str) -> Iterator[str]:
+    """Run a module of the tests until the block ends; the first line that it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", name, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline().strip()
+        if not line:
+            raise RuntimeError(f"{name} didn't start")
+        yield line
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+@contextmanager
+def application(provider: str = "", **environment: str) -> Iterator[Server]:
+    """The application in a folder of its own, as `make run` starts it.
+
+    `provider` answers for every agent; without one the environment decides.
+    """
+    asked = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": provider} if provider else {}
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder:
+        server = Server(Path(folder), flags=(), **asked, **environment)
+        with server:
+            yield server
+
+
+def server_pid(server: Server) -> int:
+    assert server.process is not None
+    return server.process.pid
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process and its children, in steps of 10 ms."""
+    parent = psutil.Process(pid)
+    times = [process.cpu_times() for process in (parent, *parent.children(recursive=True))]
+    return float(sum(time.user + time.system for time in times))
+
+
+def unique_bytes(pid: int) -> int:
+    """Memory that would be free if the process ended (USS)."""
+    return int(psutil.Process(pid).memory_full_info().uss)
+
+
+def limit_of_files() -> None:
+    """Allow as many open sockets as the system lets us: the default of 256 or 1,024 is tight."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 8192 if hard == resource.RLIM_INFINITY else min(hard, 8192)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

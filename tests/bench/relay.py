@@ -1,0 +1,141 @@
+"""Server CPU for each token that is relayed, against the bare relay; and that none is lost."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from tests.bench.figures import Options, Row, ratios, spread, table
+from tests.bench.people import (
+    Ask,
+    Heard,
+    all_ask,
+    asking_page,
+    asking_relay,
+    expected,
+    people_at,
+    question,
+    relay_sockets,
+)
+from tests.bench.processes import (
+    application,
+    bare_relay,
+    cpu_seconds,
+    fake_provider,
+    server_pid,
+)
+
+USERS = 50
+TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass through one server: microseconds of its CPU for a token, and the answers."""
+
+    micros: float
+    answers: list[Heard]
+
+    @property
+    def frames(self) -> float:
+        return statistics.mean(heard.frames for heard in self.answers)
+
+    def wrong(self, tokens: int) -> int:
+        """Tokens lost or doubled, summed over the answers; one at least where a text differs."""
+        whole = expected(tokens)
+        return sum(
+            max(abs(len(heard.text.split()) - tokens), 1)
+            for heard in self.answers
+            if heard.text != whole
+        )
+
+
+async def run(options: Options) -> list[Row]:
+    times = options.times(9, 3)
+    print(
+        f"{USERS} users x {TOKENS} tokens at 50 a second, starts spread over one second; the two\n"
+        "servers take turns. CPU of the server process and its children, without the provider's\n"
+        "and the clients'. The application's includes beginning, deciding, storing and ending.\n"
+    )
+    with (
+        fake_provider() as provider,
+        bare_relay(provider) as (url, relay_pid),
+        application(provider) as server,
+    ):
+        pid = server_pid(server)
+        async with relay_sockets(url, USERS) as sockets:
+            bare = [asking_relay(socket) for socket in sockets]
+            await _pass(bare, relay_pid, tokens=5)
+            async with people_at(server.url, USERS) as pages:
+                await _pass([asking_page(page) for page in pages], pid, tokens=5)
+            theirs, ours, short = [], [], []
+            for _ in range(times):
+                theirs.append(await _pass(bare, relay_pid))
+                ours.append(await _fresh(server.url, pid, TOKENS))
+                short.append(await _fresh(server.url, pid, 1))
+    _tables(theirs, ours, short)
+    return _rows(theirs, ours, short)
+
+
+async def _fresh(url: str, pid: int, tokens: int) -> Pass:
+    """Through the application, in conversations that begin with this question."""
+    async with people_at(url, USERS) as pages:
+        return await _pass([asking_page(page) for page in pages], pid, tokens=tokens)
+
+
+async def _pass(asks: list[Ask], pid: int, *, tokens: int = TOKENS) -> Pass:
+    before = cpu_seconds(pid)
+    heard = await all_ask(asks, question(tokens=tokens), seconds=1.0)
+    used = cpu_seconds(pid) - before
+    return Pass(used * 1e6 / (len(asks) * tokens), heard)
+
+
+def _tables(theirs: list[Pass], ours: list[Pass], short: list[Pass]) -> None:
+    head = (
+        "server",
+        "passes",
+        "CPU a token, us: median (min to max)",
+        "frames an answer",
+        "tokens lost or doubled",
+    )
+    sides = (("bare relay", theirs, TOKENS), ("application", ours, TOKENS))
+    lines = [
+        [
+            name,
+            str(len(passes)),
+            spread([one.micros for one in passes]),
+            f"{statistics.median(one.frames for one in passes):.0f}",
+            str(sum(one.wrong(tokens) for one in passes)),
+        ]
+        for name, passes, tokens in sides
+    ]
+    print(table(head, lines))
+    fixed = [one.micros / 1000 for one in short]
+    marginal = [
+        (long.micros * TOKENS - brief.micros) / (TOKENS - 1)
+        for long, brief in zip(ours, short, strict=True)
+    ]
+    print(
+        f"\nOf the application's: a whole turn with an answer of one token {spread(fixed)} ms,\n"
+        f"every further token {spread(marginal)} us."
+    )
+
+
+def _rows(theirs: list[Pass], ours: list[Pass], short: list[Pass]) -> list[Row]:
+    mine = [one.micros for one in ours]
+    base = [one.micros for one in theirs]
+    wrong = sum(one.wrong(TOKENS) for one in ours) + sum(one.wrong(1) for one in short)
+    return [
+        Row(
+            what=f"server CPU a relayed token, {USERS} users",
+            baseline=f"{spread(base, digits=0)} us",
+            ours=f"{spread(mine, digits=0)} us",
+            ratio=spread(ratios(mine, base), digits=2),
+        ),
+        Row(
+            what="tokens lost or doubled",
+            baseline=str(sum(one.wrong(TOKENS) for one in theirs)),
+            ours=str(wrong),
+            target="0",
+        ),
+    ]

@@ -1,0 +1,56 @@
+"""A database of its own with long conversations in it, for measuring inside this process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from chatsite.messages import Message, Role, TokenCount
+
+QUESTION = "What did we say about the sea, and why does it matter for the harbour? " * 2
+ANSWER = "The sea is salt and wide, and the harbour keeps the boats from the weather. " * 6
+
+
+@asynccontextmanager
+async def database() -> AsyncIterator[None]:
+    """Django, set up on an empty SQLite file that goes with the block."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    django.setup()
+    from django.db import connections
+
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder:
+        connections.settings["default"]["NAME"] = Path(folder) / "bench.sqlite3"
+        await asyncio.to_thread(call_command, "migrate", verbosity=0, interactive=False)
+        yield
+
+
+def said(role: Role) -> Message:
+    """A question of 34 or an answer of 106 tokens, counted in advance."""
+    text, tokens = (QUESTION, 34) if role == "user" else (ANSWER, 106)
+    count = TokenCount(count=tokens, tokenizer="o200k_base", basis="counted")
+    return Message(id=str(uuid.uuid4()), role=role, content=text, tokens=count)
+
+
+def conversation(guest: str, count: int) -> str:
+    """Store a conversation of so many messages: a greeting, then questions and answers in turn.
+    Its id."""
+    from chatsite.conversations import store
+    from chatsite.conversations.models import Conversation
+
+    now = datetime.now(UTC)
+    row = Conversation.objects.create(
+        id=uuid.uuid4(), guest=guest, agent="demo", title="bench", created=now, updated=now
+    )
+    messages = (said("user" if number % 2 else "assistant") for number in range(count))
+    store.append(row, messages, now=now)
+    row.save()
+    return str(row.id)
