@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,6 +14,8 @@ Basis = Literal["estimated", "counted", "reported"]
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 MODALITIES: tuple[Modality, ...] = ("document", "image", "audio", "video")
+# Half a character can't be sent or stored anywhere, and PostgreSQL refuses NUL.
+UNSOUND = re.compile("[\x00\ud800-\udfff]")
 MAX_ATTACHMENT_BYTES = 50 * 1024 * 1024
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,8 @@ def flag(name: str, default: str = "false") -> bool:
 
 def number(name: str, default: int, *, low: int, high: int) -> int:
     value = text(name, str(default))
-    if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+    readable = value.isascii() and value.isdigit() and len(value) <= len(str(high))
+    if not (readable and low <= int(value) <= high):
         raise BadSetting(
             f"{name}={value!r} is not allowed. It is a whole number from {low} to {high}."
         )
@@ -56,11 +58,20 @@ def kept_secret(path: Path, make: Callable[[], str]) -> str:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return path.read_text().strip()
+        return _secret_of_another_start(path)
     with os.fdopen(handle, "w") as file:
         value = make()
         file.write(value)
     return value
+
+
+def _secret_of_another_start(path: Path) -> str:
+    """The file is there before its content is: an empty one is read again for a second."""
+    for _ in range(50):
+        if value := path.read_text().strip():
+            return value
+        time.sleep(0.02)
+    raise BadSetting(f"{path} is empty. Delete it: the next start makes a new secret key.")
 
 
 # ---- where things lie ------------------------------------------------------------------------

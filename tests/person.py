@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 import aiohttp
+from yarl import URL
 
 PATIENCE = 30.0
 
@@ -35,7 +36,7 @@ class Person:
         await self.http.close()
 
     def _headers(self) -> dict[str, str]:
-        jar = self.http.cookie_jar.filter_cookies(self.http._base_url or aiohttp.client.URL(self.url))
+        jar = self.http.cookie_jar.filter_cookies(URL(self.url))
         token = jar["csrftoken"].value if "csrftoken" in jar else ""
         return {"X-CSRFToken": token, "Origin": self.url}
 

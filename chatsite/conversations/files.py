@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadRestore
 from chatsite.events import ConversationView
@@ -19,20 +21,42 @@ FORMAT = "chatsite.conversation"
 VERSION = 1
 
 
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "it holds the character NUL")
+    return text
+
+
+def _is_json(arguments: dict[str, Any]) -> dict[str, Any]:
+    """NaN and Infinity are read from a file but can't be stored, and neither can NUL."""
+    try:
+        text = json.dumps(arguments, allow_nan=False)
+    except ValueError:
+        raise PydanticCustomError("nan", "a number in it is not a JSON number") from None
+    if _NUL.search(text):
+        raise PydanticCustomError("nul", "it holds the character NUL")
+    return arguments
+
+
+# An escaped NUL in JSON, not a backslash that was written before "u0000".
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+Text = Annotated[str, AfterValidator(_storable)]
+
+
 class SavedCall(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-    id: str
-    name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    id: Text
+    name: Text
+    arguments: Annotated[dict[str, Any], AfterValidator(_is_json)] = Field(default_factory=dict)
 
 
 class SavedAttachment(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-    id: str
-    name: str
+    id: Text
+    name: Text
     size: int
     modality: Modality
-    mime_type: str | None = None
+    mime_type: Text | None = None
 
 
 class SavedMessage(BaseModel):
@@ -40,12 +64,12 @@ class SavedMessage(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     role: Role
-    content: str | None = None
-    reasoning: str | None = None
+    content: Text | None = None
+    reasoning: Text | None = None
     attachments: list[SavedAttachment] = Field(default_factory=list)
     calls: list[SavedCall] = Field(default_factory=list)
-    call_id: str | None = None
-    metadata: str = ""
+    call_id: Annotated[Text, Field(max_length=200)] | None = None
+    metadata: Text = ""
     source: Source = "web"
 
 
@@ -54,7 +78,7 @@ class SavedConversation(BaseModel):
     format: str
     version: int
     agent: str = Field(max_length=64)
-    title: str
+    title: Text
     created: str = ""
     messages: list[SavedMessage]
 

@@ -52,7 +52,8 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title
+        """Without the title: it is what the person wrote, and the admin shows this text."""
+        return f"{self.agent} {self.id}"
 
 
 class Turn(models.Model):

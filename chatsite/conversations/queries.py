@@ -48,6 +48,11 @@ def free_or_owned(owner: Owner, id: str) -> Conversation | None:
         return None
 
 
+def require(*, owner: Owner, conversation: str) -> None:
+    """Raise NotFound unless the conversation is this owner's."""
+    owned(owner, conversation)
+
+
 def path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=row, on_path=True)
 
@@ -64,7 +69,8 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
     """
     row = free_or_owned(owner, conversation)
     if row is None:
-        return Loaded(transcript=Transcript(entries=()), stored=0, next_seq=1, receipt=None)
+        nothing = Transcript(entries=())
+        return Loaded(agent="", transcript=nothing, stored=0, next_seq=1, receipt=None)
     wanted = path(row).exclude(state="running")
     if isinstance(reach, Users):
         cut = _cut(row, max(reach.users, 1) - ahead)
@@ -88,6 +94,7 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
             last=cut - 1,
         )
     return Loaded(
+        agent=row.agent,
         transcript=Transcript(entries=entries, unloaded=unloaded),
         stored=row.path_messages,
         next_seq=row.next_seq,

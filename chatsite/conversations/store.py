@@ -16,7 +16,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import owned, turn_messages
 from chatsite.conversations.records import Begun, Ended
 from chatsite.conversations.rows import columns_of, conversation_of, view_of
-from chatsite.errors import NotFound, TurnRunning
+from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.events import ConversationView, Problem, State
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
@@ -39,7 +39,8 @@ def begin_turn(
 
     The conversation is created with its first turn, for this owner; `greeting` is stored before
     it where the path is empty. `answer` is the id that the answer will have.
-    Raises NotFound for another owner's conversation, TurnRunning while an answer is written.
+    Raises NotFound for another owner's conversation, BadCommand for another agent than the
+    conversation's, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=title_from(user.content or ""))
     known = Turn.objects.filter(conversation=row, client_id=client_id).first()
@@ -91,6 +92,8 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
         )
     if not owns(owner, row) or row.deleted is not None:
         raise NotFound("There is no such conversation.")
+    if row.agent != agent:
+        raise BadCommand("This conversation is with another agent. Your text is kept.")
     return row
 
 
@@ -214,9 +217,15 @@ def _finish(
     return answer
 
 
-def end_interrupted() -> int:
-    """Mark what a killed process left: run once, before the first turn. How many there were."""
-    left = list(Turn.objects.filter(state="running").values_list("id", flat=True))
+def end_interrupted(*, conversation: str | None = None) -> int:
+    """Mark what nobody writes any more, everywhere or in one conversation; how many there were.
+
+    Run before the first turn, for what a killed process left, and where an end couldn't be stored.
+    """
+    rows = Turn.objects.filter(state="running")
+    if conversation is not None:
+        rows = rows.filter(conversation_id=uuid.UUID(conversation))
+    left = list(rows.values_list("id", flat=True))
     problem = Problem(
         code="interrupted",
         message="The server stopped while this answer was written. What was written is kept.",
@@ -229,6 +238,7 @@ def end_interrupted() -> int:
 @transaction.atomic
 def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
     """Store token counts by message id, and keep the path's total true."""
+    Conversation.objects.select_for_update().filter(id=conversation).first()
     rows = Message.objects.in_bulk([uuid.UUID(id) for id in counts])
     change = 0
     for id, row in rows.items():

@@ -5,15 +5,32 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadCommand
 
 Ref = Annotated[str, StringConstraints(max_length=64)]
 Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Query = Annotated[str, StringConstraints(max_length=4096)]
-# PostgreSQL can't store the character NUL in a text, and no keyboard makes one.
-Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+
+
+def without_nul(text: str) -> str:
+    """PostgreSQL can't store the character NUL in a text, and no keyboard makes one."""
+    if "\0" in text:
+        raise PydanticCustomError("nul", "it holds the character NUL")
+    return text
+
+
+Words = Annotated[str, AfterValidator(without_nul)]
 
 
 class Command(BaseModel):
@@ -48,11 +65,11 @@ class AskPreview(Command):
     draft: Words
 
 
-AnyCommand = Annotated[Open | Send | Stop | AskPreview, Field(discriminator="type")]
-_adapter: TypeAdapter[Open | Send | Stop | AskPreview] = TypeAdapter(AnyCommand)
+AnyCommand = Open | Send | Stop | AskPreview
+_adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
 
 
-def parse(frame: str) -> Open | Send | Stop | AskPreview:
+def parse(frame: str) -> AnyCommand:
     """Raises BadCommand with the place and the reason; never repeats what was sent."""
     try:
         return _adapter.validate_json(frame)

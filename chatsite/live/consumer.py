@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -12,7 +13,16 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import Event, Preview, Problem, Refusal, Reply
-from chatsite.live.commands import AskPreview, Command, Open, Send, Stop, parse, ref_of
+from chatsite.live.commands import (
+    AnyCommand,
+    AskPreview,
+    Command,
+    Open,
+    Send,
+    Stop,
+    parse,
+    ref_of,
+)
 from chatsite.turns.deciding import Asking
 from chatsite.turns.feed import Reader, ReaderLost
 from chatsite.wiring import Site
@@ -28,6 +38,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Follows one conversation at a time: the one that was opened last."""
 
     async def connect(self) -> None:
+        self.owner: Owner | None = None
         self.following: asyncio.Task[None] | None = None
         self.previewing: asyncio.Task[None] | None = None
         await self.accept()
@@ -53,6 +64,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 task.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.owner is None:  # what was under way when the socket was closed for it
+            return
         if text_data is None:
             await self._refuse("", BadCommand("This command isn't understood: it is not text."))
             return
@@ -61,12 +74,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except BadCommand as error:
             await self._refuse(ref_of(text_data), error)
             return
-        await self._guarded(command.ref, self._do(command))
+        await self._guarded(command, self._do)
 
-    async def _guarded(self, ref: str, work: Any) -> None:
+    async def _guarded(self, command: AnyCommand, do: Callable[[Any], Awaitable[None]]) -> None:
         """An error answers the command that caused it; the socket stays."""
+        ref = command.ref
         try:
-            await work
+            await do(command)
         except ChatsiteError as error:
             await self._refuse(ref, error)
         except Exception:
@@ -81,7 +95,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.send(text_data=json.dumps(event.to_dict(), ensure_ascii=False))
 
     # ---- commands ----------------------------------------------------------------------------
-    async def _do(self, command: Open | Send | Stop | AskPreview) -> None:
+    async def _do(self, command: AnyCommand) -> None:
         match command:
             case Open():
                 await self._open(self._asking(command, command.agent))
@@ -94,14 +108,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._say(started)
             case Stop():
-                self.site.turns.stop(self._asking(command, ""))
+                await self.site.turns.stop(self._asking(command, ""))
             case AskPreview():
                 if self.previewing is not None:
                     self.previewing.cancel()
-                work = self._guarded(command.ref, self._preview(command))
-                self.previewing = asyncio.create_task(work)
+                self.previewing = asyncio.create_task(self._guarded(command, self._preview))
 
     def _asking(self, command: Command, agent: str) -> Asking:
+        assert self.owner is not None
         return self.site.asking(
             owner=self.owner,
             staff=self.staff,

@@ -33,6 +33,7 @@ def same_origin(headers: dict[bytes, str], *, scheme: str) -> bool:
         return False
     secure = scheme == "wss"
     if settings.SECURE_PROXY_SSL_HEADER:
-        secure = headers.get(b"x-forwarded-proto", "").lower() == "https"
+        first = headers.get(b"x-forwarded-proto", "").partition(",")[0]
+        secure = first.strip() == "https"  # as Django reads it for the page itself
     own, default = ("https", ":443") if secure else ("http", ":80")
     return headers.get(b"origin", "").lower() == f"{own}://{host.removesuffix(default)}"

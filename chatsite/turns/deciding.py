@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatsite.conversations.records import Loaded
+from chatsite.errors import BadCommand
 from chatsite.history import (
     Decision,
     Entry,
@@ -64,6 +65,8 @@ class Decider:
         """The decision as it would be for a draft, even an empty one; nothing is stored of it."""
         settings = self.settings(asking, answering)
         loaded = await self._load(asking, settings, ahead=1)
+        if loaded.agent not in ("", asking.agent):
+            raise BadCommand("This conversation is with another agent.")
         current = Entry(message=Message.user(draft, id=DRAFT), seq=loaded.next_seq)
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, current))
         return await self._decide(

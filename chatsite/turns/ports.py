@@ -56,11 +56,14 @@ class Writes(Protocol):
         receipt: Mapping[str, Any] | None = None,
         problem: Problem | None = None,
     ) -> Ended | None: ...
+    def end_interrupted(self, *, conversation: str | None = None) -> int: ...
     def save_counts(self, *, conversation: str, counts: Mapping[str, TokenCount]) -> None: ...
 
 
 class Reads(Protocol):
     """The store's queries; `conversations.queries` is one."""
+
+    def require(self, *, owner: Any, conversation: str) -> None: ...
 
     def load(
         self, *, owner: Any, conversation: str, reach: Users | Everything, ahead: int = 0

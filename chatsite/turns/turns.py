@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Opened
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, TooMany, TurnRunning
 from chatsite.events import Engine, Event, Snapshot, TurnStarted, TurnView
 from chatsite.messages import Message
@@ -89,11 +89,10 @@ class Turns:
             raise
 
     async def _snapshot(self, asking: Asking, reader: Reader) -> Snapshot:
-        opened = await self.decider.run(
-            self.decider.reads.open_conversation,
-            owner=asking.owner,
-            conversation=asking.conversation,
-        )
+        opened = await self._opened(asking)
+        if opened.running is not None and asking.conversation not in self._running:
+            await self._end_what_nobody_writes(asking)
+            opened = await self._opened(asking)
         agent = opened.conversation.agent if opened.conversation else asking.agent
         turn = None
         if opened.running is not None:
@@ -112,6 +111,19 @@ class Turns:
             turn=turn,
             receipt=opened.receipt,
             engine=self.engine(agent).to_dict(),
+        )
+
+    async def _opened(self, asking: Asking) -> Opened:
+        return await self.decider.run(
+            self.decider.reads.open_conversation,
+            owner=asking.owner,
+            conversation=asking.conversation,
+        )
+
+    async def _end_what_nobody_writes(self, asking: Asking) -> None:
+        """A turn whose end couldn't be stored would block its conversation until a restart."""
+        await self.decider.run(
+            self.decider.writes.end_interrupted, conversation=asking.conversation
         )
 
     def engine(self, agent: str) -> Engine:
@@ -136,8 +148,7 @@ class Turns:
         """
         known = self._running.get(asking.conversation)
         if known is not None:
-            if known.owner != asking.owner.key:
-                raise NotFound("There is no such conversation.")
+            await self._require_own(asking, known)
             if known.client_id != client_id:
                 raise TurnRunning("An answer is still being written here. Your text is kept.")
             return replace(await asyncio.shield(known.started), resent=True)
@@ -155,6 +166,14 @@ class Turns:
             raise
         running.started.set_result(started)
         return started
+
+    async def _require_own(self, asking: Asking, running: Running) -> None:
+        """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
+        the turn began: then only storage knows."""
+        if running.owner != asking.owner.key:
+            await self.decider.run(
+                self.decider.reads.require, owner=asking.owner, conversation=asking.conversation
+            )
 
     def _admit(self, owner: str) -> None:
         if self._draining:
@@ -174,7 +193,11 @@ class Turns:
             user.validate()
         except ValueError:
             raise BadCommand("There is nothing to send: the message is empty.") from None
-        begun = await self._store(asking, answering, running.client_id, user)
+        try:
+            begun = await self._store(asking, answering, running.client_id, user)
+        except TurnRunning:  # in storage only: nobody but this task has the conversation's place
+            await self._end_what_nobody_writes(asking)
+            begun = await self._store(asking, answering, running.client_id, user)
         started = TurnStarted(
             conversation=begun.conversation,
             turn=begun.turn,
@@ -227,10 +250,15 @@ class Turns:
                 del self._owners[running.owner]
 
     # ---- ending ------------------------------------------------------------------------------
-    def stop(self, asking: Asking) -> bool:
-        """Stop the answer being written, from whichever page; False where there is none."""
+    async def stop(self, asking: Asking) -> bool:
+        """Stop the answer being written, from whichever page; False where there is none of theirs,
+        so that nobody learns whether another's conversation is answered."""
         running = self._running.get(asking.conversation)
-        if running is None or running.owner != asking.owner.key or running.writing is None:
+        if running is None or running.writing is None:
+            return False
+        try:
+            await self._require_own(asking, running)
+        except NotFound:
             return False
         running.writing.cancel("stopped")
         return True

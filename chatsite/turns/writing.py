@@ -9,10 +9,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Ended
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import Decided, Problem, State, TurnEnded
-from chatsite.messages import Message
+from chatsite.messages import UNSOUND, Message
 from chatsite.providers.base import Finished, Text
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking, Decider, token_counts
@@ -22,9 +22,15 @@ from chatsite.turns.log import log_decision
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
 SAVE_SECONDS = 0.8
+# Before the second and third attempt to store an answer's end.
+AGAIN_SECONDS = (0.2, 1.0)
 
 EMPTY = Problem(
     code="empty_answer", message="The model gave an empty answer. Your message is kept; ask again."
+)
+NOT_STORED = Problem(
+    code="not_stored",
+    message="The end of this answer couldn't be stored. What was saved before is kept; ask again.",
 )
 
 
@@ -92,7 +98,8 @@ class Writing:
                 if isinstance(chunk, Text):
                     if self.progress.first_token_ms is None:
                         self.progress.first_token_ms = round((self.clock() - started) * 1000)
-                    self.feed.write(chunk.text)
+                    # Some providers cut a character in two.
+                    self.feed.write(UNSOUND.sub("\N{REPLACEMENT CHARACTER}", chunk.text))
                 else:
                     self.progress.finished = chunk
 
@@ -103,9 +110,12 @@ class Writing:
             generation = self.progress.generation
             if generation.length != saved:
                 saved = generation.length
-                await self.decider.run(
-                    self.decider.writes.checkpoint, turn=self.begun.turn, text=generation.text
-                )
+                try:
+                    await self.decider.run(
+                        self.decider.writes.checkpoint, turn=self.begun.turn, text=generation.text
+                    )
+                except Exception:
+                    logger.exception("turn %s couldn't be saved in between", self.begun.turn)
 
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""
@@ -113,6 +123,8 @@ class Writing:
         if work.cancelled():
             return self.ending or "interrupted", None
         error = work.exception()
+        if error is not None and self.ending is not None:  # the cancelled stream's own complaint
+            return self.ending, None
         if error is None and self.progress.finished is not None:
             return ("complete", None) if written else ("failed", EMPTY)
         if error is None:
@@ -129,22 +141,7 @@ class Writing:
 
     async def _end(self, state: State, problem: Problem | None) -> None:
         """Store answer, receipt and usage in one transaction, then tell the readers."""
-        text = self.progress.generation.text
-        finished = self.progress.finished
-        answer = Message.assistant(
-            text, id=self.begun.answer, metadata=finished.metadata if finished else ""
-        )
-        ended = await self.decider.run(
-            self.decider.writes.end_turn,
-            turn=self.begun.turn,
-            state=state,
-            text=text,
-            tokens=await self._count(answer),
-            finish_reason=finished.reason if finished else "",
-            metadata=answer.metadata,
-            receipt=self._receipt(),
-            problem=problem,
-        )
+        ended = await self._stored_end(state, problem)
         self.feed.end()
         if ended is not None:
             self.feed.publish(
@@ -157,12 +154,49 @@ class Writing:
                 )
             )
 
+    async def _stored_end(self, state: State, problem: Problem | None) -> Ended | None:
+        """Where it can't be stored the readers are told so, and the turn is ended in storage when
+        somebody next looks at the conversation: it never blocks it."""
+        for seconds in (*AGAIN_SECONDS, None):
+            try:
+                return await self._store_end(state, problem)
+            except Exception:
+                logger.exception("turn %s couldn't be ended", self.begun.turn)
+            if seconds is not None:
+                await asyncio.sleep(seconds)
+        return Ended(
+            turn=self.begun.turn,
+            state="interrupted",
+            message=None,
+            receipt=None,
+            problem=NOT_STORED,
+        )
+
+    async def _store_end(self, state: State, problem: Problem | None) -> Ended | None:
+        text = self.progress.generation.text
+        finished = self.progress.finished
+        answer = Message.assistant(
+            text, id=self.begun.answer, metadata=finished.metadata if finished else ""
+        )
+        return await self.decider.run(
+            self.decider.writes.end_turn,
+            turn=self.begun.turn,
+            state=state,
+            text=text,
+            tokens=await self._count(answer),
+            finish_reason=finished.reason if finished else "",
+            metadata=answer.metadata,
+            receipt=self._receipt(),
+            problem=problem,
+        )
+
     async def _count(self, answer: Message) -> Any:
         """The answer's tokens, or None where they can't be counted now: they are made up later."""
         try:
             tokenizer = self.answering.provider.tokenizer(self.answering.model)
             return (await token_counts(tokenizer, [answer]))[0] if answer.content else None
-        except ProviderError:
+        except Exception:
+            logger.exception("turn %s: its answer couldn't be counted", self.begun.turn)
             return None
 
     def _receipt(self) -> dict[str, Any] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,6 +18,7 @@ from chatsite.conversations import queries, store
 from chatsite.conversations.files import read_file, write_file
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
 from chatsite.events import Cleared, Deleted, Renamed
+from chatsite.messages import UNSOUND
 from chatsite.turns.requests import request_of
 from chatsite.web.people import is_staff, owner_of, site_of
 
@@ -44,9 +47,16 @@ def answers_errors(view: View) -> View:
     return wrapped
 
 
+def body_of(request: HttpRequest) -> bytes:
+    try:
+        return request.body
+    except RequestDataTooBig:
+        raise BadCommand("The request's body is too large.") from None
+
+
 def fields(request: HttpRequest) -> dict[str, Any]:
     try:
-        body = json.loads(request.body or b"{}")
+        body = json.loads(body_of(request) or b"{}")
     except (ValueError, RecursionError):
         raise BadCommand("The request's body is not JSON.") from None
     if not isinstance(body, dict):
@@ -54,10 +64,17 @@ def fields(request: HttpRequest) -> dict[str, Any]:
     return body
 
 
+def sound(text: str) -> str:
+    """Raise BadCommand for what no database can store: halves of characters, and NUL."""
+    if UNSOUND.search(text):
+        raise BadCommand("This text holds characters that can't be stored.")
+    return text
+
+
 @require_GET
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
-    text = request.GET.get("q", "").strip()[:200]
+    text = sound(request.GET.get("q", "").strip()[:200])
     found = await site_of(request).run(queries.listed, owner=await owner_of(request), text=text)
     rows = [conversation.to_dict() for conversation in found]
     return JsonResponse({"conversations": rows, "count": len(rows)})
@@ -74,6 +91,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     title = fields(request).get("title")
     if not isinstance(title, str) or not title.strip():
         raise BadCommand("A title needs at least one character.")
+    sound(title)
     renamed = await site.run(
         store.rename, owner=owner, conversation=str(id), title=" ".join(title.split())
     )
@@ -130,11 +148,12 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def import_file(request: HttpRequest) -> HttpResponse:
     upload = request.FILES.get("file")
-    size = upload.size if upload is not None else len(request.body)
-    if (size or 0) > MAX_IMPORT_BYTES:
+    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
     site = site_of(request)
-    saved = read_file(upload.read() if upload is not None else request.body)
+    content = upload.read() if upload is not None else body_of(request)
+    # Some 0.1 s a megabyte, in which nobody else would be answered.
+    saved = await asyncio.to_thread(read_file, content)
     site.catalogue.get(saved.agent)
     view = await site.run(
         store.import_conversation,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield running
 
 
-def asking(fake: FakeOpenAI, **more: str) -> dict[str, str]:
+def asking(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
     """The environment in which every shipped agent is answered by the fake provider."""
     return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
 
