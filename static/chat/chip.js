@@ -125,6 +125,7 @@ export class Chip {
 
   #toTemplate() {
     withoutHistory();
+    this.popover.box.focus();
     this.changed();
   }
 

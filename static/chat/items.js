@@ -37,7 +37,7 @@ function stored(state, name) {
   const shown = state.messages.filter(
     (message) => (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
   );
-  return shown.map((message) => ({
+  return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
     role: message.role,
@@ -49,8 +49,14 @@ function stored(state, name) {
     finish: message.finish_reason,
     turn: message.role === "assistant" ? message.turn : null,
     problem: state.failures[message.id] ?? null,
-    failed: message.role === "user" && message.state === "failed",
+    failed: message.role === "user" && isUnanswered(state, shown, index),
   }));
+}
+
+/** Nothing was stored as its answer and nothing is being written: whatever went wrong, it can be said. */
+function isUnanswered(state, shown, index) {
+  const next = shown[index + 1];
+  return next ? next.role === "user" : state.turn === null;
 }
 
 /** The running answer is shown from the turn, not from what was last saved of it. */

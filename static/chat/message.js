@@ -105,7 +105,7 @@ export class Row {
     this.ending.hidden = !text;
     this.ending.classList.toggle("bad", Boolean(item.problem) || item.failed || item.state === "failed");
     if (!text) return put(this.ending);
-    const again = item.problem && user
+    const again = user
       ? h("button", { type: "button", class: "link", on: { click: () => this.actions.reuse(item.content) } },
         "Write it again")
       : null;

@@ -130,11 +130,12 @@ export function reported(receipt) {
   return {
     data: [said, provider],
     draw: () => [
-      h("h3", {}, "What the provider reported", provider && h("small", {}, provider.label || provider.model)),
-      rows.length
-        ? h("dl", { class: "facts" }, rows.map(([words, value, as]) =>
-          [h("dt", {}, words), h("dd", {}, as === plural ? plural(value, "token") : as(value))]).flat())
-        : h("p", { class: "quiet" }, "Nothing yet."),
+      h("h3", {}, "What the provider reported"),
+      h("dl", { class: "facts" },
+        provider && [h("dt", {}, "Model"), h("dd", {}, provider.label || provider.model)],
+        rows.map(([words, value, as]) =>
+          [h("dt", {}, words), h("dd", {}, as === plural ? plural(value, "token") : as(value))]).flat()),
+      !rows.length && h("p", { class: "quiet" }, "No numbers yet."),
     ],
   };
 }

@@ -8,13 +8,14 @@ const open = [];
 export class Popover {
   /**
    * @param {HTMLElement} button
-   * @param {{label: string, class?: string, fill: (box: HTMLElement) => void}} options `fill` is
-   *   called at every opening
+   * @param {{label: string, class?: string, free?: boolean, fill: (box: HTMLElement) => void}} options
+   *   `fill` is called at every opening; `free` stands over whatever would clip it
    */
-  constructor(button, { label, class: name = "", fill }) {
+  constructor(button, { label, class: name = "", free = false, fill }) {
     this.button = button;
     this.fill = fill;
-    this.box = h("div", { class: `pop ${name}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true });
+    this.free = free;
+    this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true });
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
     this.box.addEventListener("focusout", (event) => {
@@ -36,6 +37,7 @@ export class Popover {
     for (const other of [...open]) other.close({ focus: false });
     this.fill(this.box);
     this.box.hidden = false;
+    if (this.free) this.#stand();
     this.button.setAttribute("aria-expanded", "true");
     open.push(this);
     const first = /** @type {HTMLElement|null} */ (
@@ -44,9 +46,18 @@ export class Popover {
     first?.focus({ preventScroll: true });
   }
 
+  /** Below the button where there is room, above it otherwise. */
+  #stand() {
+    const { top, bottom, right } = this.button.getBoundingClientRect();
+    const { offsetHeight: height, offsetWidth: width } = this.box;
+    this.box.style.top = `${bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4}px`;
+    this.box.style.left = `${Math.max(8, right - width)}px`;
+  }
+
   close({ focus = true } = {}) {
     if (!this.shown) return;
-    const held = this.box.contains(document.activeElement);
+    const { activeElement } = document;
+    const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
     this.button.setAttribute("aria-expanded", "false");
     open.splice(open.indexOf(this), 1);

@@ -6,7 +6,7 @@ import { group } from "./format.js";
 import { change, get } from "./http.js";
 import { icon } from "./icons.js";
 import { address } from "./page.js";
-import { Popover } from "./popover.js";
+import { closeNewest, Popover } from "./popover.js";
 import { complain, toast } from "./toast.js";
 
 const PAUSE = 200;
@@ -42,6 +42,9 @@ export class Sidebar {
       } else if (event.key === "ArrowDown") this.#step(event, 0);
     });
     this.list.addEventListener("keydown", (event) => this.#walk(event));
+    this.list.addEventListener("scroll", () => {
+      if (this.list.querySelector(".pop:not([hidden])")) closeNewest();
+    });
     // What another tab did shows when this one is looked at again.
     addEventListener("focus", () => void this.refresh());
   }
@@ -120,7 +123,7 @@ export class Sidebar {
       type: "button", class: "conv-more", "aria-label": `More for ${title}`, "aria-haspopup": "dialog", "aria-expanded": "false",
     }, icon("more"));
     const item = h("li", { class: "conv-row", "data-id": id }, link, button);
-    const menu = new Popover(button, { label: title, class: "menu", fill: (box) => this.#menu(box, conversation, item, menu) });
+    const menu = new Popover(button, { label: title, class: "menu", free: true, fill: (box) => this.#menu(box, conversation, item, menu) });
     return item;
   }
 
