@@ -217,21 +217,23 @@ def _finish(
     return answer
 
 
-def end_interrupted(*, conversation: str | None = None) -> int:
-    """Mark what nobody writes any more, everywhere or in one conversation; how many there were.
+def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:
+    """Mark what nobody writes any more, everywhere or in one place; how many turns there were.
 
     Run before the first turn, for what a killed process left, and where an end couldn't be stored.
     """
     rows = Turn.objects.filter(state="running")
     if conversation is not None:
         rows = rows.filter(conversation_id=uuid.UUID(conversation))
+    if turn is not None:
+        rows = rows.filter(id=uuid.UUID(turn))
     left = list(rows.values_list("id", flat=True))
     problem = Problem(
         code="interrupted",
         message="The server stopped while this answer was written. What was written is kept.",
     )
-    for turn in left:
-        end_turn(turn=str(turn), state="interrupted", problem=problem)
+    for id in left:
+        end_turn(turn=str(id), state="interrupted", problem=problem)
     return len(left)
 
 

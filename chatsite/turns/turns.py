@@ -91,7 +91,8 @@ class Turns:
     async def _snapshot(self, asking: Asking, reader: Reader) -> Snapshot:
         opened = await self._opened(asking)
         if opened.running is not None and asking.conversation not in self._running:
-            await self._end_what_nobody_writes(asking)
+            # This turn alone: the next one may begin while we wait.
+            await self.decider.run(self.decider.writes.end_interrupted, turn=opened.running)
             opened = await self._opened(asking)
         agent = opened.conversation.agent if opened.conversation else asking.agent
         turn = None
@@ -118,12 +119,6 @@ class Turns:
             self.decider.reads.open_conversation,
             owner=asking.owner,
             conversation=asking.conversation,
-        )
-
-    async def _end_what_nobody_writes(self, asking: Asking) -> None:
-        """A turn whose end couldn't be stored would block its conversation until a restart."""
-        await self.decider.run(
-            self.decider.writes.end_interrupted, conversation=asking.conversation
         )
 
     def engine(self, agent: str) -> Engine:
@@ -195,8 +190,12 @@ class Turns:
             raise BadCommand("There is nothing to send: the message is empty.") from None
         try:
             begun = await self._store(asking, answering, running.client_id, user)
-        except TurnRunning:  # in storage only: nobody but this task has the conversation's place
-            await self._end_what_nobody_writes(asking)
+        except TurnRunning:
+            # In storage only, since this task has the conversation's place: the end of a turn
+            # couldn't be stored, and would block the conversation until a restart.
+            await self.decider.run(
+                self.decider.writes.end_interrupted, conversation=asking.conversation
+            )
             begun = await self._store(asking, answering, running.client_id, user)
         started = TurnStarted(
             conversation=begun.conversation,
