@@ -161,18 +161,20 @@ def _horizon(choice: Choice, away: Unloaded) -> int | None:
     """The oldest turn of the unbroken tail; None when only greetings lie above it.
 
     Turns that are left out one by one (excluded, background) don't end the tail: they carry a
-    mark where they stand.
+    mark where they stand. Pinned turns directly above it belong to it.
     """
     position = len(choice.older)
     for index in range(len(choice.older) - 1, -1, -1):
         fate = choice.older[index]
-        if fate.is_sent and (fate.first >= choice.tail or index == position - 1):
+        # Among what was not loaded a marked turn has no neighbours.
+        touches = index == position - 1 and fate.first > away.last
+        if fate.is_sent and (fate.first >= choice.tail or touches):
             position = index
         elif fate.first < choice.tail:
             break
     if position == 0 and away.users == 0:
         return None
-    return choice.older[position].first if position < len(choice.older) else choice.current.first
+    return (*choice.older, choice.current)[position].first
 
 
 def _under(settings: Settings) -> str:

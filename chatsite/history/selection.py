@@ -79,7 +79,8 @@ def _is_finite(number: float) -> bool:
 
 
 def _as_text(message: Message) -> str:
-    first = f"{_LABELS[message.role]}: {message.content or ''}".rstrip(" ")
+    label = _LABELS[message.role]
+    first = f"{label}: {message.content}" if message.content else f"{label}:"
     return "\n".join([first, *(f"File: {_name(file)}" for file in message.attachments)])
 
 

@@ -1,0 +1,20 @@
+"""How hard the properties are tried: HYPOTHESIS_PROFILE is `normal` or `thorough`."""
+
+from hypothesis import HealthCheck, settings
+
+# Normal examples are the same in every run, so that a failure is never a matter of luck.
+settings.register_profile(
+    "normal",
+    max_examples=2_000,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough",
+    parent=settings.get_profile("normal"),
+    max_examples=100_000,
+    derandomize=False,
+    print_blob=True,
+)

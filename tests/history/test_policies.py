@@ -1,0 +1,105 @@
+"""The plain function that only cuts, against the seed's table and an oracle of ten lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatsite.history import apply_history_policy
+from chatsite.messages import Message
+
+
+def said(letters: str) -> list[Message]:
+    """One message a letter: s system, u user, a assistant, t tool."""
+    made: list[Message] = []
+    for place, letter in enumerate(letters):
+        id = f"{place}{letter}"
+        if letter == "s":
+            made.append(Message.system(id, id=id))
+        elif letter == "u":
+            made.append(Message.user(id, id=id))
+        elif letter == "a":
+            made.append(Message.assistant(id, id=id))
+        else:
+            made.append(Message.tool(id, id=id, call_id=id))
+    return made
+
+
+def ids(messages: Sequence[Message]) -> str:
+    return " ".join(message.id for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("letters", "policy", "length", "kept"),
+    [
+        ("", "lastN", 20, ""),
+        ("suaua", "none", 20, "0s"),
+        ("suau", "none", 20, "0s 3u"),
+        ("uat", "none", 20, ""),
+        ("uasua", "all", 1, "0u 1a 2s 3u 4a"),
+        ("suauaua", "lastN", 2, "0s 3u 4a 5u 6a"),
+        ("suauau", "lastN", 2, "0s 3u 4a 5u"),
+        ("uaua", "lastN", 0, "2u 3a"),
+        ("uaua", "lastN", -7, "2u 3a"),
+        ("uaua", "lastN", 2, "0u 1a 2u 3a"),
+        ("uaua", "lastN", 10**30, "0u 1a 2u 3a"),
+        ("atuaua", "lastN", 2, "0a 1t 2u 3a 4u 5a"),
+        ("atuaua", "lastN", 1, "4u 5a"),
+        ("ataat", "lastN", 1, "0a 1t 2a 3a 4t"),
+        ("uuuu", "lastN", 2, "2u 3u"),
+        ("uatatatu", "lastN", 2, "0u 1a 2t 3a 4t 5a 6t 7u"),
+        ("uasus", "lastN", 2, "2s 4s 0u 1a 3u"),
+    ],
+)
+def test_it_keeps_what_the_policy_says(letters: str, policy: str, length: int, kept: str) -> None:
+    assert ids(apply_history_policy(said(letters), policy=policy, length=length)) == kept
+
+
+def test_system_messages_can_be_left_out_but_not_of_all() -> None:
+    messages = said("sua")
+    assert ids(apply_history_policy(messages, preserve_system=False)) == "1u 2a"
+    assert ids(apply_history_policy(messages, policy="none", preserve_system=False)) == ""
+    assert apply_history_policy(messages, policy="all", preserve_system=False) == messages
+
+
+@pytest.mark.parametrize("policy", ["lastn", "ALL", "", "tokens"])
+def test_an_unknown_policy_is_refused_and_never_means_all(policy: str) -> None:
+    with pytest.raises(ValueError, match="unknown policy"):
+        apply_history_policy(said("ua"), policy=policy)
+
+
+@pytest.mark.parametrize("length", [2.5, "2", None])
+def test_a_length_that_is_no_whole_number_is_refused(length: object) -> None:
+    with pytest.raises(TypeError):
+        apply_history_policy(said("ua"), length=length)  # type: ignore[arg-type]
+
+
+def oracle(messages: list[Message], policy: str, length: int) -> list[Message]:
+    """The same rules, written without turns."""
+    system = [message for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if policy == "all":
+        return messages
+    if policy == "none":
+        return system + [message for message in rest[-1:] if message.role == "user"]
+    users = [place for place, message in enumerate(rest) if message.role == "user"]
+    length = max(length, 1)
+    return system + (rest[users[-length] :] if len(users) > length else rest)
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=1_000)
+@given(
+    letters=st.text("suat", max_size=24),
+    policy=st.sampled_from(("none", "lastN", "all")),
+    length=st.integers(-2, 12),
+)
+def test_it_agrees_with_the_oracle(letters: str, policy: str, length: int) -> None:
+    messages = said(letters)
+    before = list(messages)
+    kept = apply_history_policy(messages, policy=policy, length=length)
+    assert kept == oracle(messages, policy, length)
+    assert apply_history_policy(kept, policy=policy, length=length) == kept
+    assert messages == before

@@ -1,0 +1,354 @@
+"""Who decides: environment over URL over template over what is built in."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from chatsite.errors import BadSetting
+from chatsite.history import (
+    ENVIRONMENT_NAMES,
+    URL_NAMES,
+    Everything,
+    Said,
+    Setting,
+    Settings,
+    Users,
+    first_values,
+    may_use_url,
+    reach,
+    resolve,
+)
+
+SOURCES = ("environment", "URL", "template", "built in")
+
+
+def resolved(
+    environment: dict[str, str] | None = None,
+    url: str = "",
+    template: dict[str, object] | None = None,
+    *,
+    url_allowed: bool = True,
+) -> Settings:
+    return resolve(
+        environment=environment or {},
+        url=first_values(url),
+        template=template or {},
+        url_allowed=url_allowed,
+    )
+
+
+def said_by(setting: Setting[str] | Setting[int] | Setting[int | None], source: str) -> Said:
+    return next(said for said in setting.said if said.source == source)
+
+
+@pytest.mark.parametrize("policies", list(itertools.product((None, "said"), repeat=3)))
+@pytest.mark.parametrize("lengths", list(itertools.product((None, "said"), repeat=3)))
+def test_the_strongest_source_that_says_something_decides(
+    policies: tuple[str | None, ...], lengths: tuple[str | None, ...]
+) -> None:
+    """All sixty-four combinations of who says a policy and who says a length."""
+    policy_of = dict(zip(SOURCES, ("none", "all", "lastN"), strict=False))
+    length_of = dict(zip(SOURCES, (2, 5, 7), strict=False))
+    says_policy = {source for source, said in zip(SOURCES, policies, strict=False) if said}
+    says_length = {source for source, said in zip(SOURCES, lengths, strict=False) if said}
+    locked = "environment" in says_policy | says_length
+
+    environment: dict[str, str] = {}
+    url: dict[str, str] = {}
+    template: dict[str, object] = {}
+    if "environment" in says_policy:
+        environment["HISTORY_POLICY"] = policy_of["environment"]
+    if "environment" in says_length:
+        environment["HISTORY_LENGTH"] = str(length_of["environment"])
+    if "URL" in says_policy:
+        url["historyPolicy"] = policy_of["URL"]
+    if "URL" in says_length:
+        url["historyLength"] = str(length_of["URL"])
+    if "template" in says_policy:
+        template["historyPolicy"] = policy_of["template"]
+    if "template" in says_length:
+        template["historyLength"] = length_of["template"]
+    settings = resolve(environment=environment, url=url, template=template)
+
+    def winner(says: set[str]) -> str:
+        return next(s for s in SOURCES if s in says | {"built in"} and not (locked and s == "URL"))
+
+    assert settings.policy.source == winner(says_policy)
+    assert settings.policy.value == policy_of.get(settings.policy.source, "lastN")
+    assert settings.length.source == winner(says_length)
+    assert settings.length.value == length_of.get(settings.length.source, 20)
+    assert settings.locked is locked
+    for setting, says in ((settings.policy, says_policy), (settings.length, says_length)):
+        check_outcomes(setting, says=says, locked=locked)
+
+
+def check_outcomes(setting: Setting[str] | Setting[int], *, says: set[str], locked: bool) -> None:
+    assert [said.source for said in setting.said] == list(SOURCES)
+    assert all(said.why for said in setting.said)
+    for said in setting.said:
+        if said.source == setting.source:
+            expected = "won"
+        elif said.source == "built in":
+            expected = "overruled"
+        elif said.source not in says:
+            expected = "absent"
+        else:
+            expected = "locked" if said.source == "URL" and locked else "overruled"
+        assert said.outcome == expected
+
+
+def test_an_administrator_shows_as_the_source_with_the_lock_and_the_url_as_overruled() -> None:
+    settings = resolved(
+        {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2"}, "historyPolicy=all&debug=true"
+    )
+    assert (settings.policy.value, settings.policy.source) == ("lastN", "environment")
+    assert (settings.length.value, settings.length.source) == (2, "environment")
+    assert settings.locked and settings.lock_reason
+    lost = said_by(settings.policy, "URL")
+    assert (lost.name, lost.raw, lost.outcome) == ("historyPolicy", "all", "locked")
+    assert "HISTORY_POLICY" in lost.why
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["HISTORY_POLICY", "HISTORY_LENGTH", "HISTORY_TOKENS", "HISTORY_LOW_WATER"]
+    + [
+        f"{prefix}DEFAULT_HISTORY_{name}"
+        for prefix in ("", "NEXT_PUBLIC_")
+        for name in ("POLICY", "LENGTH")
+    ],
+)
+def test_any_variable_of_the_table_closes_every_url_parameter(variable: str) -> None:
+    value = "lastN" if variable.endswith("POLICY") else "40"
+    settings = resolved(
+        {variable: value}, "historyPolicy=all&historyLength=500&historyTokens=900000"
+    )
+    assert settings.locked
+    for setting in (settings.policy, settings.length, settings.tokens):
+        assert said_by(setting, "URL").outcome == "locked"
+        assert setting.source != "URL"
+
+
+def test_what_the_environment_leaves_open_comes_from_the_template() -> None:
+    settings = resolved(
+        {"HISTORY_LENGTH": "2"}, "historyPolicy=all", {"historyPolicy": "none", "historyLength": 9}
+    )
+    assert (settings.policy.value, settings.policy.source) == ("none", "template")
+    assert settings.length.value == 2
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+def test_a_blank_variable_is_not_set(blank: str) -> None:
+    settings = resolved(dict.fromkeys(ENVIRONMENT_NAMES, blank), "historyPolicy=all")
+    assert settings.policy.value == "all"
+    assert not settings.locked
+
+
+def test_zero_in_the_environment_is_a_value() -> None:
+    settings = resolved({"HISTORY_LENGTH": "0"}, "historyLength=5")
+    assert settings.length.value == 0
+    assert settings.locked
+    assert reach(settings) == Users(1)
+
+
+def test_a_reason_alone_locks_nothing() -> None:
+    settings = resolved({"HISTORY_REASON": "Costs."}, "historyPolicy=all")
+    assert settings.policy.source == "URL"
+    assert (settings.locked, settings.lock_reason) == (False, "")
+
+
+def test_the_administrators_reason_stands_beside_the_lock() -> None:
+    settings = resolved({"HISTORY_POLICY": "none", "HISTORY_REASON": " To keep costs low. "})
+    assert settings.lock_reason == "To keep costs low."
+
+
+def test_two_names_that_disagree_stop_the_start_and_are_both_named() -> None:
+    with pytest.raises(BadSetting) as refusal:
+        resolved({"HISTORY_LENGTH": "3", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH": "4"})
+    assert "HISTORY_LENGTH is '3'" in refusal.value.message
+    assert "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH is '4'" in refusal.value.message
+
+
+def test_two_names_that_agree_are_fine() -> None:
+    settings = resolved({"DEFAULT_HISTORY_LENGTH": "+3", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH": "3"})
+    assert settings.length.value == 3
+    first, second = settings.length.said[:2]
+    assert (first.name, first.outcome) == ("DEFAULT_HISTORY_LENGTH", "won")
+    assert (second.name, second.outcome) == ("NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH", "overruled")
+    assert "DEFAULT_HISTORY_LENGTH" in second.why
+
+
+BAD_NUMBERS = [
+    "2.5",
+    "1e3",
+    "0x10",
+    "-1",
+    "12abc",
+    "٣",
+    "1000001",
+    "9" * 5_000,
+    "++2",
+    "1 2",
+    "1_000",
+    "²",
+]
+
+
+@pytest.mark.parametrize("text", BAD_NUMBERS)
+def test_a_bad_length_in_the_environment_stops_the_start(text: str) -> None:
+    with pytest.raises(BadSetting) as refusal:
+        resolved({"HISTORY_LENGTH": text})
+    assert refusal.value.message.startswith("HISTORY_LENGTH is ")
+    assert "a whole number from 0 to 1,000,000" in refusal.value.message
+    assert len(refusal.value.message) < 250
+
+
+@pytest.mark.parametrize("text", BAD_NUMBERS)
+def test_a_bad_length_in_the_url_is_passed_over_and_shown(text: str) -> None:
+    settings = resolve(environment={}, url={"historyLength": text}, template={"historyLength": 7})
+    assert (settings.length.value, settings.length.source) == (7, "template")
+    said = said_by(settings.length, "URL")
+    assert said.outcome == "bad"
+    assert said.raw is not None and said.raw[:20] == text[:20] and len(said.raw) < 100
+    assert "whole number" in said.why
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("5", 5), (" 5 ", 5), ("+5", 5), ("%2B5", 5), ("007", 7), ("0", 0), ("1000000", 1_000_000)]
+    + [("0" * 5_000 + "7", 7)],
+)
+def test_a_length_may_have_blanks_around_it_and_one_plus(text: str, length: int) -> None:
+    assert resolved(url=f"historyLength={text}").length.value == length
+
+
+@pytest.mark.parametrize("value", [20.0, "20", True, False, -1, 1_000_001, [], {}, [20], 2.5])
+def test_a_template_length_is_a_json_integer(value: object) -> None:
+    settings = resolved(template={"historyLength": value})
+    assert (settings.length.value, settings.length.source) == (20, "built in")
+    assert said_by(settings.length, "template").outcome == "bad"
+
+
+def test_null_in_a_template_says_nothing() -> None:
+    settings = resolved(template={"historyPolicy": None, "historyLength": None})
+    assert said_by(settings.policy, "template").outcome == "absent"
+    assert said_by(settings.length, "template").outcome == "absent"
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ("lastn", "lastN"),
+        ("ALL", "all"),
+        ("last_n", "lastN"),
+        ("None", "none"),
+        ("lastN ", "lastN"),
+    ],
+)
+def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> None:
+    with pytest.raises(BadSetting, match=f"HISTORY_POLICY is .*; {meant} was probably meant"):
+        resolved({"HISTORY_POLICY": value})
+    for settings in (
+        resolve(environment={}, url={"historyPolicy": value}, template={}),
+        resolved(template={"historyPolicy": value}),
+    ):
+        assert settings.policy.value == "lastN"
+        assert settings.policy.source == "built in"
+        bad = next(said for said in settings.policy.said if said.outcome == "bad")
+        assert f"{meant} was probably meant" in bad.why
+
+
+@pytest.mark.parametrize(
+    "value", ["everything", "tokens", "relevant", "summary", "strategy", "", 7]
+)
+def test_an_unknown_policy_never_means_all(value: object) -> None:
+    settings = resolved(template={"historyPolicy": value})
+    assert settings.policy.value == "lastN"
+    said = said_by(settings.policy, "template")
+    assert said.outcome == "bad"
+    assert "none, lastN, all" in said.why
+
+
+@pytest.mark.parametrize(
+    "name", ["historypolicy", "HistoryPolicy", "history_policy", "history-policy"]
+)
+def test_a_near_miss_of_a_name_is_shown_and_does_not_count(name: str) -> None:
+    for settings in (resolved(url=f"{name}=all"), resolved(template={name: "all"})):
+        assert settings.policy.value == "lastN"
+        shown = next(said for said in settings.policy.said if said.name == name)
+        assert (shown.raw, shown.outcome) == ("all", "bad")
+        assert "historyPolicy" in shown.why
+
+
+def test_a_blank_url_value_is_absent_and_the_first_of_several_counts() -> None:
+    assert resolved(url="historyLength=3&historyLength=9").length.value == 3
+    settings = resolved(url="historyLength=&historyLength=9", template={"historyLength": 4})
+    assert settings.length.value == 4
+    assert said_by(settings.length, "URL").outcome == "absent"
+
+
+def test_only_the_bad_part_of_a_url_is_passed_over() -> None:
+    settings = resolved(url="historyPolicy=nonsense&historyLength=4")
+    assert (settings.policy.source, settings.length.source) == ("built in", "URL")
+
+
+def test_what_a_link_holds_can_be_stored_and_printed() -> None:
+    settings = resolved(url="historyPolicy=%00%1b%5b2J" + "x" * 5_000)
+    raw = said_by(settings.policy, "URL").raw
+    assert raw is not None and raw.isprintable() and len(raw) < 100
+
+
+@pytest.mark.parametrize(
+    ("rule", "staff", "allowed"),
+    [("", False, True), ("everyone", False, True), ("staff", False, False), ("staff", True, True)]
+    + [("off", False, False), ("off", True, False)],
+)
+def test_history_url_says_who_may_choose_in_the_address(
+    rule: str, staff: bool, allowed: bool
+) -> None:
+    environment = {"HISTORY_URL": rule}
+    assert may_use_url(environment, staff=staff) is allowed
+    settings = resolved(environment, "historyPolicy=all", url_allowed=allowed)
+    assert settings.policy.source == ("URL" if allowed else "built in")
+    assert not settings.locked
+    if not allowed:
+        said = said_by(settings.policy, "URL")
+        assert said.outcome == "not allowed"
+        assert "HISTORY_URL" in said.why
+
+
+def test_off_holds_even_when_the_caller_allows_it() -> None:
+    settings = resolved({"HISTORY_URL": "off"}, "historyPolicy=all", url_allowed=True)
+    assert settings.policy.source == "built in"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HISTORY_URL", "Staff"), ("HISTORY_MAX_LENGTH", "many"), ("HISTORY_MAX_TOKENS", "0")]
+    + [("HISTORY_TOKENS", "0"), ("HISTORY_LOW_WATER", "101"), ("HISTORY_LOW_WATER", "0")],
+)
+def test_every_bad_variable_stops_the_start_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(BadSetting, match=f"^{name} is '{value}': allowed "):
+        resolved({name: value})
+
+
+def test_the_settings_in_words() -> None:
+    assert resolved().in_words == "last 20 user messages"
+    assert resolved(url="historyLength=1").in_words == "last user message"
+    assert resolved(url="historyLength=0").in_words == "last user message"
+    assert resolved(url="historyPolicy=none").in_words == "only this message"
+    words = resolved(url="historyPolicy=all&historyTokens=2000").in_words
+    assert words == "everything, up to 2,000 tokens"
+
+
+def test_a_policy_says_what_the_store_must_load() -> None:
+    assert reach(resolved(url="historyLength=3")) == Users(3)
+    assert reach(resolved(url="historyPolicy=none")) == Users(1)
+    assert reach(resolved(url="historyPolicy=all")) == Everything()
+
+
+def test_the_names_that_are_read() -> None:
+    assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens")
+    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 12
