@@ -1,0 +1,101 @@
+"""Conversations for the tests of the store, made as the turns make them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from django.db import connection
+
+from chatsite.conversations import store
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.records import Begun, Ended
+from chatsite.events import State
+from chatsite.messages import Message as Said
+from chatsite.messages import TokenCount
+
+T = TypeVar("T")
+ADA = Owner(guest="ada")
+BOB = Owner(guest="bob")
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def words(count: int) -> TokenCount:
+    return TokenCount(count=count, tokenizer="words", basis="counted")
+
+
+def said(text: str, *, tokens: int = 3) -> Said:
+    return Said(id=new_id(), role="user", content=text, tokens=words(tokens))
+
+
+def begin(
+    conversation: str,
+    text: str = "Hello there",
+    *,
+    owner: Owner = ADA,
+    agent: str = "demo",
+    client_id: str = "",
+    greeting: Sequence[Said] = (),
+) -> Begun:
+    return store.begin_turn(
+        owner=owner,
+        conversation=conversation,
+        agent=agent,
+        client_id=client_id or new_id(),
+        user=said(text),
+        answer=new_id(),
+        greeting=greeting,
+    )
+
+
+def end(
+    begun: Begun, text: str | None = "An answer.", *, state: State = "complete", tokens: int = 5
+) -> Ended | None:
+    return store.end_turn(
+        turn=begun.turn, state=state, text=text, tokens=words(tokens), receipt={"turn": begun.turn}
+    )
+
+
+def talk(conversation: str, turns: int, *, owner: Owner = ADA) -> None:
+    """Whole turns: what the user says is "question 1" and so on."""
+    for number in range(1, turns + 1):
+        end(begin(conversation, f"question {number}", owner=owner), f"answer {number}")
+
+
+def row(conversation: str) -> Conversation:
+    return Conversation.objects.get(id=conversation)
+
+
+def recounted(conversation: str) -> tuple[int, int, int]:
+    """Messages, user messages and tokens of the active path, counted anew."""
+    on_path = Message.objects.filter(conversation=conversation, on_path=True).exclude(
+        state="running"
+    )
+    found = list(on_path.values_list("role", "tokens"))
+    return len(found), sum(r == "user" for r, _ in found), sum(t for _, t in found)
+
+
+def totals(conversation: str) -> tuple[int, int, int]:
+    found = row(conversation)
+    return found.path_messages, found.path_users, found.path_tokens
+
+
+def at_once(count: int, work: Callable[[], T]) -> list[T | Exception]:
+    """Run in as many threads, each with a connection of its own that is closed afterwards."""
+
+    def one(_: int) -> T | Exception:
+        try:
+            return work()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from chatsite.conversations import queries, store
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound
+from chatsite.history import Everything, Users
+from chatsite.messages import Message as Said
+from tests.conversations.given import ADA, BOB, begin, end, new_id, row, said, talk, words
+
+pytestmark = pytest.mark.django_db
+
+
+def long_chat(messages: int) -> str:
+    """Alternating questions and answers, put in at once."""
+    chat = new_id()
+    now = timezone.now()
+    found = Conversation.objects.create(
+        id=chat, guest="ada", agent="demo", title="Long", created=now, updated=now
+    )
+    store.append(
+        found,
+        [
+            said(f"question {n}", tokens=2)
+            if n % 2
+            else Said(id=new_id(), role="assistant", content=f"answer {n}", tokens=words(4))
+            for n in range(1, messages + 1)
+        ],
+        now=now,
+    )
+    found.save()
+    return chat
+
+
+class TestLoading:
+    def test_three_queries_load_what_a_policy_reaches_of_thousands(
+        self, django_assert_max_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        chat = long_chat(3000)
+        with django_assert_max_num_queries(3):
+            loaded = queries.load(owner=ADA, conversation=chat, reach=Users(5))
+        seqs = [entry.seq for entry in loaded.transcript.entries]
+        assert seqs == list(range(2991, 3001))
+        left = loaded.transcript.unloaded
+        assert (left.messages, left.users, left.tokens) == (2990, 1495, 1495 * 6)
+        assert (left.first, left.last) == (1, 2990)
+        assert (loaded.stored, loaded.next_seq, loaded.agent) == (3000, 3001, "demo")
+
+    def test_a_draft_takes_one_of_the_places(self) -> None:
+        chat = new_id()
+        talk(chat, 4)
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Users(2), ahead=1)
+        assert [e.message.content for e in loaded.transcript.entries] == ["question 4", "answer 4"]
+        alone = queries.load(owner=ADA, conversation=chat, reach=Users(1), ahead=1)
+        assert alone.transcript.entries == ()
+        assert alone.transcript.unloaded.messages == 8
+
+    def test_marked_turns_are_loaded_whole(
+        self, django_assert_max_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        chat = long_chat(400)
+        Message.objects.filter(conversation=chat, seq__in=[10, 21]).update(pinned=True)
+        Message.objects.filter(conversation=chat, seq=30).update(excluded=True)
+        Conversation.objects.filter(id=chat).update(marked=3)
+        with django_assert_max_num_queries(3):
+            loaded = queries.load(owner=ADA, conversation=chat, reach=Users(1))
+        seqs = [entry.seq for entry in loaded.transcript.entries]
+        assert seqs == [9, 10, 21, 22, 29, 30, 399, 400]
+        assert loaded.transcript.unloaded.messages == 392
+
+    def test_everything_is_loaded_for_a_policy_that_reaches_everything(self) -> None:
+        chat = long_chat(50)
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Everything())
+        assert len(loaded.transcript.entries) == 50
+        assert loaded.transcript.unloaded.messages == 0
+
+    def test_the_running_answer_is_left_out(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        begin(chat, "Now")
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Users(9))
+        assert [e.message.content for e in loaded.transcript.entries][-1] == "Now"
+        assert len(loaded.transcript.entries) == loaded.stored == 3
+
+    def test_what_is_off_the_path_is_not_loaded(self) -> None:
+        chat = new_id()
+        talk(chat, 3)
+        store.clear(owner=ADA, conversation=chat)
+        begin(chat, "Anew")
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Everything())
+        assert [e.message.content for e in loaded.transcript.entries] == ["Anew"]
+
+    def test_a_background_message_takes_no_place(self) -> None:
+        chat = new_id()
+        talk(chat, 2)
+        Message.objects.filter(content="question 2").update(source="scheduled")
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Users(1))
+        assert [e.seq for e in loaded.transcript.entries] == [1, 2, 3, 4]
+
+    def test_a_chat_not_yet_begun_is_empty(self) -> None:
+        loaded = queries.load(owner=ADA, conversation=new_id(), reach=Users(3))
+        assert (loaded.agent, loaded.stored, loaded.next_seq) == ("", 0, 1)
+        assert loaded.transcript.entries == ()
+
+
+class TestReading:
+    def test_earlier_messages_come_page_by_page(self) -> None:
+        chat = long_chat(150)
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        seen = [view.seq for view in opened.messages]
+        earlier = opened.earlier
+        assert seen == list(range(91, 151)) and earlier
+        while earlier:
+            found, earlier = queries.earlier_messages(owner=ADA, conversation=chat, before=seen[0])
+            seen = [view.seq for view in found] + seen
+        assert seen == list(range(1, 151))
+        assert queries.earlier_messages(owner=ADA, conversation=chat, before=1) == ((), False)
+
+    def test_a_search_looks_into_titles_and_messages_of_the_owner_alone(self) -> None:
+        mine, other, theirs = new_id(), new_id(), new_id()
+        end(begin(mine, "About otters"), "They swim.")
+        end(begin(other, "About stones"), "They sink: 100%.")
+        end(begin(theirs, "About otters", owner=BOB), "They swim.")
+        for text, found in (
+            ("otters", [mine]),
+            ("SWIM", [mine]),
+            ("100%", [other]),
+            ("%", [other]),
+            ("_", []),
+            ("nothing", []),
+            ("about", [other, mine]),
+        ):
+            assert [c.id for c in queries.listed(owner=ADA, text=text)] == found, text
+
+    def test_a_search_does_not_look_into_what_was_cleared(self) -> None:
+        chat = new_id()
+        end(begin(chat, "About otters"), "They swim.")
+        store.clear(owner=ADA, conversation=chat)
+        assert queries.listed(owner=ADA, text="swim") == []
+
+    def test_the_request_holds_what_the_receipt_says_was_sent(self) -> None:
+        chat = new_id()
+        talk(chat, 3)
+        begun = begin(chat, "question 4")
+        verdicts = [
+            {"first": 0, "last": 0, "sent": True},
+            {"first": 1, "last": 2, "sent": False},
+            {"first": 3, "last": 7, "sent": True},
+        ]
+        store.end_turn(
+            turn=begun.turn, state="complete", text="answer 4", receipt={"verdicts": verdicts}
+        )
+        agent, receipt, sent = queries.sent_messages(owner=ADA, turn=begun.turn)
+        assert agent == "demo" and receipt == {"verdicts": verdicts}
+        assert [m.content for m in sent] == [
+            "question 2",
+            "answer 2",
+            "question 3",
+            "answer 3",
+            "question 4",
+        ]
+
+
+def reads() -> list[Callable[..., Any]]:
+    """Every read and write that names a conversation, as one call."""
+    return [
+        queries.require,
+        queries.earlier_messages,
+        queries.whole_path,
+        store.rename,
+        store.delete,
+        store.undelete,
+        store.clear,
+    ]
+
+
+MORE: dict[str, dict[str, Any]] = {"earlier_messages": {"before": 5}, "rename": {"title": "Mine"}}
+
+
+class TestAnotherOwner:
+    @pytest.mark.parametrize("ask", reads(), ids=lambda ask: str(ask.__name__))
+    def test_it_is_told_the_same_as_for_a_random_id(self, ask: Callable[..., Any]) -> None:
+        chat = new_id()
+        talk(chat, 2)
+        before = row(chat).__dict__.copy()
+        told = []
+        for id in (chat, new_id(), "no uuid"):
+            with pytest.raises(NotFound) as error:
+                ask(owner=BOB, conversation=id, **MORE.get(ask.__name__, {}))
+            told.append((error.value.code, error.value.message))
+        assert len(set(told)) == 1
+        after = row(chat).__dict__
+        assert {k: v for k, v in after.items() if k != "_state"} == {
+            k: v for k, v in before.items() if k != "_state"
+        }
+
+    @pytest.mark.parametrize("ask", [queries.receipt_of, queries.sent_messages])
+    def test_a_turn_is_not_there(self, ask: Callable[..., Any]) -> None:
+        begun = begin(new_id())
+        end(begun)
+        told = []
+        for id in (begun.turn, new_id(), "no uuid"):
+            with pytest.raises(NotFound) as error:
+                ask(owner=BOB, turn=id)
+            told.append((error.value.code, error.value.message))
+        assert len(set(told)) == 1
+
+    def test_opening_it_or_loading_it_is_not_found(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        with pytest.raises(NotFound):
+            queries.open_conversation(owner=BOB, conversation=chat)
+        with pytest.raises(NotFound):
+            queries.load(owner=BOB, conversation=chat, reach=Everything())
+        assert queries.open_conversation(owner=BOB, conversation=new_id()).conversation is None
+
+    def test_an_account_does_not_see_what_a_guest_of_no_account_wrote(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        with pytest.raises(NotFound):
+            queries.open_conversation(owner=Owner(user=1), conversation=chat)
+
+    def test_the_turn_of_a_deleted_conversation_is_not_there(self) -> None:
+        chat = new_id()
+        begun = begin(chat)
+        end(begun)
+        store.delete(owner=ADA, conversation=chat)
+        with pytest.raises(NotFound):
+            queries.receipt_of(owner=ADA, turn=begun.turn)
