@@ -24,8 +24,9 @@ O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d
 # OpenAI's recipe for chat messages: three tokens of frame around each, one for its role.
 TOKENS_PER_MESSAGE = 4
 
-# Below this an estimate takes about a millisecond, less than a thread's turn would.
+# Below these, counting takes about a millisecond, no more than a thread's turn would.
 _INLINE_CHARACTERS = 100_000
+_INLINE_CHARACTERS_O200K = 4_000
 
 
 def counted_text(message: Message) -> str:
@@ -59,15 +60,18 @@ class O200k:
         return cls(folder) if digest == O200K_SHA256 else None
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        return await asyncio.to_thread(self._count, [counted_text(m) for m in messages])
+        texts = [counted_text(message) for message in messages]
+        if self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K:
+            return self._count(texts)
+        return await asyncio.to_thread(self._count, texts)
 
     async def warm(self) -> None:
         """Load now (about half a second, in a thread), so that the first count is quick."""
         await asyncio.to_thread(self._load)
 
     def _count(self, texts: list[str]) -> list[int]:
-        batch = self._load().encode_ordinary_batch(texts, num_threads=2)
-        return [len(tokens) + TOKENS_PER_MESSAGE for tokens in batch]
+        encode = self._load().encode_ordinary
+        return [len(encode(text)) + TOKENS_PER_MESSAGE for text in texts]
 
     def _load(self) -> Encoding:
         # Two threads may load at once; the second one finds tiktoken's own registry filled.
