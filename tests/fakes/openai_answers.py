@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -48,12 +50,16 @@ class Plan:
     crumbs: bool = False
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Plan:
+    def of(cls, body: Mapping[str, Any], *, script: deque[str]) -> Plan:
         found = _DIRECTIVE.search(_newest_user_text(body))
         keys = {"mode": "ok"}
         for part in found.group(1).split(";") if found else ():
             key, _, value = part.partition("=")
             keys[key.strip()] = value
+        if not found and script:
+            keys["text"] = script.popleft()
+        if "b64" in keys:
+            keys["text"] = base64.urlsafe_b64decode(keys["b64"]).decode()
         mode = keys["mode"]
         words = re.findall(r"\s*\S+", keys["text"]) if "text" in keys else None
         count = int(keys.get("tokens", len(words) if words else 24))

@@ -7,10 +7,13 @@ mode         ok, 401, 400, 404, 429, 500, cut (TCP reset), cleancut (proper end,
              slow (5 tokens a second), length, content_filter, empty
 at           how many tokens come before the failure (5)
 tokens, text how many tokens to answer, or which words (24 tokens)
+b64          the words in URL-safe base64, for texts that hold `;` or `]]`
 rate         tokens a second; 0 is as fast as the socket takes them (0)
 first        seconds before the first token (0)
 retry_after  seconds, a header of 429
 crumbs       1: every byte is its own write
+
+Without a directive the next answer of `FakeOpenAI.script` comes, as long as there is one.
 
 `with FakeOpenAI() as fake:` runs it in a thread; `python -m tests.fakes.openai_server --port 8199`
 runs it alone, then `GET /_stats` and `GET /_requests` tell what it saw.
@@ -24,7 +27,8 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -43,13 +47,17 @@ class Seen:
     client_aborts: int = 0
 
 
+Script = deque[str]
+
+
 class Connection(asyncio.Protocol):
     """One socket, kept alive between requests; plain HTTP/1.1 by hand, since it must be fast."""
 
     transport: asyncio.Transport
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Seen, script: Script) -> None:
         self.seen = seen
+        self.script = script
         self.buffer = bytearray()
         self.task: asyncio.Task[None] | None = None
         self.writable = asyncio.Event()
@@ -123,7 +131,7 @@ class Connection(asyncio.Protocol):
         seen.in_flight += 1
         seen.max_in_flight = max(seen.max_in_flight, seen.in_flight)
         try:
-            plan = Plan.of(body)
+            plan = Plan.of(body, script=self.script)
             if plan.mode in FAILURES:
                 status, reason, kind, code = FAILURES[plan.mode]
                 error = {"message": SECRET_TEXT, "type": kind, "param": None, "code": code}
@@ -138,8 +146,9 @@ class Connection(asyncio.Protocol):
 class FakeOpenAI:
     """The server in a thread of its own, for as long as the `with` block runs."""
 
-    def __init__(self, *, port: int = 0) -> None:
+    def __init__(self, *, port: int = 0, script: Iterable[str] = ()) -> None:
         self.seen = Seen()
+        self.script: Script = deque(script)
         self.port = port
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
@@ -184,7 +193,7 @@ class FakeOpenAI:
     def _run(self) -> None:
         loop = self._loop
         asyncio.set_event_loop(loop)
-        server = loop.run_until_complete(_listen(self.seen, port=self.port))
+        server = loop.run_until_complete(_listen(self.seen, self.script, port=self.port))
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         loop.run_forever()
@@ -196,13 +205,15 @@ class FakeOpenAI:
         loop.close()
 
 
-async def _listen(seen: Seen, *, port: int) -> asyncio.Server:
+async def _listen(seen: Seen, script: Script, *, port: int) -> asyncio.Server:
     loop = asyncio.get_running_loop()
-    return await loop.create_server(lambda: Connection(seen), "127.0.0.1", port, backlog=1024)
+    return await loop.create_server(
+        lambda: Connection(seen, script), "127.0.0.1", port, backlog=1024
+    )
 
 
 async def _serve(port: int) -> None:
-    server = await _listen(Seen(), port=port)
+    server = await _listen(Seen(), deque(), port=port)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     await server.serve_forever()
 

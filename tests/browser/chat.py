@@ -1,0 +1,149 @@
+"""The page as a person uses it: what they can do and what they can see."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import APIResponse, Locator, Page, expect
+
+
+def answer(text: str, **keys: object) -> str:
+    """A directive for the fake provider: answer this text, whatever it holds."""
+    more = "".join(f";{name}={value}" for name, value in keys.items())
+    return f"[[b64={base64.urlsafe_b64encode(text.encode()).decode()}{more}]]"
+
+
+class Chat:
+    """One tab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.draft = page.locator("#draft")
+        self.send_button = page.locator("#send")
+        self.banner = page.locator("#banner")
+        self.notice = page.locator("#notice")
+        self.chip = page.locator("#chip")
+        self.meter = page.locator("#meter")
+        self.panel = page.locator("#panel")
+        self.horizon = page.locator(".horizon-place")
+        self.messages = page.locator("#col article.m")
+        self.users = page.locator("#col article.m.user")
+        self.answers = page.locator("#col article.m.assistant")
+        self.writing = page.locator("#col article.m.writing")
+        self.endings = page.locator("#col .ending:visible")
+        self.over = page.get_by_role("button", name="What the model saw")
+        self.toasts = page.locator("#toasts")
+        self.conversations = page.locator("#convs .conv-row")
+        self.popover = page.locator(".pop:visible")
+
+    # ---- getting there -----------------------------------------------------------------------
+    def open(self, path: str = "/chat") -> Chat:
+        """Goes there and waits until the page knows what the next message would be sent with."""
+        self.page.goto(path)
+        return self.ready()
+
+    def reload(self) -> Chat:
+        self.page.reload()
+        return self.ready()
+
+    def ready(self) -> Chat:
+        expect(self.meter).to_be_visible()
+        return self
+
+    def tab(self) -> Chat:
+        """The same address in another tab of the same person."""
+        return Chat(self.page.context.new_page()).open(self.page.url)
+
+    @property
+    def id(self) -> str:
+        found = re.search(r"/chat/([0-9a-f-]{36})", self.page.url)
+        assert found, f"no conversation in {self.page.url}"
+        return found[1]
+
+    # ---- talking -----------------------------------------------------------------------------
+    def write(self, text: str) -> None:
+        """Types and presses Enter."""
+        self.draft.fill(text)
+        self.draft.press("Enter")
+
+    def say(self, text: str) -> Locator:
+        """Sends and waits for the end of the answer; the answer."""
+        number = self.over.count() + 1
+        self.write(text)
+        expect(self.over).to_have_count(number)
+        expect(self.writing).to_have_count(0)
+        return self.answers.last
+
+    def begin(self, text: str, *, shows: str) -> None:
+        """Sends and waits until the answer that is being written holds `shows`."""
+        self.write(text)
+        expect(self.writing.locator(".body")).to_contain_text(shows)
+
+    def turns(self, *texts: str) -> Chat:
+        for text in texts:
+            self.say(text)
+        return self
+
+    # ---- looking -----------------------------------------------------------------------------
+    def transcript(self) -> list[tuple[str, str]]:
+        """Who said what, as it can be read."""
+        found: list[tuple[str, str]] = self.page.evaluate(
+            """() => [...document.querySelectorAll("#col article.m")].map((one) =>
+                [one.classList.contains("user") ? "user" : "assistant",
+                 one.querySelector(".body").innerText.trim()])"""
+        )
+        return [(who, text) for who, text in found]
+
+    def above_the_line(self) -> list[str]:
+        """The messages that stand above the horizon, as text."""
+        found: list[str] = self.page.evaluate(
+            """() => {
+              const rows = [...document.querySelector("#col").children];
+              const line = rows.findIndex((one) => one.matches(".horizon-place"));
+              return rows.slice(0, Math.max(line, 0)).filter((one) => one.matches("article.m"))
+                .map((one) => one.querySelector(".body").innerText.trim());
+            }"""
+        )
+        return found
+
+    def fact(self, name: str) -> Locator:
+        """A line at the top of the debug panel."""
+        facts = self.panel.locator("[data-section=facts] dl")
+        return facts.locator(f"dt:text-is('{name}') + dd")
+
+    def setting(self, name: str, source: str) -> Locator:
+        """A cell of the panel's table of settings."""
+        column = ["environment", "URL", "template", "built in"].index(source)
+        row = self.panel.locator("[data-section=settings] tbody tr", has_text=name)
+        return row.locator("td").nth(column)
+
+    def row(self, title: str) -> Locator:
+        """A conversation in the sidebar."""
+        return self.conversations.filter(has_text=title)
+
+    def menu(self, title: str) -> Locator:
+        """Opens the menu of a conversation in the sidebar."""
+        self.row(title).hover()
+        self.row(title).locator(".conv-more").click()
+        return self.row(title).locator(".pop")
+
+    # ---- the server's own words -----------------------------------------------------------------
+    def ask(self, method: str, path: str, body: Any = None) -> APIResponse:
+        """An HTTP request of this person, as the page would make it."""
+        cookies = {one["name"]: one["value"] for one in self.page.context.cookies()}
+        return self.page.request.fetch(
+            path,
+            method=method,
+            headers={"X-CSRFToken": cookies.get("csrftoken", "")},
+            data=body,
+        )
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The conversation's messages as the server would save them to a file."""
+        response = self.ask("GET", f"/conversations/{self.id}/export")
+        assert response.ok, response.status
+        messages: list[dict[str, Any]] = json.loads(response.body())["messages"]
+        return messages

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
+from tests.browser.chat import Chat
+from tests.browser.watching import Watch
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+ARGUMENTS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+PATIENCE = 20_000
+WIDE = {"width": 1280, "height": 900}
+
+expect.set_options(timeout=PATIENCE)
+
+
+def asking(fake: FakeOpenAI, **more: str) -> dict[str, str]:
+    """The environment in which every shipped agent is answered by the fake provider."""
+    return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
+
+
+# For the package, not the session: while Playwright runs, this thread has a running event loop, in
+# which the asynchronous tests of other folders couldn't start their own.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=ARGUMENTS
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="package")
+def fake() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The application with nothing of the history set; people don't see each other's chats."""
+    with Server(tmp_path_factory.mktemp("plain"), **asking(fake, SIGNUP="true")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(plain: Server) -> Server:
+    """The application; a module that needs other settings has a `server` of its own."""
+    return plain
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+class Visit(Protocol):
+    """`visit()` is a person of their own: a browser context, with a page that isn't open yet."""
+
+    def __call__(self, **options: Any) -> Chat: ...
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server, fake: FakeOpenAI, watch: Watch) -> Iterator[Visit]:
+    contexts: list[BrowserContext] = []
+    fake.script.clear()
+
+    def visit(**options: Any) -> Chat:
+        context = browser.new_context(
+            **{"base_url": server.url, "viewport": WIDE, "reduced_motion": "reduce"} | options
+        )
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        watch.follow(context)
+        return Chat(context.new_page())
+
+    yield visit
+    for context in contexts:
+        for page in context.pages:
+            page.evaluate("0")  # events that are on their way arrive before their page's answer
+        context.close()
+    watch.check()
+
+
+@pytest.fixture
+def chat(visit: Visit) -> Chat:
+    """A guest at a new chat with the demo agent."""
+    return visit().open()

@@ -1,0 +1,92 @@
+"""A person asks, an agent answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat, answer
+from tests.browser.conftest import Visit
+from tests.fakes.openai_server import FakeOpenAI
+
+pytestmark = pytest.mark.browser
+CODE = (
+    "Here is **the function**:\n\n```python\ndef add(a, b):\n    return a + b\n```\n\nThat is all."
+)
+
+
+def test_a_person_picks_an_agent_and_gets_an_answer(visit: Visit, fake: FakeOpenAI) -> None:
+    chat = visit().open("/")
+    chat.page.locator("#agent-open").click()
+    chat.popover.get_by_role("link", name="Archivist").click()
+    expect(chat.page.locator("#agent-name")).to_have_text("Archivist")
+    expect(chat.chip).to_have_text("Everything")
+    fake.script.append("Noted: the meeting moved to Thursday.")
+    expect(chat.say("Ada moved the meeting.").locator(".body")).to_have_text(
+        "Noted: the meeting moved to Thursday."
+    )
+    expect(chat.page).to_have_title("Ada moved the meeting. · Chatsite")
+    expect(chat.row("Ada moved the meeting.")).to_have_count(1)
+    assert [role for role, _ in chat.transcript()] == ["assistant", "user", "assistant"]
+
+
+def test_a_suggestion_is_put_into_the_box_for_the_person_to_send(chat: Chat) -> None:
+    chat.page.get_by_role("button", name="What is photosynthesis?").click()
+    expect(chat.draft).to_have_value("What is photosynthesis?")
+    expect(chat.draft).to_be_focused()
+
+
+def test_markdown_is_rendered_while_it_is_written(chat: Chat) -> None:
+    chat.begin(answer(CODE, rate=8), shows="def add")
+    expect(chat.writing.locator(".body strong")).to_have_text("the function")
+    expect(chat.writing.locator(".code code")).to_contain_text("def add(a, b):")
+    expect(chat.over).to_have_count(1)
+    expect(chat.answers.last.locator(".body > p").last).to_have_text("That is all.")
+
+
+def test_code_is_coloured_and_can_be_copied_as_plain_text(chat: Chat) -> None:
+    chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    block = chat.say(answer(CODE)).locator(".code")
+    expect(block.locator(".hljs-keyword").first).to_have_text("def")
+    block.get_by_role("button", name="Copy").click()
+    expect(block.get_by_role("button")).to_have_text("Copied")
+    copied = chat.page.evaluate("navigator.clipboard.readText()")
+    assert copied.rstrip() == "def add(a, b):\n    return a + b"
+
+
+def test_what_is_typed_during_an_answer_is_not_sent_and_not_lost(
+    chat: Chat, fake: FakeOpenAI
+) -> None:
+    chat.begin("Tell me much. [[tokens=400;rate=100]]", shows="w3")
+    asked = len(fake.requests)
+    chat.write("And then?")
+    expect(chat.notice).to_contain_text("An answer is still being written.")
+    expect(chat.draft).to_have_value("And then?")
+    chat.send_button.click()
+    expect(chat.endings).to_have_text("Stopped. What was written is kept.")
+    expect(chat.notice).to_be_hidden()
+    expect(chat.draft).to_have_value("And then?")
+    assert len(fake.requests) == asked
+
+
+def test_a_failed_answer_says_why_and_gives_the_text_back(chat: Chat) -> None:
+    text = "Is it there? [[mode=500]]"
+    chat.write(text)
+    expect(chat.endings).to_contain_text("Write it again")
+    assert not re.search("sk-secret|sk-canary|secret.example", chat.page.content())
+    chat.endings.get_by_role("button", name="Write it again").click()
+    expect(chat.draft).to_have_value(text)
+
+
+def test_a_text_that_no_frame_holds_is_refused_before_it_is_sent(
+    chat: Chat, fake: FakeOpenAI
+) -> None:
+    asked, text = len(fake.requests), "ä" * 33_000
+    chat.write(text)
+    expect(chat.notice).to_contain_text("longer than one message can be (64 KiB)")
+    expect(chat.draft).to_have_value(text)
+    expect(chat.users).to_have_count(0)
+    assert len(fake.requests) == asked
+    expect(chat.banner).to_be_hidden()

@@ -1,0 +1,135 @@
+"""Lines break and servers die: nothing is lost, nothing is said twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit, asking
+from tests.browser.watching import OFFLINE, Watch
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+pytestmark = pytest.mark.browser
+AWAY = "Offline – reconnecting"
+KEEP_SOCKETS = """
+window.lines = [];
+window.closings = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...rest) {
+    super(...rest);
+    window.lines.push(this);
+    this.addEventListener("close", (event) => window.closings.push(event.code));
+  }
+};
+"""
+
+
+def break_off_when(kind: str, *, heard: bool) -> Callable[[WebSocketRoute], None]:
+    """A line that breaks, once, at the first command of this kind: before the server hears it,
+    or after it was heard and before its answer comes back."""
+    broken: list[str] = []
+
+    def handle(line: WebSocketRoute) -> None:
+        server = line.connect_to_server()
+
+        def from_page(frame: str | bytes) -> None:
+            if not broken and json.loads(frame)["type"] == kind:
+                broken.append(kind)
+                server.on_message(lambda answer: line.close(code=1011))
+                if heard:
+                    server.send(frame)
+                else:
+                    line.close(code=1011)
+                return
+            server.send(frame)
+
+        line.on_message(from_page)
+
+    return handle
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["after", "before"])
+def test_a_message_whose_line_broke_is_sent_again_and_stored_once(
+    heard: bool, visit: Visit, fake: FakeOpenAI
+) -> None:
+    chat = visit()
+    chat.page.route_web_socket("**/ws", break_off_when("send", heard=heard))
+    chat.open()
+    asked = len(fake.requests)
+    chat.say("Is this heard once?")
+    expect(chat.users).to_have_count(1)
+    assert len(fake.requests) == asked + 1
+    assert [one["role"] for one in chat.stored()] == ["assistant", "user", "assistant"]
+
+
+def test_what_is_typed_and_sent_while_offline_goes_out_once_when_the_line_is_back(
+    chat: Chat, fake: FakeOpenAI, watch: Watch
+) -> None:
+    watch.allow(OFFLINE)
+    asked = len(fake.requests)
+    chat.page.context.set_offline(True)
+    expect(chat.banner).to_contain_text(AWAY)
+    chat.write("Sent while offline.")
+    expect(chat.users.locator(".state")).to_have_text("sending…")
+    chat.draft.fill("A draft.")
+    chat.page.context.set_offline(False)
+    expect(chat.over).to_have_count(1)
+    expect(chat.banner).to_be_hidden()
+    expect(chat.draft).to_have_value("A draft.")
+    expect(chat.users).to_have_count(1)
+    assert len(fake.requests) == asked + 1
+    chat.reload()
+    expect(chat.draft).to_have_value("A draft.")
+    expect(chat.users).to_have_count(1)
+
+
+def test_offline_in_the_middle_of_an_answer_the_whole_of_it_is_there_in_the_end(
+    chat: Chat, watch: Watch
+) -> None:
+    watch.allow(OFFLINE)
+    chat.begin("Count. [[tokens=80;rate=20]]", shows="w5")
+    chat.page.context.set_offline(True)
+    expect(chat.banner).to_contain_text(AWAY)
+    chat.page.context.set_offline(False)
+    expect(chat.over).to_have_count(1)
+    whole = " ".join(f"w{n}" for n in range(80))
+    expect(chat.answers.last.locator(".body")).to_have_text(whole)
+
+
+def test_a_frame_that_is_too_long_closes_the_line_and_the_page_comes_back(visit: Visit) -> None:
+    chat = visit()
+    chat.page.add_init_script(KEEP_SOCKETS)
+    chat.open()
+    with chat.page.expect_websocket():
+        chat.page.evaluate("lines.at(-1).send('x'.repeat(65_537))")
+    assert chat.page.evaluate("closings") == [1009]
+    expect(chat.say("Are you back?")).to_be_visible()
+
+
+def test_after_kill_9_the_text_up_to_the_last_second_is_there_and_marked_interrupted(
+    visit: Visit, fake: FakeOpenAI, watch: Watch, tmp_path: Path
+) -> None:
+    watch.allow(OFFLINE)
+    with Server(tmp_path / "var", **asking(fake)) as server:
+        chat = visit(base_url=server.url).open()
+        chat.begin("Count. [[tokens=900;rate=20]]", shows="w19")
+        # More than a second later.
+        expect(chat.writing.locator(".body")).to_contain_text("w45")
+        server.kill()
+        expect(chat.banner).to_contain_text(AWAY)
+        expect(chat.answers.last.locator(".body")).to_contain_text("w19")
+        server.start()
+        expect(chat.endings).to_contain_text("Interrupted: the server stopped while writing.")
+        expect(chat.answers.last.locator(".body")).to_contain_text("w19")
+        expect(chat.banner).to_be_hidden()
+        assert "w19" in chat.stored()[-1]["content"]
+        assert "w5" in chat.say("Once more, please.").inner_text()
+        chat.reload()
+        expect(chat.users).to_have_count(2)
+        expect(chat.writing).to_have_count(0)

@@ -1,0 +1,90 @@
+"""The line above which the model no longer sees, and the control that moves it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+from tests.fakes.openai_server import FakeOpenAI
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def four_turns(visit: Visit) -> Chat:
+    """Four turns under `lastN 2`."""
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=2")
+    chat.turns("One.", "Two.", "Three.", "Four.")
+    expect(chat.horizon).to_be_visible()
+    return chat
+
+
+def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) -> None:
+    chat = four_turns
+    # The next message is one of the two, so of the four only the last goes with it.
+    expect(chat.page.locator(".horizon-place + article")).to_contain_text("Four.")
+    expect(chat.page.locator("article.out")).to_have_count(7)
+    expect(chat.horizon.get_by_role("separator")).to_have_attribute(
+        "aria-label",
+        "The model no longer sees what is above this line. 7 messages above will not be sent.",
+    )
+    expect(chat.meter).to_contain_text("3 of 10 messages")
+
+
+def test_it_moves_with_the_length_before_anything_is_sent(
+    four_turns: Chat, fake: FakeOpenAI
+) -> None:
+    chat, asked = four_turns, len(fake.requests)
+    chat.chip.click()
+    chat.popover.get_by_role("button", name="One more").click()
+    expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
+    expect(chat.chip).to_have_text("Last 3 user messages")
+    assert "historyLength=3" in chat.page.url
+    chat.popover.get_by_label("How many of your messages").fill("9")
+    expect(chat.horizon).to_have_count(0)
+    chat.popover.get_by_label("Only the message you send").check()
+    expect(chat.horizon).to_contain_text("only your next message")
+    assert len(chat.above_the_line()) == 9
+    assert "historyPolicy=none" in chat.page.url
+    assert len(fake.requests) == asked
+
+
+def test_the_choice_stands_in_the_address_and_a_reload_keeps_it(four_turns: Chat) -> None:
+    chat = four_turns
+    length = chat.page.evaluate("history.length")
+    chat.chip.click()
+    chat.popover.get_by_role("button", name="One more").click()
+    expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
+    assert chat.page.evaluate("history.length") == length
+    chat.reload()
+    expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
+    expect(chat.chip).to_have_text("Last 3 user messages")
+    chat.chip.click()
+    chat.popover.get_by_role("button", name="Back to the template's setting").click()
+    expect(chat.chip).to_have_text("Last 20 user messages")
+    expect(chat.horizon).to_have_count(0)
+    assert "history" not in chat.page.url
+
+
+def test_what_is_sent_is_what_the_line_showed(four_turns: Chat, fake: FakeOpenAI) -> None:
+    four_turns.say("Five.")
+    asked = fake.requests[-1]["messages"]
+    assert [one["content"] for one in asked if one["role"] == "user"] == ["Four.", "Five."]
+    expect(four_turns.page.locator(".horizon-place + article")).to_contain_text("Five.")
+
+
+def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=2&debug=true")
+    chat.say("One.")
+    chat.page.locator("#agent-open").click()
+    links = [*chat.popover.get_by_role("link").all(), chat.page.locator("#new")]
+    links.append(chat.page.locator("#convs a.conv").first)
+    for link in links:
+        address = link.get_attribute("href") or ""
+        assert "history" not in address
+        assert "debug=true" in address
+    chat.popover.get_by_role("link", name="Rewriter").click()
+    expect(chat.chip).to_have_text("Only this message")
+    assert "history" not in chat.page.url

@@ -1,0 +1,88 @@
+"""The meter and the debug panel tell of the same decisions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit, asking
+from tests.browser.watching import Watch, refused
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def debugging(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("debugging"), **asking(fake, DEBUG="true")) as running:
+        yield running
+
+
+def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
+    expect(chat.panel.get_by_role("button", name="Last answer")).to_be_disabled()
+    chat.turns("One.", "Two.")
+    sections = chat.panel.locator("[data-section=parts] h3")
+    expect(sections).to_contain_text("What would be sent")
+    expect(chat.panel.locator("[data-section=reported]")).to_be_hidden()
+    chat.panel.get_by_role("button", name="Last answer").click()
+    expect(sections).to_contain_text("What was sent")
+    expect(chat.fact("Messages")).to_have_text("4 in the conversation, 1 sent")
+    expect(chat.panel.locator("[data-section=reported]")).to_contain_text("First token")
+    expect(chat.panel.locator(".fate")).to_contain_text("left out")
+
+
+def test_the_meter_follows_what_is_typed(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    before = chat.meter.locator(".meter-words").inner_text()
+    chat.draft.fill("many words " * 400)
+    expect(chat.meter.locator(".meter-words")).not_to_have_text(before)
+    shown = re.search(r"([\d,]+) of", chat.meter.locator(".meter-words").inner_text())
+    assert shown
+    expect(chat.panel.locator("[data-section=parts] h3 small")).to_contain_text(shown[1])
+
+
+def test_an_older_answer_tells_what_the_model_saw_then(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=none")
+    chat.turns("One.", "Two.", "Three.")
+    chat.over.first.click()
+    expect(chat.panel).to_be_visible()
+    assert "debug=true" in chat.page.url
+    expect(chat.panel.locator(".switch [aria-pressed=true]")).to_have_text("Answer 1")
+    expect(chat.fact("Messages")).to_have_text("2 in the conversation, 1 sent")
+    expect(chat.panel.locator("[data-section=request]")).to_be_hidden()
+
+
+def test_the_exact_request_is_shown_with_debug_alone(
+    visit: Visit, debugging: Server, fake: FakeOpenAI, watch: Watch
+) -> None:
+    chat = visit(base_url=debugging.url).open("/chat?debug=true")
+    chat.say("What exactly was sent?")
+    chat.panel.get_by_role("button", name="Last answer").click()
+    chat.panel.get_by_text("The exact request").click()
+    shown = chat.panel.locator(".request li pre")
+    asked = fake.requests[-1]["messages"]
+    expect(shown).to_have_count(len(asked))
+    assert shown.all_text_contents() == [one["content"] for one in asked]
+    turn = re.search(r"request:([0-9a-f-]{36})", chat.panel.inner_html())
+    assert turn
+    elsewhere = visit().open()
+    elsewhere.say("The same without DEBUG.")
+    watch.allow(refused(404))
+    turns = elsewhere.page.evaluate(
+        """async (turn) => (await fetch(`/turns/${turn}/request`)).status""", turn[1]
+    )
+    assert turns == 404
+
+
+def test_a_verdict_leads_to_its_message(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
+    chat.turns("One.", "Two.")
+    row = chat.panel.locator(".fate details").filter(has_text="left out").first
+    row.locator("summary").click()
+    row.get_by_role("button", name="2 user").click()
+    expect(chat.users.first).to_be_focused()
