@@ -30,7 +30,7 @@ export class Banner {
 
   /** @param {import("./state.js").State} state */
   update(state) {
-    if (state.deleted) this.#show("This conversation was deleted. Undo in the list, or start a new chat.");
+    if (state.deleted) this.#show("This conversation was deleted in another tab. Start a new chat, or undo it there.");
     else if (state.agent?.broken) {
       const { file, key, reason } = state.agent.broken;
       this.#show(`This agent can't answer now: ${file}${key ? `, ${key}` : ""}: ${reason}`);

@@ -5,6 +5,9 @@ import { keepDraft, readDraft } from "./drafts.js";
 import { icon } from "./icons.js";
 
 const TALLEST = 240;
+const TOO_LONG = "This text is longer than one message can be (64 KiB). Shorten it or send it in parts; it stays here.";
+// Below this no text can be too long, whatever it is made of.
+const SHORT = 8_000;
 
 export class Composer {
   /**
@@ -85,10 +88,7 @@ export class Composer {
   #send() {
     const text = this.box.value;
     if (!text.trim() || this.closed) return this.focus();
-    if (!this.actions.fits(text)) {
-      this.complain("This text is longer than one message can be (64 KiB). Shorten it or send it in parts; nothing was sent.");
-      return;
-    }
+    if (!this.actions.fits(text)) return this.complain(TOO_LONG);
     this.box.value = "";
     this.complain("");
     this.#typed();
@@ -99,6 +99,9 @@ export class Composer {
     keepDraft(this.conversation, this.box.value);
     this.#grow();
     this.#look();
+    const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
+    if (long) this.complain(TOO_LONG);
+    else if (this.said === TOO_LONG) this.complain("");
     this.actions.typed();
   }
 

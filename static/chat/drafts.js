@@ -34,6 +34,13 @@ export function unbegun(agent) {
   return made;
 }
 
+/** Whether the page may load itself anew: once in a while, so that it can't go on for ever. */
+export function mayReload(now = Date.now()) {
+  if (now - Number(read("reloaded", TAB) ?? 0) < 10_000) return false;
+  keep("reloaded", String(now), TAB);
+  return true;
+}
+
 /** The chat has begun; the agent's next one gets a new id. */
 export function begun(agent, conversation) {
   if (read(`new:${agent}`, TAB) === conversation) keep(`new:${agent}`, null, TAB);

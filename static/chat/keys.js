@@ -55,13 +55,14 @@ export class Keys {
 
   show() {
     const dialog = /** @type {HTMLDialogElement} */ (byId("keys"));
+    /** @type {[string, string[]][]} */
     const own = [
       ["Send", ["Enter"]],
       ["New line", ["Shift", "Enter"]],
       ["Stop the answer, or close what is open", ["Esc"]],
       ["Rename or delete a conversation in the list", ["F2", "Delete"]],
     ];
-    const lines = [...own, ...this.shortcuts.map(({ words, keys }) => [words, keys])];
+    for (const { words, keys } of this.shortcuts) own.push([words, keys]);
     const off = h("input", { type: "checkbox" });
     off.checked = this.on;
     off.addEventListener("change", () => {
@@ -72,7 +73,7 @@ export class Keys {
       dialog,
       h("form", { method: "dialog" },
         h("h2", { id: "keys-title" }, "Keyboard shortcuts"),
-        h("dl", { class: "keys" }, lines.map(([words, keys]) => [
+        h("dl", { class: "keys" }, own.map(([words, keys]) => [
           h("dt", {}, words),
           h("dd", {}, keys.map((key) => h("kbd", {}, key))),
         ]).flat()),

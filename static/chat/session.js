@@ -135,9 +135,10 @@ export class Session {
   }
 
   #askPreview(ref) {
-    if (!this.state.opened || this.state.deleted) return false;
+    const draft = this.listeners.draft();
+    if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
     this.state = asked(this.state, ref);
-    return this.#command("preview", { agent: this.state.agentSlug, draft: this.listeners.draft() }, ref);
+    return this.#command("preview", { agent: this.state.agentSlug, draft }, ref);
   }
 
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
@@ -147,7 +148,8 @@ export class Session {
   }
 
   #lost(code) {
-    if (code === 4401) return void location.reload();
+    // Signed in or out elsewhere: this page belongs to someone else now.
+    if (code === 4401 && drafts.mayReload()) return void location.reload();
     this.previews.reset();
     if (code === 1009) {
       // The frame was too long: sending it again would only close the line again.
