@@ -88,6 +88,24 @@ class Server:
                 time.sleep(0.05)
         raise AssertionError(f"the server isn't up after {START_SECONDS} s:\n{self.log}")
 
+    def manage(self, *arguments: str, **environment: str) -> str:
+        """What `manage.py` prints in this server's folder; it must succeed."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def add_user(self, name: str, password: str) -> None:
+        """An account that is staff."""
+        options = ("--noinput", f"--username={name}", f"--email={name}@example.org")
+        self.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=password)
+
     def stop(self) -> int:
         """End it as an administrator would; its exit code."""
         assert self.process is not None
