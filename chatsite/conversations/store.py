@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -43,7 +43,9 @@ def begin_turn(
     conversation's, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=title_from(user.content or ""))
-    known = Turn.objects.filter(conversation=row, client_id=client_id).first()
+    found = Turn.objects.filter(Q(client_id=client_id) | Q(state="running"), conversation=row)
+    turns = list(found) if row.turns else []
+    known = next((turn for turn in turns if turn.client_id == client_id), None)
     if known is not None:
         stored = [view_of(message) for message in turn_messages(known.id)]
         return Begun(
@@ -54,16 +56,17 @@ def begin_turn(
             messages=tuple(view for view in stored if view.message.role == "user"),
             answer=next((v.message.id for v in stored if v.message.role == "assistant"), ""),
         )
-    if Turn.objects.filter(conversation=row, state="running").exists():
+    if turns:
         raise TurnRunning("An answer is still being written here. Your text is kept.")
     now = timezone.now()
     turn = Turn.objects.create(
         conversation=row, client_id=client_id, number=row.turns + 1, started=now
     )
-    first = () if row.path_messages else greeting
-    messages = append(row, first, now=now)
-    messages += append(row, [user], now=now, turn=turn)
-    append(row, [Said.assistant("", id=answer)], now=now, turn=turn, state="running")
+    messages = [] if row.path_messages else _placed(row, greeting, now=now)
+    messages += _placed(row, [user], now=now, turn=turn, after=messages)
+    empty = [Said.assistant("", id=answer)]
+    written = _placed(row, empty, now=now, turn=turn, after=messages, state="running")
+    Message.objects.bulk_create([*messages, *written])
     row.turns = turn.number
     row.updated = now
     row.save()
@@ -110,19 +113,25 @@ def title_from(text: str) -> str:
     return f"{cut}…"
 
 
-def append(
+def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
+    """Put messages at the end of the path. The caller saves `row`, whose totals change."""
+    return Message.objects.bulk_create(_placed(row, messages, now=now), batch_size=500)
+
+
+def _placed(
     row: Conversation,
     messages: Iterable[Said],
     *,
     now: datetime,
     turn: Turn | None = None,
+    after: Sequence[Message] = (),
     state: State = "complete",
 ) -> list[Message]:
-    """Put messages at the end of the path. The caller saves `row`, whose totals change.
+    """Rows for the end of the path, not stored yet; `after` are those placed just before.
 
     A running answer takes its place but counts only once it has ended.
     """
-    last = _last_on_path(row)
+    last = after[-1] if after else _last_on_path(row)
     turn_seq = last.turn_seq if last is not None else 0
     rows = []
     for message in messages:
@@ -142,10 +151,12 @@ def append(
         if state != "running":
             _count(row, last, 1)
         rows.append(last)
-    return Message.objects.bulk_create(rows, batch_size=500)
+    return rows
 
 
 def _last_on_path(row: Conversation) -> Message | None:
+    if row.next_seq == 1:
+        return None
     return Message.objects.filter(conversation=row, on_path=True).order_by("-seq").first()
 
 
