@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Loaded, Opened
-from chatsite.conversations.rows import conversation_of, entry_of, message_of, view_of
+from chatsite.conversations.rows import ENTRY, conversation_of, entry_of, message_of, view_of
 from chatsite.errors import NotFound
 from chatsite.events import ConversationView, MessageView
 from chatsite.history import Everything, Transcript, Unloaded, Users
@@ -78,9 +78,8 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
         if row.marked:
             inside |= Q(turn_seq__in=_marked_turns(row))
         wanted = wanted.filter(inside)
-    entries = tuple(
-        entry_of(message, forget_above=row.forget_above) for message in wanted.order_by("seq")
-    )
+    rows = wanted.order_by("seq").only(*ENTRY)
+    entries = tuple(entry_of(message, forget_above=row.forget_above) for message in rows)
     tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
     users = sum(entry.message.role == "user" for entry in entries)
     left = row.path_messages - len(entries)
