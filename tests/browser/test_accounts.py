@@ -1,0 +1,68 @@
+"""Guests and accounts: what one person wrote is theirs alone."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+from tests.browser.watching import Watch, refused
+
+pytestmark = pytest.mark.browser
+NOBODYS = "00000000-0000-4000-8000-000000000000"
+PASSWORD = secrets.token_urlsafe(12)
+
+
+def sign_up(chat: Chat, name: str) -> None:
+    chat.page.goto("/accounts/signup/")
+    chat.page.get_by_label("Username").fill(name)
+    chat.page.get_by_label("Password", exact=True).fill(PASSWORD)
+    chat.page.get_by_label("Password confirmation").fill(PASSWORD)
+    chat.page.get_by_role("button", name="Make an account").click()
+    chat.ready()
+
+
+def test_what_a_guest_wrote_moves_to_the_account_at_sign_up_and_sign_in(visit: Visit) -> None:
+    name = f"ada-{secrets.token_hex(4)}"
+    chat = visit().open()
+    chat.say("Written as a guest.")
+    sign_up(chat, name)
+    expect(chat.page.locator("#me-open")).to_have_text(f"{name} · 1 conversation")
+    expect(chat.conversations).to_have_text(["Written as a guest."])
+
+    elsewhere = visit().open()
+    elsewhere.say("Written in another browser.")
+    address = elsewhere.page.url
+    elsewhere.page.locator("#me-open").click()
+    elsewhere.popover.get_by_role("link", name="Sign in").click()
+    elsewhere.page.get_by_label("Username").fill(name)
+    elsewhere.page.get_by_label("Password").fill(PASSWORD)
+    elsewhere.page.get_by_role("button", name="Sign in").click()
+    elsewhere.ready()
+    assert elsewhere.page.url == address
+    expect(elsewhere.users).to_have_count(1)
+    expect(elsewhere.conversations).to_have_text(
+        ["Written in another browser.", "Written as a guest."]
+    )
+    elsewhere.page.locator("#me-open").click()
+    elsewhere.popover.get_by_role("button", name="Sign out").click()
+    expect(elsewhere.page.locator("#me-open")).to_have_text("Guest")
+    expect(elsewhere.conversations).to_have_count(0)
+
+
+def test_another_person_finds_nothing_at_the_address(visit: Visit, watch: Watch) -> None:
+    chat = visit().open()
+    chat.say("This is between us.")
+    stranger = visit().open()
+    watch.allow(refused(404))
+    answer = stranger.page.goto(chat.page.url)
+    assert answer is not None
+    assert answer.status == 404
+    expect(stranger.page.get_by_role("heading")).to_be_visible()
+    theirs, unknown = (stranger.ask("GET", f"/chat/{one}") for one in (chat.id, NOBODYS))
+    assert theirs.status == unknown.status == 404
+    assert theirs.text() == unknown.text()
+    assert stranger.ask("GET", f"/conversations/{chat.id}/export").status == 404
