@@ -107,11 +107,13 @@ def lines_that_read(tree: ast.Module) -> Iterator[int]:
                 written.add(called.value)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
-            if node not in written:
-                yield node.lineno
-        elif isinstance(node, ast.ImportFrom) and node.module == "os":
-            if {"environ", "getenv"} & {alias.name for alias in node.names}:
-                yield node.lineno
+            yield from [] if node in written else [node.lineno]
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and {"environ", "getenv"} & {alias.name for alias in node.names}
+        ):
+            yield node.lineno
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ class Unloaded:
 class Transcript:
     """Entries in path order, the last turn being the current one; plus what was not loaded.
 
-    Loaded are whole turns: the tail that the policy reaches and, above it, marked turns.
+    Loaded are whole turns: the tail that the policy reaches and, above it, marked turns and the
+    one that the current message replies to; also every system message, and the message below
+    the marker "forget what is above".
     """
 
     entries: tuple[Entry, ...]
