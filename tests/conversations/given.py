@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
@@ -72,11 +73,13 @@ def row(conversation: str) -> Conversation:
     return Conversation.objects.get(id=conversation)
 
 
+def messages(conversation: str) -> QuerySet[Message]:
+    return Message.objects.filter(conversation=row(conversation))
+
+
 def recounted(conversation: str) -> tuple[int, int, int]:
     """Messages, user messages and tokens of the active path, counted anew."""
-    on_path = Message.objects.filter(conversation=conversation, on_path=True).exclude(
-        state="running"
-    )
+    on_path = messages(conversation).filter(on_path=True).exclude(state="running")
     found = list(on_path.values_list("role", "tokens"))
     return len(found), sum(r == "user" for r, _ in found), sum(t for _, t in found)
 

@@ -13,7 +13,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said
-from tests.conversations.given import ADA, BOB, begin, end, new_id, row, said, talk, words
+from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, row, said, talk, words
 
 pytestmark = pytest.mark.django_db
 
@@ -66,8 +66,8 @@ class TestLoading:
         self, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
         chat = long_chat(400)
-        Message.objects.filter(conversation=chat, seq__in=[10, 21]).update(pinned=True)
-        Message.objects.filter(conversation=chat, seq=30).update(excluded=True)
+        messages(chat).filter(seq__in=[10, 21]).update(pinned=True)
+        messages(chat).filter(seq=30).update(excluded=True)
         Conversation.objects.filter(id=chat).update(marked=3)
         with django_assert_max_num_queries(3):
             loaded = queries.load(owner=ADA, conversation=chat, reach=Users(1))

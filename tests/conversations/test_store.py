@@ -17,6 +17,7 @@ from tests.conversations.given import (
     at_once,
     begin,
     end,
+    messages,
     new_id,
     recounted,
     row,
@@ -153,7 +154,7 @@ class TestEnding:
         assert store.end_interrupted() == 2
         assert store.end_interrupted() == 0
         assert not Turn.objects.filter(state="running").exists()
-        kept = Message.objects.get(conversation=written, role="assistant")
+        kept = messages(written).get(role="assistant")
         assert (kept.content, kept.state) == ("Up to here", "interrupted")
         for chat in (written, silent, whole):
             assert totals(chat) == recounted(chat)
@@ -161,7 +162,8 @@ class TestEnding:
 
     def test_one_conversation_alone_can_be_freed(self) -> None:
         one, other = new_id(), new_id()
-        begin(one), begin(other)
+        begin(one)
+        begin(other)
         assert store.end_interrupted(conversation=one) == 1
         with pytest.raises(TurnRunning):
             begin(other, "More")
@@ -175,7 +177,7 @@ class TestChanging:
         store.clear(owner=ADA, conversation=chat)
         assert totals(chat) == recounted(chat) == (0, 0, 0)
         assert queries.open_conversation(owner=ADA, conversation=chat).messages == ()
-        assert Message.objects.filter(conversation=chat).count() == 6
+        assert messages(chat).count() == 6
         end(begin(chat, "Anew"))
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.message.content for view in opened.messages] == ["Anew", "An answer."]
@@ -226,7 +228,7 @@ class TestChanging:
                 case "clear" if not running:
                     store.clear(owner=ADA, conversation=chat)
                 case "count":
-                    some = Message.objects.filter(conversation=chat).exclude(state="running")
+                    some = messages(chat).exclude(state="running")
                     store.save_counts(
                         conversation=chat,
                         counts={str(m.id): words(choose.randint(1, 99)) for m in some[:5]},
@@ -238,7 +240,7 @@ class TestChanging:
                     store.delete(owner=ADA, conversation=chat)
                     store.undelete(owner=ADA, conversation=chat)
             assert totals(chat) == recounted(chat)
-        seqs = list(Message.objects.filter(conversation=chat).values_list("seq", flat=True))
+        seqs = list(messages(chat).values_list("seq", flat=True))
         assert len(set(seqs)) == len(seqs)
 
 
@@ -247,7 +249,8 @@ class TestMovingToAnAccount:
     def test_it_moves_only_what_this_guest_wrote(self) -> None:
         user = User.objects.create_user("ada")
         chat, other = new_id(), new_id()
-        talk(chat, 1), talk(other, 1, owner=BOB)
+        talk(chat, 1)
+        talk(other, 1, owner=BOB)
         assert store.move_to_account(guest="ada", user=user.pk) == 1
         assert store.move_to_account(guest="ada", user=user.pk) == 0
         assert [c.id for c in queries.listed(owner=Owner(user=user.pk))] == [chat]

@@ -9,6 +9,8 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
+KEY = "sk-canary-7f3a"
+
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOpenAI]:
@@ -19,14 +21,19 @@ def fake() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(scope="module")
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The application, asking the fake provider; nothing of the history is set."""
+    """The application, asking the fake provider; nothing of the history is set.
+
+    Whatever the tests do, nothing may go wrong that nobody expected.
+    """
     with Server(tmp_path_factory.mktemp("server"), **asking(fake)) as running:
         yield running
+    assert "Traceback" not in running.log, running.log
+    assert "Warning" not in running.log, running.log
 
 
 def asking(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
     """The environment in which every shipped agent is answered by the fake provider."""
-    return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
+    return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": fake.base_url, **more}
 
 
 @pytest.fixture
