@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from chatsite.errors import PromptTooLarge
 from chatsite.history import POLICIES, apply_history_policy, reach
 from chatsite.history.policies import Users
-from tests.history.properties import PLENTY, Seen, see
+from tests.history.properties import PLENTY, Seen, is_spared, marker, see
 from tests.history.table import PROPERTIES, checks_of
-from tests.strategies import Case, as_loaded, cases
+from tests.strategies import Case, as_loaded, cases, turns_of
 
 tried = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
@@ -32,6 +32,7 @@ def test_a_policy_holds_every_property_that_binds_it(policy: str) -> None:
         if seen is not None:
             for check in checks:
                 check(seen)
+            check_marks(seen)
             check_horizon(seen)
             check_loaded_part(seen)
             check_plain_function(seen)
@@ -62,6 +63,24 @@ def check_loaded_part(seen: Seen) -> None:
         assert decision.horizon == seen.decision.horizon
         assert decision.stored == seen.decision.stored
         assert decision.leading <= seen.decision.leading
+
+
+def check_marks(seen: Seen) -> None:
+    """What people left out or asked to forget is not sent; greetings and background are not."""
+    turns = turns_of(seen.entries)
+    if turns[0][0].message.role != "user":
+        assert not seen.sent & {entry.seq for entry in turns[0]}
+    assert all(
+        e.seq >= marker(seen) or e in seen.current for e in seen.entries if e.seq in seen.sent
+    )
+    for turn in seen.older:
+        left_out = [entry for entry in turn if entry.excluded]
+        whole = any(e.message.role != "assistant" or e.message.calls for e in left_out)
+        background = [entry for entry in turn if entry.message.source != "web"]
+        if background and not is_spared(seen, turn):
+            whole = whole or turn[0] in background
+            left_out = left_out + background
+        assert not seen.sent & {entry.seq for entry in (turn if whole else left_out)}
 
 
 def check_horizon(seen: Seen) -> None:
