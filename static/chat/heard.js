@@ -18,10 +18,16 @@ function ending(state, name) {
   const { turn, state: how } = state.ended;
   const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
   const words = answer ? plural(wordCount(answer.content ?? ""), "word") : "";
-  const left = state.receipt ? state.receipt.facts.stored - state.receipt.facts.sent : 0;
+  const left = unsentOf(state.receipt);
   const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
   if (how === "complete") return `Answer complete, ${words}${unsent}.`;
   if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
   const problem = Object.values(state.failures).at(-1)?.message;
   return problem ?? `${name}'s answer was not completed.`;
+}
+
+/** How many messages the policy left out; greetings are never sent and are no news. */
+function unsentOf(receipt) {
+  const out = (receipt?.verdicts ?? []).filter((one) => !one.sent && one.first > 0 && one.reason !== "greeting");
+  return out.reduce((sum, one) => sum + one.messages, 0);
 }

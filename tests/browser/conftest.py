@@ -22,7 +22,7 @@ WIDE = {"width": 1280, "height": 900}
 expect.set_options(timeout=PATIENCE)
 
 
-def asking(fake: FakeOpenAI, **more: str) -> dict[str, str]:
+def asking(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
     """The environment in which every shipped agent is answered by the fake provider."""
     return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
 

@@ -48,10 +48,12 @@ FOREIGN = [
     f'<svg><set attributeName="href" to="javascript:{RUN}"/></svg>',
     "<svg><image href=https://evil.example/svg.png /></svg>",
     "<svg><use href=https://evil.example/x.svg#a /></svg>",
-    f'<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror={RUN}&gt;">',
+    "<math><mtext><table><mglyph><style><!--</style>"
+    f'<img title="--&gt;&lt;img src=1 onerror={RUN}&gt;">',
     f'<math href="javascript:{RUN}">x</math>',
     f"<math><annotation-xml encoding=text/html><img src=x onerror={RUN}></annotation-xml></math>",
-    f"<form><math><mtext></form><form><mglyph><svg><mtext><style><path id=</style><img onerror={RUN} src>",
+    "<form><math><mtext></form><form><mglyph><svg><mtext><style><path id=</style>"
+    f"<img onerror={RUN} src>",
 ]
 FRAMES = [
     f"<iframe src=javascript:parent.{RUN}></iframe>",

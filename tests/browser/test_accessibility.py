@@ -1,0 +1,66 @@
+"""What axe finds: nothing serious, in light and dark, wide and narrow, with everything open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat, answer
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+RICH = (
+    "# Tides\n\nThe **moon** pulls, [says NASA](https://example.org):\n\n> so it is\n\n"
+    "| place | metres |\n|---|---|\n| Saint-Malo | 12 |\n\n```python\nprint('tide')  # twice\n```"
+)
+NARROW = {"width": 400, "height": 860}
+
+
+def violations(page: Page) -> list[str]:
+    """Serious and critical ones: the rule, and the elements that break it."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def a_long_conversation(chat: Chat) -> Chat:
+    chat.open("/chat?historyPolicy=lastN&historyLength=2&debug=true")
+    chat.turns("One.", "Two.", f"Three. {answer(RICH)}")
+    chat.write("Four. [[mode=500]]")
+    expect(chat.endings).to_have_count(1)
+    expect(chat.horizon).to_be_visible()
+    return chat
+
+
+@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_no_serious_fault(
+    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
+) -> None:
+    chat = a_long_conversation(visit(color_scheme=scheme, **size))
+    assert violations(chat.page) == [], "with the panel"
+    chat.panel.get_by_role("button", name="Close the debug panel").click()
+    expect(chat.panel).to_be_hidden()
+    assert violations(chat.page) == [], "with the horizon"
+    for button in ("#chip", "#agent-open"):
+        chat.page.locator(button).click()
+        expect(chat.popover).to_be_visible()
+        assert violations(chat.page) == [], f"with the popover of {button}"
+        chat.page.keyboard.press("Escape")
+    if size:
+        chat.page.locator("#side-show").click()
+        assert violations(chat.page) == [], "with the drawer"
+
+
+def test_the_empty_chat_and_the_pages_of_accounts_have_none(visit: Visit) -> None:
+    chat = visit().open()
+    assert violations(chat.page) == []
+    for path in ("/accounts/login/", "/accounts/signup/"):
+        chat.page.goto(path)
+        assert violations(chat.page) == [], path

@@ -1,0 +1,150 @@
+"""Everything can be reached and done without a mouse."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+FOCUSED = """() => {
+  const one = document.activeElement;
+  const name = one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
+  return one === document.body ? "" : name.trim();
+}"""
+
+
+def stops(page: Page) -> list[str]:
+    """The names of all places that Tab reaches, from the page's first one on."""
+    page.locator(".skip").focus()
+    found: list[str] = []
+    name = page.evaluate(FOCUSED)
+    while name and name not in found[:1] and len(found) < 80:
+        found.append(name)
+        page.keyboard.press("Tab")
+        name = page.evaluate(FOCUSED)
+    return found
+
+
+def test_tab_reaches_every_part_of_the_page(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    chat.say("Where can I go?")
+    chat.draft.fill("more")
+    reached = stops(chat.page)
+    wanted = [
+        "Skip to the message box", "Chatsite", "Hide the sidebar", "New chat",
+        "Search conversations", "Where can I go?", "More for Where can I go?",
+        "Guest · 1 conversation", "Demo", "Last 20 user messages", "Debug panel", "Conversation",
+        "Copy", "What the model saw", "Message Demo", "Send", "Close the debug panel",
+        "Next message", "Last answer",
+    ]  # fmt: skip
+    assert [name for name in wanted if name not in reached] == []
+    assert list(dict.fromkeys(name for name in reached if name in wanted)) == wanted
+
+
+def test_the_skip_link_leads_to_the_message_box(chat: Chat) -> None:
+    chat.page.locator(".skip").press("Enter")
+    expect(chat.draft).to_be_focused()
+
+
+def test_a_chat_is_begun_searched_sent_and_stopped_by_keys(chat: Chat) -> None:
+    keys = chat.page.keyboard
+    expect(chat.draft).to_be_focused()
+    keys.type("Count. [[tokens=500;rate=50]]")
+    keys.press("Enter")
+    expect(chat.writing.locator(".body")).to_contain_text("w3")
+    keys.press("Escape")
+    expect(chat.endings).to_have_text("Stopped. What was written is kept.")
+    expect(chat.draft).to_be_focused()
+    keys.press("Control+Shift+KeyO")
+    expect(chat.page.locator("#col .intro-name")).to_be_visible()
+    keys.press("Control+KeyK")
+    expect(chat.page.locator("#find")).to_be_focused()
+    expect(chat.conversations).to_have_count(1)
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(chat.users).to_have_count(1)
+    keys.press("Shift+Escape")
+    expect(chat.draft).to_be_focused()
+
+
+def test_shift_enter_makes_a_line_and_enter_sends_both(chat: Chat) -> None:
+    for key in ("a", "Shift+Enter", "b", "Enter"):
+        chat.draft.press(key)
+    expect(chat.over).to_have_count(1)
+    assert chat.stored()[1]["content"] == "a\nb"
+
+
+def test_the_policy_is_changed_by_keys_and_focus_returns(chat: Chat) -> None:
+    keys = chat.page.keyboard
+    chat.chip.focus()
+    keys.press("Enter")
+    expect(chat.popover.get_by_label("The last messages")).to_be_focused()
+    keys.press("ArrowDown")
+    expect(chat.chip).to_have_text("Everything")
+    keys.press("Escape")
+    expect(chat.popover).to_have_count(0)
+    expect(chat.chip).to_be_focused()
+
+
+def test_leaving_a_popover_by_tab_closes_it(chat: Chat) -> None:
+    chat.page.locator("#agent-open").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.popover).to_be_visible()
+    for _ in range(6):
+        chat.page.keyboard.press("Tab")
+    expect(chat.popover).to_have_count(0)
+
+
+def test_the_panel_opens_and_closes_by_keys_and_focus_returns(chat: Chat) -> None:
+    chat.page.keyboard.press("Control+Period")
+    expect(chat.panel).to_be_visible()
+    chat.panel.get_by_role("button", name="Close the debug panel").press("Enter")
+    expect(chat.panel).to_be_hidden()
+    expect(chat.page.locator("#panel-toggle")).to_be_focused()
+
+
+def test_a_shortcut_leads_to_the_horizon(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=none")
+    chat.turns("One.", "Two.")
+    expect(chat.horizon).to_be_visible()
+    chat.page.keyboard.press("Control+Shift+ArrowUp")
+    expect(chat.horizon).to_be_focused()
+    chat.page.keyboard.press("Shift+Escape")
+    expect(chat.draft).to_be_focused()
+
+
+def test_a_conversation_is_renamed_and_deleted_in_the_list_by_keys(chat: Chat) -> None:
+    chat.say("Here today")
+    keys = chat.page.keyboard
+    chat.row("Here today").locator("a").focus()
+    keys.press("F2")
+    keys.type("Gone tomorrow")
+    keys.press("Enter")
+    expect(chat.conversations).to_have_text(["Gone tomorrow"])
+    chat.row("Gone tomorrow").locator("a").focus()
+    keys.press("Delete")
+    expect(chat.conversations).to_have_count(0)
+    expect(chat.toasts.get_by_role("button", name="Undo")).to_be_visible()
+
+
+def test_the_list_of_shortcuts_opens_and_they_can_be_switched_off(chat: Chat) -> None:
+    keys = chat.page.keyboard
+    keys.press("Control+Slash")
+    dialog = chat.page.get_by_role("dialog", name="Keyboard shortcuts")
+    dialog.get_by_label("Shortcuts with Ctrl and Shift are on").uncheck()
+    keys.press("Escape")
+    expect(dialog).to_be_hidden()
+    keys.press("Control+Period")
+    keys.press("Control+KeyK")
+    expect(chat.panel).to_be_hidden()
+
+
+def test_a_screen_reader_hears_the_start_and_the_end_not_the_stream(chat: Chat) -> None:
+    status = chat.page.locator("#status")
+    expect(chat.page.get_by_role("log")).to_have_attribute("aria-live", "off")
+    chat.begin("Count. [[tokens=40;rate=20]]", shows="w3")
+    expect(status).to_have_text("Demo is answering…")
+    expect(status).to_have_text("Answer complete, 40 words.")
