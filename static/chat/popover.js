@@ -59,6 +59,7 @@ export class Popover {
     const { activeElement } = document;
     const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
+    this.box.replaceChildren();
     this.button.setAttribute("aria-expanded", "false");
     open.splice(open.indexOf(this), 1);
     if (focus && held) this.button.focus();

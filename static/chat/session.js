@@ -114,7 +114,9 @@ export class Session {
     this.#become(apply(before, event));
     if (event.ref) this.previews.answered(event.ref);
     if (event.type === "snapshot" && this.state.opened) this.#entered();
-    if (event.type === "turn_ended" || event.type === "cleared") this.wantPreview();
+    // A model that is ready counts tokens itself, where they were estimated before.
+    const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
+    if (ready || event.type === "turn_ended" || event.type === "cleared") this.wantPreview();
     const { refusal } = this.state;
     if (refusal && refusal !== before.refusal && refusal.text !== null) this.listeners.onRestore(refusal.text);
     if (this.state.stale && !before.stale) this.reopen();

@@ -132,7 +132,7 @@ export class Sidebar {
       h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
     put(box,
       entry("Rename", () => this.rename(conversation, item), true),
-      h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => menu.close() } },
+      h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => setTimeout(() => menu.close()) } },
         "Save to a file"),
       entry("Clear", () => void this.#clear(conversation)),
       entry("Delete", () => void this.#remove(conversation)));
