@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from tests.bench import decisions, engine, first_token, memory, relay
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import limit_of_files
 
-Bench = Callable[[Options], Awaitable[list[Row]]]
+Bench = Callable[[Options], Coroutine[Any, Any, list[Row]]]
 
 BENCHES: Mapping[str, Bench] = {
     "decisions": decisions.run,

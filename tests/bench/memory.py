@@ -21,8 +21,8 @@ MIB = 1024 * 1024
 async def run(options: Options) -> list[Row]:
     times = options.times(5, 1)
     print(
-        f"USS after the start, then the growth from {FIRST} to {FIRST + SOCKETS} idle sockets, each\n"
-        "with a conversation of its own open. A fresh process each time.\n"
+        f"USS after the start, then the growth from {FIRST} to {FIRST + SOCKETS} idle sockets,\n"
+        "each with a conversation of its own open. A fresh process each time.\n"
     )
     fresh, each, base_fresh, base_each = [], [], [], []
     with fake_provider() as provider:

@@ -63,27 +63,29 @@ async def run(options: Options) -> list[Row]:
         application(provider) as server,
     ):
         pid = server_pid(server)
-        async with relay_sockets(url, USERS) as sockets:
-            bare = [asking_relay(socket) for socket in sockets]
-            await _pass(bare, relay_pid, tokens=5)
-            async with people_at(server.url, USERS) as pages:
-                await _pass([asking_page(page) for page in pages], pid, tokens=5)
-            theirs, ours, short = [], [], []
-            for _ in range(times):
-                theirs.append(await _pass(bare, relay_pid))
-                ours.append(await _fresh(server.url, pid, TOKENS))
-                short.append(await _fresh(server.url, pid, 1))
+        await _through_relay(url, relay_pid, 5)  # opens connections, loads what is loaded once
+        await _through_application(server.url, pid, 5)
+        theirs, ours, short = [], [], []
+        for _ in range(times):
+            theirs.append(await _through_relay(url, relay_pid, TOKENS))
+            ours.append(await _through_application(server.url, pid, TOKENS))
+            short.append(await _through_application(server.url, pid, 1))
     _tables(theirs, ours, short)
     return _rows(theirs, ours, short)
 
 
-async def _fresh(url: str, pid: int, tokens: int) -> Pass:
-    """Through the application, in conversations that begin with this question."""
+async def _through_relay(url: str, pid: int, tokens: int) -> Pass:
+    async with relay_sockets(url, USERS) as sockets:
+        return await _pass([asking_relay(socket) for socket in sockets], pid, tokens)
+
+
+async def _through_application(url: str, pid: int, tokens: int) -> Pass:
+    """In conversations that begin with this question, each of a guest of its own."""
     async with people_at(url, USERS) as pages:
-        return await _pass([asking_page(page) for page in pages], pid, tokens=tokens)
+        return await _pass([asking_page(page) for page in pages], pid, tokens)
 
 
-async def _pass(asks: list[Ask], pid: int, *, tokens: int = TOKENS) -> Pass:
+async def _pass(asks: list[Ask], pid: int, tokens: int) -> Pass:
     before = cpu_seconds(pid)
     heard = await all_ask(asks, question(tokens=tokens), seconds=1.0)
     used = cpu_seconds(pid) - before
