@@ -12,14 +12,14 @@ from tests.running import Server
 KEY = "sk-canary-7f3a"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fake() -> Iterator[FakeOpenAI]:
     """A provider on a real socket that records what it was asked."""
     with FakeOpenAI() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The application, asking the fake provider; nothing of the history is set.
 
