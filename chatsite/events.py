@@ -31,10 +31,22 @@ class ConversationView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What went wrong, what was kept and what can be done, for a person to read."""
+
+    code: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView:
     """A stored message as the page shows it. `state` is that of its writing.
 
     `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
+    `problem` is what went wrong with the turn, said of the user message that began it.
     """
 
     message: Message
@@ -45,6 +57,7 @@ class MessageView:
     finish_reason: str = ""
     pinned: bool = False
     excluded: bool = False
+    problem: Problem | None = None
 
     def to_dict(self) -> dict[str, Any]:
         message = self.message
@@ -61,6 +74,7 @@ class MessageView:
             "finish_reason": self.finish_reason,
             "pinned": self.pinned,
             "excluded": self.excluded,
+            "problem": self.problem.to_dict() if self.problem else None,
             "calls": [asdict(call) for call in message.calls],
             "call_id": message.call_id,
             "attachments": [asdict(attachment) for attachment in message.attachments],
@@ -75,17 +89,6 @@ class TurnView:
     id: str
     user_message: str
     text: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """What went wrong, what was kept and what can be done, for a person to read."""
-
-    code: str
-    message: str
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

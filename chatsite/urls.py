@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
@@ -19,7 +20,11 @@ urlpatterns = [
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path(
         "accounts/login/",
-        LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True),
+        LoginView.as_view(
+            template_name="accounts/login.html",
+            redirect_authenticated_user=True,
+            extra_context={"signup": settings.SIGNUP},
+        ),
         name="login",
     ),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),

@@ -58,7 +58,7 @@ def path(row: Conversation) -> QuerySet[Message]:
 
 
 def turn_messages(turn: uuid.UUID) -> QuerySet[Message]:
-    return Message.objects.filter(turn=turn).order_by("seq")
+    return Message.objects.filter(turn=turn).select_related("turn").order_by("seq")
 
 
 def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: int = 0) -> Loaded:
@@ -141,7 +141,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> Opened:
 
 
 def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
-    wanted = path(row).exclude(state="running").order_by("-seq")
+    wanted = path(row).exclude(state="running").select_related("turn").order_by("-seq")
     if before is not None:
         wanted = wanted.filter(seq__lt=before)
     rows = list(wanted[: PAGE + 1])

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from chatsite.conversations import models
-from chatsite.events import ConversationView, MessageView
+from chatsite.events import ConversationView, MessageView, Problem
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
 
@@ -52,7 +52,12 @@ def entry_of(row: models.Message, *, forget_above: int) -> Entry:
 
 
 def view_of(row: models.Message) -> MessageView:
+    """Reads the turn of user messages: fetch it with them."""
     answers = row.role == "assistant" and row.turn_id is not None
+    turn = row.turn if row.role == "user" else None
+    problem = None
+    if turn is not None and turn.problem:
+        problem = Problem(code=turn.problem_code, message=turn.problem)
     return MessageView(
         message=message_of(row),
         seq=row.seq,
@@ -62,6 +67,7 @@ def view_of(row: models.Message) -> MessageView:
         finish_reason=row.finish_reason,
         pinned=row.pinned,
         excluded=row.excluded,
+        problem=problem,
     )
 
 

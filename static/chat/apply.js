@@ -24,7 +24,7 @@ export function apply(state, event) {
       return { ...state, conversation: { ...state.conversation, title: event.title } };
     case "cleared":
       if (!state.opened) return state;
-      return { ...state, messages: [], earlier: false, turn: null, receipt: null, decision: null, failures: {} };
+      return { ...state, messages: [], earlier: false, turn: null, receipt: null, decision: null };
     case "deleted":
       return state.opened ? { ...state, deleted: true, turn: null } : state;
     case "refused":
@@ -99,14 +99,15 @@ function delta(state, event) {
 
 function turnEnded(state, event) {
   const asking = state.turn?.id === event.turn ? state.turn.user_message : null;
-  const failures = event.problem && asking ? { ...state.failures, [asking]: event.problem } : state.failures;
+  const told = event.problem && asking
+    ? state.messages.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
+    : state.messages;
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
-    messages: event.message ? merged(state.messages, [event.message]) : state.messages,
+    messages: event.message ? merged(told, [event.message]) : told,
     receipt: event.receipt ?? state.receipt,
-    failures,
-    ended: { turn: event.turn, state: event.state },
+    ended: { turn: event.turn, state: event.state, problem: event.problem },
   };
 }
 

@@ -22,8 +22,7 @@ function ending(state, name) {
   const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
   if (how === "complete") return `Answer complete, ${words}${unsent}.`;
   if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
-  const problem = Object.values(state.failures).at(-1)?.message;
-  return problem ?? `${name}'s answer was not completed.`;
+  return state.ended.problem?.message ?? `${name}'s answer was not completed.`;
 }
 
 /** How many messages the policy left out; greetings are never sent and are no news. */

@@ -48,7 +48,7 @@ function stored(state, name) {
     state: message.state,
     finish: message.finish_reason,
     turn: message.role === "assistant" ? message.turn : null,
-    problem: state.failures[message.id] ?? null,
+    problem: message.problem,
     failed: message.role === "user" && isUnanswered(state, shown, index),
   }));
 }

@@ -17,7 +17,7 @@
  * @typedef {{conversationId: string, agentSlug: string, opened: boolean, conversation: Conversation|null,
  *   agent: import("./page.js").Agent|null, messages: Message[], earlier: boolean, turn: Turn|null,
  *   receipt: Decision|null, decision: Decision|null, problem: Problem|null, asked: string|null,
- *   engine: Engine|null, pending: Pending[], failures: Record<string, Problem>,
+ *   engine: Engine|null, pending: Pending[],
  *   refusal: (Problem & {ref: string, text: string|null})|null, ended: {turn: string, state: string}|null,
  *   stale: boolean, deleted: boolean}} State
  */
@@ -32,7 +32,7 @@ export function initial(conversationId, agentSlug, agent) {
   return {
     conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
     turn: null, receipt: null, decision: null, problem: null, asked: null, engine: null, pending: [],
-    failures: {}, refusal: null, ended: null, stale: false, deleted: false,
+    refusal: null, ended: null, stale: false, deleted: false,
   };
 }
 

@@ -41,7 +41,7 @@ export class Transcript {
     this.state = state;
     if (state.conversationId !== before.conversationId) this.#clear();
     const moved = state.messages !== before.messages || state.pending !== before.pending
-      || state.agent !== before.agent || state.failures !== before.failures
+      || state.agent !== before.agent
       || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
       || !this.rows.size;
     if (moved) this.#arrange(state);

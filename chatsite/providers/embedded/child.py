@@ -22,8 +22,10 @@ Say = Callable[[dict[str, object]], None]
 
 
 def main() -> None:
-    # Ctrl-C in a terminal reaches the whole group; the parent decides when we end.
+    # Ctrl-C reaches the whole group, and so does a service manager's SIGTERM; the parent decides
+    # when we end: answers may still be written then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     say = _private_stdout()
     config = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
