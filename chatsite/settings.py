@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 
@@ -47,6 +48,20 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
             f"{name}={value!r} is not allowed. It is a whole number from {low} to {high}."
         )
     return int(value)
+
+
+def address(name: str) -> str:
+    value = text(name)
+    try:
+        parts = urlsplit(value)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    if value and not good:
+        raise BadSetting(
+            f"{name}={value!r} is not allowed. It is an address with http:// or https://."
+        )
+    return value
 
 
 def folder(name: str, default: Path) -> Path:
@@ -124,7 +139,7 @@ CHAT_ENGINE = choice("CHAT_ENGINE", "auto", ("auto", "off"))
 CHAT_MODEL_PATH = text("CHAT_MODEL_PATH")
 CHAT_MODEL = text("CHAT_MODEL")
 OPENAI_API_KEY = text("OPENAI_API_KEY")
-OPENAI_BASE_URL = text("OPENAI_BASE_URL")
+OPENAI_BASE_URL = address("OPENAI_BASE_URL")
 
 # ---- history: copied once, checked by resolving it --------------------------------------------
 HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}

@@ -1,0 +1,195 @@
+"""What the environment may say, and what a bad value is answered with before anything starts."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import secrets
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from chatsite import settings
+from chatsite.errors import BadSetting
+from chatsite.history import ENVIRONMENT_NAMES
+from tests.settings import EXAMPLE
+
+ROOT = EXAMPLE.parent
+
+
+def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    base = {"VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "chatsite.settings"}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **base, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def read_names() -> set[str]:
+    """Every name that settings.py reads, as its source says it."""
+    names = set(ENVIRONMENT_NAMES)
+    for node in ast.walk(ast.parse((ROOT / "chatsite" / "settings.py").read_text())):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("text", "choice", "flag", "number", "folder", "address")
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            names.add(str(node.args[0].value))
+    return names
+
+
+class TestTheExample:
+    def test_it_lists_exactly_what_is_read(self) -> None:
+        listed = re.findall(r"^# ([A-Z_]+)=", EXAMPLE.read_text(), flags=re.MULTILINE)
+        assert len(listed) == len(set(listed))
+        assert set(listed) == read_names()
+
+    def test_every_line_of_it_is_a_comment(self) -> None:
+        for line in EXAMPLE.read_text().splitlines():
+            assert not line or line.startswith("#"), line
+
+
+BAD = [
+    ("HISTORY_POLICY", "lastn", "lastN"),
+    ("HISTORY_LENGTH", "2.5", "whole number"),
+    ("PORT", "http", "a whole number from 1 to 65535"),
+    ("DEBUG", "yes", "true, false"),
+    ("CHAT_ENGINE", "on", "auto, off"),
+    ("ALLOWED_HOSTS", "*", "Name the hosts"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD)
+def test_a_bad_value_stops_the_start_with_name_value_and_what_is_allowed(
+    name: str, value: str, allowed: str, tmp_path: Path
+) -> None:
+    for command in ("serve", "check") if name == "HISTORY_POLICY" else ("check",):
+        done = manage(tmp_path, command, **{name: value})
+        assert done.returncode == 1
+        said = done.stderr
+        assert said.startswith("Chatsite can't start. ") and said.count("\n") == 1, said
+        assert name in said and f"'{value}'" in said and allowed in said, said
+    assert not (tmp_path / "chatsite.sqlite3").exists()
+
+
+@pytest.mark.slow
+def test_two_names_for_one_setting_must_agree(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", HISTORY_LENGTH="2", NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH="3")
+    assert done.returncode == 1
+    for part in ("HISTORY_LENGTH is '2'", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH is '3'"):
+        assert part in done.stderr
+
+
+@pytest.mark.slow
+def test_debug_is_for_this_machine_alone(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="chat.example.org")
+    assert done.returncode == 1 and "DEBUG=true" in done.stderr
+    assert manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="localhost").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_deployment_check_is_clean_behind_tls(tmp_path: Path) -> None:
+    done = manage(
+        tmp_path,
+        *("check", "--deploy", "--fail-level", "WARNING"),
+        BEHIND_TLS="true",
+        SECRET_KEY="k3y-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
+        ALLOWED_HOSTS="chat.example.org",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no issues" in done.stdout
+    assert not (tmp_path / "secret_key").exists()
+
+
+@pytest.mark.slow
+def test_two_first_starts_at_once_share_a_folder_and_a_key_that_nobody_else_reads(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "var"
+    starts = [
+        subprocess.Popen(
+            [sys.executable, "-c", "from chatsite.settings import SECRET_KEY as k; print(k)"],
+            cwd=ROOT,
+            env={**os.environ, "VAR_DIR": str(folder), "SECRET_KEY": ""},
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    first, second = (start.communicate(timeout=120)[0].strip() for start in starts)
+    assert first == second and len(first) >= 50
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "secret_key").stat().st_mode) == 0o600
+
+
+class TestReading:
+    @pytest.mark.parametrize("value", ["0", "1001", "-1", "1.5", "1e2", "٣", "x", "9" * 5000])
+    def test_a_number_out_of_range_is_bad(
+        self, value: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
+        with pytest.raises(BadSetting, match="MAX_ANSWERS_PER_OWNER=.*from 1 to 1000"):
+            settings.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000)
+
+    @pytest.mark.parametrize(("value", "meant"), [(" 7 ", 7), ("1000", 1000), ("", 3), (" ", 3)])
+    def test_blank_is_not_set(
+        self, value: str, meant: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
+        assert settings.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000) == meant
+
+    @pytest.mark.parametrize("value", ["True", "1", "on", "staff "])
+    def test_a_choice_is_matched_exactly(self, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SIGNUP", value)
+        with pytest.raises(BadSetting, match="SIGNUP=.*true, false"):
+            settings.flag("SIGNUP")
+
+    @pytest.mark.parametrize(
+        "value", ["localhost:11434", "ftp://host/v1", "http://", "http://[", "v1", "https:host"]
+    )
+    def test_an_address_without_scheme_or_host_is_bad(
+        self, value: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", value)
+        with pytest.raises(BadSetting, match="OPENAI_BASE_URL=.*http://"):
+            settings.address("OPENAI_BASE_URL")
+
+    @pytest.mark.parametrize("value", ["", "http://127.0.0.1:11434/v1", "https://api.example.org"])
+    def test_an_address_is_taken_as_it_is(
+        self, value: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", value)
+        assert settings.address("OPENAI_BASE_URL") == value
+
+
+class TestTheSecretKey:
+    def test_it_is_made_once_and_only_its_owner_reads_it(self, tmp_path: Path) -> None:
+        path = tmp_path / "secret_key"
+        made = settings.kept_secret(path, lambda: "first")
+        assert settings.kept_secret(path, lambda: "second") == made == "first"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def test_two_starts_at_once_agree(self, tmp_path: Path) -> None:
+        for round in range(20):
+            path = tmp_path / f"secret {round}"
+            with ThreadPoolExecutor(8) as pool:
+                wanted = [
+                    pool.submit(settings.kept_secret, path, lambda: secrets.token_urlsafe(50))
+                    for _ in range(8)
+                ]
+                assert len({one.result() for one in wanted}) == 1
+
+    def test_one_that_was_left_empty_says_what_to_do(self, tmp_path: Path) -> None:
+        (tmp_path / "secret_key").touch()
+        with pytest.raises(BadSetting, match="is empty. Delete it"):
+            settings.kept_secret(tmp_path / "secret_key", lambda: "x")
