@@ -25,6 +25,7 @@ from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvide
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering
 from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.sockets import Sockets
 from chatsite.turns.turns import Caps, Turns
 
 P = ParamSpec("P")
@@ -61,6 +62,7 @@ class Site:
 
     def __init__(self) -> None:
         self.run = Store()
+        self.sockets = Sockets()
         self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.engine = Engine(
             Path(settings.CHAT_MODEL_PATH) if settings.CHAT_MODEL_PATH else None,

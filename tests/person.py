@@ -35,17 +35,21 @@ class Person:
     ) -> None:
         await self.http.close()
 
-    def _headers(self) -> dict[str, str]:
+    def cookie(self, name: str) -> str:
+        """Its value, "" where there is none."""
         jar = self.http.cookie_jar.filter_cookies(URL(self.url))
-        token = jar["csrftoken"].value if "csrftoken" in jar else ""
-        return {"X-CSRFToken": token, "Origin": self.url}
+        return jar[name].value if name in jar else ""
+
+    def headers(self) -> dict[str, str]:
+        """What the page's own script sends along."""
+        return {"X-CSRFToken": self.cookie("csrftoken"), "Origin": self.url}
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, expect: int = 200
     ) -> dict[str, Any]:
         """JSON over HTTP, as the page asks it."""
         async with self.http.request(
-            method, self.url + path, json=body, headers=self._headers()
+            method, self.url + path, json=body, headers=self.headers()
         ) as answer:
             text = await answer.text()
             assert answer.status == expect, f"{answer.status}: {text[:500]}"
@@ -63,6 +67,10 @@ class Person:
             f"{self.url}/accounts/login/", data=form, headers={"Origin": self.url}
         ) as answer:
             assert answer.url.path == "/chat", f"not signed in: {answer.url}"
+
+    async def sign_out(self) -> None:
+        async with self.http.post(f"{self.url}/accounts/logout/", headers=self.headers()) as answer:
+            assert answer.url.path == "/chat", f"not signed out: {answer.url}"
 
     async def page(self, conversation: str | None = None, **options: str) -> Page:
         """Open a conversation (a new one without an id) as a page does."""

@@ -23,6 +23,10 @@ class Owner:
         """One text per owner, for caps and registries; never shown."""
         return f"user:{self.user}" if self.user is not None else f"guest:{self.guest}"
 
+    def session(self, key: str | None) -> str:
+        """One text per session, for its open sockets: a guest has but one."""
+        return self.key if self.guest else f"{self.key}:{key}"
+
     def filter(self, prefix: str = "") -> Q:
         if self.user is not None:
             return Q(**{f"{prefix}user": self.user})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -39,6 +40,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def connect(self) -> None:
         self.owner: Owner | None = None
+        self.leave: Callable[[], None] | None = None
         self.following: asyncio.Task[None] | None = None
         self.previewing: asyncio.Task[None] | None = None
         await self.accept()
@@ -52,6 +54,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(NO_SESSION)
             return
         self.staff = bool(user.is_staff)
+        self.leave = self.site.sockets.join(
+            self.owner.session(session.session_key), lambda: self.close(NO_SESSION)
+        )
 
     @property
     def site(self) -> Site:
@@ -59,6 +64,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return site
 
     async def disconnect(self, code: int) -> None:
+        if self.leave is not None:
+            self.leave()
         for task in (self.following, self.previewing):
             if task is not None:
                 task.cancel()
@@ -92,7 +99,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self._say(Refusal(ref=ref, problem=problem))
 
     async def _say(self, event: Event | Reply) -> None:
-        await self.send(text_data=json.dumps(event.to_dict(), ensure_ascii=False))
+        """To a page that has gone nothing is said; its disconnect is on the way."""
+        with contextlib.suppress(OSError):
+            await self.send(text_data=json.dumps(event.to_dict(), ensure_ascii=False))
 
     # ---- commands ----------------------------------------------------------------------------
     async def _do(self, command: AnyCommand) -> None:

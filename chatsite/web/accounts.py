@@ -14,6 +14,7 @@ from django.urls import reverse_lazy
 from django.views.generic import FormView
 
 from chatsite.conversations import store
+from chatsite.conversations.owners import Owner
 
 
 def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> None:
@@ -21,6 +22,20 @@ def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> 
     guest = request.session.pop("guest", "")
     if guest:
         store.move_to_account(guest=guest, user=user.pk)
+        end_sockets(request, Owner(guest=guest))
+
+
+def leave_no_socket_behind(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
+    """At signing out: what other tabs of this session have open is theirs no longer."""
+    if user is not None:
+        end_sockets(request, Owner(user=user.pk))
+
+
+def end_sockets(request: HttpRequest, owner: Owner) -> None:
+    """Without a running site (a command that signs somebody in) there are none."""
+    site = getattr(request, "scope", {}).get("state", {}).get("site")
+    if site is not None:
+        site.sockets.end(owner.session(request.session.session_key))
 
 
 class SignUp(FormView):  # type: ignore[type-arg]
