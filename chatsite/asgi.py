@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -35,6 +36,10 @@ async def lifespan(
         await send({"type": "lifespan.startup.failed", "message": error.message})
         return
     scope["state"]["site"] = site
+    # What was loaded so far stays; without this every full collection walks through it again,
+    # and every answer waits for as long (60 to 130 ms).
+    gc.collect()
+    gc.freeze()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await site.stop()

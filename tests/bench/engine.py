@@ -13,7 +13,7 @@ from tests.person import Page, Person
 TURNS = 4
 # Each repetition says it of another number first, so that no slot has seen its beginning.
 STORY = "In the harbour of town {} the boats lie close and the wind comes from the sea. " + (
-    "A keeper counts the sails, writes the weather into a book and lights the lamp at dusk. " * 6
+    "A keeper counts the sails, writes the weather into a book and lights the lamp at dusk. " * 3
 )
 QUESTION = "What does the keeper light at dusk? Answer in one word."
 

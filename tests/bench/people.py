@@ -99,11 +99,11 @@ def asking_provider(session: aiohttp.ClientSession, provider: str) -> Ask:
 
 
 @asynccontextmanager
-async def people_at(url: str, users: int) -> AsyncIterator[list[Page]]:
-    """So many guests, each with a session and a page of their own."""
+async def people_at(url: str, users: int, *, each: int = 1) -> AsyncIterator[list[Page]]:
+    """So many guests, each with a session and `each` pages of their own."""
     async with AsyncExitStack() as stack:
         people = [await stack.enter_async_context(Person(url)) for _ in range(users)]
-        yield [await person.page() for person in people]
+        yield [await person.page() for person in people for _ in range(each)]
 
 
 @asynccontextmanager
