@@ -67,6 +67,12 @@ class AskPreview(Command):
 
 AnyCommand = Open | Send | Stop | AskPreview
 _adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
+# Pydantic's own words for these repeat what was sent.
+OWN_WORDS = {
+    "union_tag_invalid": "type must be open, send, stop or preview",
+    "uuid_parsing": "it must be a UUID",
+    "extra_forbidden": "it has a field that isn't known",
+}
 
 
 def parse(frame: str) -> AnyCommand:
@@ -75,8 +81,10 @@ def parse(frame: str) -> AnyCommand:
         return _adapter.validate_json(frame)
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the frame"
-        raise BadCommand(f"This command isn't understood: {place}: {first['msg']}.") from None
+        known = first["loc"][:-1] if first["type"] == "extra_forbidden" else first["loc"]
+        place = ".".join(str(part) for part in known) or "the frame"
+        words = OWN_WORDS.get(first["type"], first["msg"])
+        raise BadCommand(f"This command isn't understood: {place}: {words}.") from None
     except (ValueError, RecursionError):
         raise BadCommand("This command isn't understood: it is not JSON.") from None
 

@@ -1,0 +1,134 @@
+"""What happens is also what is sent: every event and reply is JSON that names its type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+
+from chatsite.events import (
+    Cleared,
+    ConversationView,
+    Decided,
+    Deleted,
+    Delta,
+    Engine,
+    Event,
+    MessageView,
+    Preview,
+    Problem,
+    Refusal,
+    Renamed,
+    Reply,
+    Snapshot,
+    TurnEnded,
+    TurnStarted,
+    TurnView,
+)
+from chatsite.messages import Attachment, Message, TokenCount, ToolCall
+
+NOW = "2026-01-31T12:00:00+00:00"
+CONVERSATION = ConversationView(id="c", agent="demo", title="Trip", created=NOW, updated=NOW)
+ASKED = MessageView(
+    message=Message(
+        id="m1",
+        role="user",
+        content="Where to? 👍🏽",
+        attachments=(Attachment(id="a", name="map.png", size=12, modality="image"),),
+        tokens=TokenCount(count=4, tokenizer="words", basis="counted"),
+    ),
+    seq=1,
+    state="complete",
+    created=NOW,
+)
+ANSWERED = MessageView(
+    message=Message(
+        id="m2",
+        role="assistant",
+        content=None,
+        calls=(ToolCall(id="k", name="search", arguments={"words": ["sea", 1.5, None]}),),
+    ),
+    seq=2,
+    state="stopped",
+    created=NOW,
+    turn="t",
+    finish_reason="stop",
+)
+PROBLEM = Problem(code="refused", message="Not now. Your text is kept.")
+EVENTS: tuple[Event | Reply, ...] = (
+    Snapshot(
+        conversation_id="c",
+        conversation=CONVERSATION,
+        agent={"slug": "demo"},
+        messages=(ASKED, ANSWERED),
+        earlier=True,
+        turn=TurnView(id="t", user_message="m1", text="So"),
+        receipt={"turn": "t"},
+        engine={"state": "ready"},
+    ),
+    Snapshot(
+        conversation_id="c",
+        conversation=None,
+        agent={},
+        messages=(),
+        earlier=False,
+        turn=None,
+        receipt=None,
+        engine={},
+    ),
+    TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
+    Decided(turn="t", receipt={"turn": "t"}),
+    Delta(turn="t", offset=2, text=" far"),
+    TurnEnded(turn="t", state="stopped", message=ANSWERED, receipt={}, problem=PROBLEM),
+    TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
+    Renamed(title="Journey"),
+    Cleared(),
+    Deleted(),
+    Refusal(ref="7", problem=PROBLEM),
+    Preview(ref="7", decision={"facts": {}}),
+    Preview(ref="7", decision=None, problem=PROBLEM),
+    Engine(state="loading", sentence="The model is loading.", progress=0.5),
+)
+
+
+def test_every_kind_is_looked_at_here() -> None:
+    assert {type(event) for event in EVENTS} == {*get_args(Event), *get_args(Reply)}
+
+
+def test_no_two_kinds_have_one_type() -> None:
+    kinds = (*get_args(Event), *get_args(Reply))
+    assert len({kind.type for kind in kinds}) == len(kinds)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
+def test_it_is_json_that_names_its_type(event: Event | Reply) -> None:
+    said = event.to_dict()
+    assert said["type"] == event.type
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
+def test_it_says_every_field(event: Event | Reply) -> None:
+    """A refusal says its problem's code and message as its own."""
+    flat = {"problem"} if isinstance(event, Refusal) else set()
+    assert {field.name for field in fields(event)} - flat <= set(event.to_dict())
+
+
+def test_a_refusal_says_what_it_refuses_and_why() -> None:
+    assert Refusal(ref="7", problem=PROBLEM).to_dict() == {
+        "type": "refused",
+        "ref": "7",
+        "code": "refused",
+        "message": "Not now. Your text is kept.",
+    }
+
+
+def test_a_message_says_its_content_calls_attachments_and_tokens() -> None:
+    asked, answered = ASKED.to_dict(), ANSWERED.to_dict()
+    assert asked["tokens"] == {"count": 4, "tokenizer": "words", "basis": "counted"}
+    assert asked["attachments"][0]["name"] == "map.png"
+    assert answered["content"] is None
+    assert answered["calls"][0]["arguments"] == {"words": ["sea", 1.5, None]}
+    assert (answered["turn"], answered["state"]) == ("t", "stopped")
