@@ -71,7 +71,7 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
     if row is None:
         nothing = Transcript(entries=())
         return Loaded(agent="", transcript=nothing, stored=0, next_seq=1, receipt=None)
-    wanted = path(row).exclude(state="running")
+    wanted, cut = path(row).exclude(state="running"), 0
     if isinstance(reach, Users):
         cut = _cut(row, max(reach.users, 1) - ahead)
         inside = Q(seq__gte=cut)
@@ -84,7 +84,7 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
     users = sum(entry.message.role == "user" for entry in entries)
     left = row.path_messages - len(entries)
     unloaded = Unloaded()
-    if left > 0:
+    if cut and left > 0:
         unloaded = Unloaded(
             messages=left,
             users=row.path_users - users,
@@ -111,7 +111,8 @@ def _cut(row: Conversation, users: int) -> int:
 
 
 def _marked_turns(row: Conversation) -> QuerySet[Message, int]:
-    marked = path(row).filter(Q(pinned=True) | Q(excluded=True))
+    """With the marker's own turn: a pinned one above the marker must be seen to be above it."""
+    marked = path(row).filter(Q(pinned=True) | Q(excluded=True) | Q(seq=row.forget_above))
     return marked.values_list("turn_seq", flat=True)
 
 

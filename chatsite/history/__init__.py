@@ -24,7 +24,7 @@ from chatsite.history.settings import (
     resolve,
 )
 from chatsite.history.sources import ENVIRONMENT_NAMES, URL_NAMES, Said
-from chatsite.history.tokens import estimate, estimate_message, tokens_of
+from chatsite.history.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.transcript import Entry, Transcript, Turn, Unloaded, turns
 from chatsite.history.verdicts import Verdict
 from chatsite.history.window import Head, Window
@@ -33,6 +33,7 @@ __all__ = [
     "ENVIRONMENT_NAMES",
     "POLICIES",
     "SENT",
+    "TOKENS_PER_MESSAGE",
     "URL_NAMES",
     "Decision",
     "Entry",

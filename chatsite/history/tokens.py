@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from chatsite.messages import Basis, Message, Modality, TokenCount
 
-# The frame that chat formats put around a message, its role included.
+# The frame that chat formats put around a message: OpenAI's recipe has three, and one for the role.
 TOKENS_PER_MESSAGE = 4
 
 # Roughly what providers charge for a file of this kind; they don't count it for us beforehand.

@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 import json
 import os
-import string
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chatsite.history import TOKENS_PER_MESSAGE, estimate
 from chatsite.messages import Basis, Message
 from chatsite.providers.text import plain_text
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 TOKENS_FOLDER = Path(__file__).parent / "tokens"
 O200K_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-
-# OpenAI's recipe for chat messages: three tokens of frame around each, one for its role.
-TOKENS_PER_MESSAGE = 4
 
 # Below these, counting takes about a millisecond, no more than a thread's turn would.
 _INLINE_CHARACTERS = 100_000
@@ -86,7 +83,7 @@ class O200k:
 class Estimate:
     """A stated estimate for tokenizers we don't have: by kinds of bytes, meant to be a little high.
 
-    Too high costs some history; too low fails the request. See `estimate`.
+    Too high costs some history; too low fails the request. See `history.estimate`.
     """
 
     name = "estimate"
@@ -101,33 +98,3 @@ class Estimate:
     @staticmethod
     def _count(texts: list[str]) -> list[int]:
         return [estimate(text) + TOKENS_PER_MESSAGE for text in texts]
-
-
-# (bytes of a kind, tokens for each), measured against o200k_base on prose, code and data and set
-# so that none came out below 0.9 of the true count; English prose comes out about a fifth too
-# high. In UTF-8 the first byte of a character tells the script: 0xC2-0xDF Latin with accents,
-# Greek, Cyrillic, Hebrew, Arabic; 0xE0 Indic and Thai; 0xE1-0xEF Chinese, Japanese, Korean,
-# symbols; 0xF0 and above emoji. Continuation bytes count nothing.
-_ASCII_REST = bytes(
-    c for c in range(0x21, 0x7F) if chr(c) not in string.ascii_letters + string.digits
-)
-_KINDS: tuple[tuple[bytes, float], ...] = (
-    (string.ascii_lowercase.encode(), 0.25),
-    (string.ascii_uppercase.encode(), 0.45),
-    (string.digits.encode(), 0.6),
-    (_ASCII_REST, 0.75),
-    (b" \t", 0.1),
-    (b"\n\r", 0.9),
-    (bytes(range(0xC2, 0xE0)), 0.47),
-    (b"\xe0", 0.45),
-    (bytes(range(0xE1, 0xF0)), 0.82),
-    (bytes(range(0xF0, 0xF5)), 2.2),
-)
-
-
-def estimate(text: str) -> int:
-    """Tokens of `text`, rounded up. `bytes.translate` keeps it at a few ns a byte."""
-    data = text.encode("utf-8", "replace")
-    size = len(data)
-    tokens = sum((size - len(data.translate(None, kind))) * cost for kind, cost in _KINDS)
-    return int(tokens) + 1 if data else 0

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import tiktoken
 
+from chatsite.history import estimate
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.tokenizers import O200K_FILE, TOKENS_FOLDER, Estimate, O200k, estimate
+from chatsite.providers.tokenizers import O200K_FILE, TOKENS_FOLDER, Estimate, O200k
 
 SCRIPTS = {
     "English": (
