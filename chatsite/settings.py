@@ -234,5 +234,7 @@ LOGGING = {
     "loggers": {
         "chatsite": {"level": "INFO"},
         "chatsite.history": {"level": "INFO" if DEBUG else "WARNING"},
+        # Whoever asks under another name gets a 400; a traceback for each would fill the log.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }
