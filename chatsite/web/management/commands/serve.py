@@ -32,7 +32,7 @@ class Command(BaseCommand):
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
             lifespan="on",
             # sansio pushes back on a reader that doesn't read; frames above the limit close 1009.
-            ws="websockets-sansio",
+            ws="chatsite.web.wire:Wire",
             ws_max_size=settings.MAX_FRAME_BYTES,
             # Twice the memory of an idle socket, and nothing gained on frames of 30 bytes.
             ws_per_message_deflate=False,
