@@ -20,6 +20,7 @@ from chatsite.web.people import is_staff, owner_of, site_of
 HIGHLIGHT = "vendor/highlightjs"
 
 
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
     return redirect("chat")
 

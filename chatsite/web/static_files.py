@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import IO, Any
 
 from asgiref.sync import markcoroutinefunction
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -50,8 +50,10 @@ class StaticFiles(WhiteNoiseMiddleware):
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
         answer = static_file.get_response(request.method, request.META)
-        body = blocks(answer.file) if answer.file is not None else ()
-        response = StreamingHttpResponse(body, status=int(answer.status))
+        status = int(answer.status)
+        response: HttpResponseBase = HttpResponse(status=status)  # HEAD, or not changed
+        if answer.file is not None:
+            response = StreamingHttpResponse(blocks(answer.file), status=status)
         del response["Content-Type"]
         for name, value in answer.headers:
             response[name] = value
