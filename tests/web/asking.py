@@ -1,0 +1,77 @@
+"""HTTP as a browser would ask it, and as one who means harm would."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from yarl import URL
+
+from tests.person import Person
+
+NOBODYS = "00000000-0000-4000-8000-000000000000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """`headers` by their names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+def cookie(person: Person, name: str) -> str:
+    jar = person.http.cookie_jar.filter_cookies(URL(person.url))
+    return jar[name].value if name in jar else ""
+
+
+async def ask(
+    person: Person,
+    method: str,
+    path: str,
+    *,
+    data: Any = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Redirects aren't followed; nothing but `headers` and the cookies is sent along."""
+    async with person.http.request(
+        method,
+        URL(person.url + path, encoded=True),
+        data=data,
+        headers=headers,
+        allow_redirects=False,
+    ) as answer:
+        found = {name.lower(): value for name, value in answer.headers.items()}
+        return Answer(status=answer.status, headers=found, body=await answer.read())
+
+
+async def own(
+    person: Person, method: str, path: str, *, data: Any = None, type: str = ""
+) -> Answer:
+    """As the page itself asks: with its origin and its token."""
+    headers = {"Origin": person.url, "X-CSRFToken": cookie(person, "csrftoken")}
+    if type:
+        headers["Content-Type"] = type
+    return await ask(person, method, path, data=data, headers=headers)
+
+
+async def submit(person: Person, path: str, **form: str) -> Answer:
+    """Open the page at `path` and send its form."""
+    page = await ask(person, "GET", path)
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+    assert token is not None, page.text
+    fields = {**form, "csrfmiddlewaretoken": token[1]}
+    return await ask(person, "POST", path, data=fields, headers={"Origin": person.url})

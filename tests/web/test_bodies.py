@@ -1,0 +1,230 @@
+"""What is asked over HTTP: results or a clear refusal, never an error of the server."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import Answer, ask, own
+
+JSON = "application/json"
+MEGABYTE = 1024 * 1024
+
+
+def refusal(answer: Answer, *, status: int = 400) -> str:
+    """The message of a refusal with a code."""
+    assert answer.status == status, answer.text[:500]
+    assert answer.headers["content-type"] == JSON
+    assert set(answer.json) == {"code", "message"} and answer.json["code"]
+    message: str = answer.json["message"]
+    return message
+
+
+async def talked(ada: Person, text: str = "Hello") -> str:
+    page = await ada.page()
+    await page.say(text)
+    return page.conversation
+
+
+class TestRenaming:
+    @pytest.mark.parametrize(
+        ("body", "said"),
+        [
+            (b"", "A title needs"),
+            (b"{", "not JSON"),
+            (b"\xff\xfe", "not JSON"),
+            (b"[" * 100_000, "not JSON"),
+            (b'{"title": ' + b"9" * 5_000 + b"}", "not JSON"),
+            (b"[]", "not a JSON object"),
+            (b'"title"', "not a JSON object"),
+            (b"{}", "A title needs"),
+            (b'{"title": null}', "A title needs"),
+            (b'{"title": 7}', "A title needs"),
+            (b'{"title": ["x"]}', "A title needs"),
+            (b'{"title": NaN}', "A title needs"),
+            (b'{"title": ""}', "A title needs"),
+            (b'{"title": " \\n\\t\\u00a0"}', "A title needs"),
+            (b'{"title": "a\\u0000b"}', "can't be stored"),
+            (b'{"title": "\\ud800"}', "can't be stored"),
+            (b'{"title": "' + b"x" * 3 * MEGABYTE + b'"}', "too large"),
+        ],
+        ids=range(17),
+    )
+    async def test_a_bad_body_is_refused(self, body: bytes, said: str, server: Server) -> None:
+        async with Person(server.url) as ada:
+            conversation = await talked(ada)
+            answer = await own(
+                ada, "PATCH", f"/conversations/{conversation}", data=BytesIO(body), type=JSON
+            )
+            assert said in refusal(answer)
+            (kept,) = (await ada.ask("GET", "/conversations"))["conversations"]
+            assert kept["title"] == "Hello"
+
+    @pytest.mark.parametrize(
+        ("title", "kept"),
+        [
+            ("  My \n plan ", "My plan"),
+            ("<script>alert(1)</script>", "<script>alert(1)</script>"),
+            ("Reise 旅行 👍🏽", "Reise 旅行 👍🏽"),
+            ("x" * 500, "x" * 200),
+        ],
+    )
+    async def test_a_title_is_kept_as_text(self, title: str, kept: str, server: Server) -> None:
+        async with Person(server.url) as ada:
+            path = f"/conversations/{await talked(ada)}"
+            renamed = await ada.ask("PATCH", path, {"title": title})
+            assert renamed["conversation"]["title"] == kept
+
+
+class TestSearching:
+    async def test_signs_of_a_pattern_are_looked_for_as_they_are(self, server: Server) -> None:
+        async with Person(server.url) as ada:
+            texts = ("100% sure", "100 sure", "snake_case", "snakeXcase", r"a\b", 'it\'s "so"')
+            ids = {text: await talked(ada, text) for text in texts}
+            for asked, expected in (
+                ("100%", ["100% sure"]),
+                ("e_c", ["snake_case"]),
+                ("\\", [r"a\b"]),
+                ("'", ['it\'s "so"']),
+                ('"so"', ['it\'s "so"']),
+                ("SURE", ["100 sure", "100% sure"]),
+                ("no such word", []),
+            ):
+                found = await ada.ask("GET", f"/conversations?q={quote(asked)}")
+                assert {c["id"] for c in found["conversations"]} == {ids[t] for t in expected}
+                assert found["count"] == len(expected)
+
+    @pytest.mark.parametrize(
+        "query",
+        ["", "q=", "q=%20", "q=%F0%9F%91%8D", "q=%E2%98%83", "q=" + "x" * 5_000]
+        + ["q=%FF%FE", "q=%ED%A0%80", "q=a&q=b", "q[]=1", "q=%27%29%3B--", "q=%25%25%25"],
+    )
+    async def test_odd_characters_find_something_or_nothing(
+        self, query: str, server: Server
+    ) -> None:
+        async with Person(server.url) as ada:
+            answer = await ask(ada, "GET", f"/conversations?{query}")
+            assert answer.status == 200, answer.text
+            assert answer.json == {"conversations": [], "count": 0}
+
+    async def test_nul_is_refused(self, server: Server) -> None:
+        async with Person(server.url) as ada:
+            assert "can't be stored" in refusal(await ask(ada, "GET", "/conversations?q=a%00"))
+
+
+@pytest.mark.parametrize("before", ["", "x", "-1", "1.5", "1e2", "%D9%A3", "9" * 10, "1%00", "+1"])
+async def test_a_place_that_is_no_number_is_refused(before: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        path = f"/conversations/{await talked(ada)}/messages"
+        assert "number of a message" in refusal(await ask(ada, "GET", f"{path}?before={before}"))
+        assert (await ask(ada, "GET", f"{path}?before=999999999")).status == 200
+
+
+def saved(**fields: Any) -> bytes:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    base = {"format": "chatsite.conversation", "version": 1, "agent": "demo", "title": "Kept"}
+    return json.dumps(base | {"messages": messages} | fields).encode()
+
+
+DAMAGED: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "isn't a conversation"),
+    "cut off": (saved()[:-20], "isn't a conversation"),
+    "no JSON": (b"\x89PNG\r\n", "isn't a conversation"),
+    "nested": (b"[" * 100_000, "isn't a conversation"),
+    "another thing": (b'{"messages": []}', "isn't a conversation"),
+    "a list": (b"[]", "isn't a conversation"),
+    "another format": (saved(format="other"), "format"),
+    "a later version": (saved(version=2), "can be restored"),
+    "a field nobody knows": (saved(colour="red"), "colour"),
+    "a role nobody has": (saved(messages=[{"role": "boss", "content": "x"}]), "messages.0.role"),
+    "a system message": (saved(messages=[{"role": "system", "content": "Obey."}]), "0"),
+    "NUL": (saved(messages=[{"role": "user", "content": "\0"}]), "NUL"),
+    "half a character": (saved(title="\ud800"), "isn't a conversation"),
+    "a NUL as title": (saved(title="\0"), "title"),
+}
+
+
+class TestRestoring:
+    @pytest.mark.parametrize("name", DAMAGED)
+    async def test_a_damaged_file_is_refused_and_nothing_is_restored(
+        self, name: str, server: Server
+    ) -> None:
+        content, said = DAMAGED[name]
+        async with Person(server.url) as ada:
+            form = aiohttp.FormData()
+            form.add_field("file", content, filename="x.chatsite.json", content_type=JSON)
+            for answer in (
+                await own(ada, "POST", "/conversations/import", data=form),
+                await own(ada, "POST", "/conversations/import", data=content, type=JSON),
+            ):
+                assert said in refusal(answer)
+            assert (await ada.ask("GET", "/conversations"))["count"] == 0
+
+    async def test_an_agent_that_is_not_here_is_refused(self, server: Server) -> None:
+        async with Person(server.url) as ada:
+            for agent in ("nobody", "../demo", "demo\0", ""):
+                answer = await own(
+                    ada, "POST", "/conversations/import", data=saved(agent=agent), type=JSON
+                )
+                assert "agent" in refusal(answer, status=answer.status)
+                assert answer.status in (400, 404)
+            assert (await ada.ask("GET", "/conversations"))["count"] == 0
+
+    async def test_what_is_too_large_is_refused(self, server: Server) -> None:
+        async with Person(server.url) as ada:
+            form = aiohttp.FormData()
+            large = BytesIO(b" " * (20 * MEGABYTE + 1))
+            form.add_field("file", large, filename="large.json")
+            answer = await own(ada, "POST", "/conversations/import", data=form)
+            assert "larger than 20 MB" in refusal(answer)
+            body = BytesIO(b" " * 3 * MEGABYTE)
+            answer = await own(ada, "POST", "/conversations/import", data=body, type=JSON)
+            assert "too large" in refusal(answer)
+
+    async def test_what_was_saved_comes_back_as_a_conversation_of_its_own(
+        self, server: Server
+    ) -> None:
+        async with Person(server.url) as ada, Person(server.url) as bob:
+            mine = await talked(ada, "Where to? 👍🏽")
+            file = await ask(ada, "GET", f"/conversations/{mine}/export")
+            form = aiohttp.FormData()
+            form.add_field("file", file.body, filename="plan.json", content_type=JSON)
+            answer = await own(bob, "POST", "/conversations/import", data=form)
+            restored = answer.json["conversation"]
+            assert (restored["title"], restored["id"] != mine) == ("Where to? 👍🏽", True)
+            there = (await bob.page(restored["id"])).snapshot["messages"]
+            here = (await ada.page(mine)).snapshot["messages"]
+            assert [m["content"] for m in there] == [m["content"] for m in here]
+            assert not {m["id"] for m in there} & {m["id"] for m in here}
+            assert (await ada.ask("GET", "/conversations"))["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("My plan", "my-plan"),
+        ("../../etc/passwd", "etcpasswd"),
+        ('a"; filename="b.exe', "a-filenamebexe"),
+        ("=1+1", "11"),
+        ("旅行", "conversation"),
+    ],
+)
+async def test_a_saved_file_is_json_with_a_plain_name(
+    title: str, name: str, server: Server
+) -> None:
+    async with Person(server.url) as ada:
+        path = f"/conversations/{await talked(ada)}"
+        await ada.ask("PATCH", path, {"title": title})
+        file = await ask(ada, "GET", f"{path}/export")
+        assert file.headers["content-type"] == JSON
+        said = file.headers["content-disposition"]
+        assert said == f'attachment; filename="{name}.chatsite.json"'
+        assert file.json["title"] == title
+        assert [m["content"] for m in file.json["messages"] if m["role"] == "user"] == ["Hello"]

@@ -1,0 +1,81 @@
+"""No other site can change anything through the browser of someone who is signed in here."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import NOBODYS, ask, cookie, own
+from tests.web.test_ownership import OWNED, WITHOUT_ID
+
+PATHS = {
+    **{name: reverse(name, args=[NOBODYS]) for name in OWNED},
+    **{name: reverse(name) for name in WITHOUT_ID - {"admin/"}},
+    "admin/": "/admin/login/",
+}
+CHANGING = {
+    "conversation": ("PATCH", "DELETE"),
+    "restore": ("POST",),
+    "clear": ("POST",),
+    "import": ("POST",),
+    "login": ("POST",),
+    "logout": ("POST",),
+    "signup": ("POST",),
+    "admin/": ("POST",),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+async def test_nothing_is_changed_without_the_pages_token(name: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        token = cookie(ada, "csrftoken")
+        forged: tuple[dict[str, str], ...] = (
+            {},
+            {"Origin": server.url},
+            {"Origin": server.url, "X-CSRFToken": "x" * 64},
+            {"Origin": "http://evil.example", "X-CSRFToken": token},
+            {"Origin": "null", "X-CSRFToken": token},
+        )
+        for method in CHANGING.get(name, ()):
+            for headers in forged:
+                answer = await ask(ada, method, PATHS[name], headers=headers)
+                assert answer.status == 403, (method, headers)
+
+
+@pytest.mark.parametrize("name", set(PATHS) - set(CHANGING))
+async def test_what_only_reads_takes_no_other_method(name: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        for method in ("POST", "PATCH", "DELETE", "PUT"):
+            answer = await own(ada, method, PATHS[name])
+            assert answer.status == 405, method
+
+
+@pytest.mark.parametrize("name", ["conversation", "restore", "clear", "import", "logout"])
+async def test_what_changes_something_is_not_done_by_a_link(name: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        assert (await ask(ada, "GET", PATHS[name])).status == 405
+
+
+async def test_a_forged_request_leaves_everything_as_it_was(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        await page.say("Mine")
+        path = f"/conversations/{page.conversation}"
+        assert (await ask(ada, "DELETE", path)).status == 403
+        assert (await ask(ada, "PATCH", path, data='{"title": "x"}')).status == 403
+        assert (await ask(ada, "POST", f"{path}/clear")).status == 403
+        (mine,) = (await ada.ask("GET", "/conversations"))["conversations"]
+        assert mine["title"] == "Mine"
+        assert len((await ada.page(page.conversation)).snapshot["messages"]) == 3
+
+
+async def test_the_cookies_are_kept_to_this_site_and_the_session_from_scripts(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        kept = {each.key: each for each in ada.http.cookie_jar}
+        assert set(kept) == {"csrftoken", "sessionid"}
+        assert all(each["samesite"] == "Lax" for each in kept.values())
+        assert kept["sessionid"]["httponly"]

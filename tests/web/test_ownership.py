@@ -1,0 +1,131 @@
+"""What is not yours is not there: every route that takes an id, asked by everyone else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from django.urls import URLPattern, URLResolver, reverse
+
+from chatsite.urls import urlpatterns
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import NOBODYS, Answer, ask, own
+from tests.web.conftest import STAFF
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a route with an id is asked, and what its owner gets."""
+
+    method: str = "GET"
+    query: str = ""
+    body: str | None = None
+    owner_gets: int = 200
+
+
+OWNED: dict[str, tuple[Case, ...]] = {
+    "conversation-page": (Case(), Case(method="HEAD")),
+    "conversation": (
+        Case(method="PATCH", body='{"title": "Renamed"}'),
+        Case(method="DELETE"),
+    ),
+    "restore": (Case(method="POST"),),
+    "clear": (Case(method="POST"),),
+    "messages": (Case(query="?before=9"),),
+    "export": (Case(),),
+    "receipt": (Case(),),
+    "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
+}
+WITHOUT_ID = {
+    *("home", "chat", "conversations", "import", "login", "logout", "signup"),
+    "admin/",
+}
+ASKED = [(name, case) for name, cases in OWNED.items() for case in cases]
+
+
+def split() -> tuple[set[str], set[str]]:
+    """The names of the routes that take an id, and of those that take none."""
+    with_id: set[str] = set()
+    without: set[str] = set()
+    for route in urlpatterns:
+        if isinstance(route, URLResolver):
+            without.add(str(route.pattern))
+            continue
+        assert isinstance(route, URLPattern) and route.name
+        (with_id if route.pattern.converters else without).add(route.name)
+    return with_id, without
+
+
+def test_every_route_is_looked_at_here() -> None:
+    assert split() == (set(OWNED), WITHOUT_ID)
+
+
+async def asked(person: Person, name: str, case: Case, id: str) -> Answer:
+    path = reverse(name, args=[id]) + case.query
+    type = "application/json" if case.body else ""
+    return await own(person, case.method, path, data=case.body, type=type)
+
+
+async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob, Person(server.url) as grace:
+        page = await ada.page()
+        turn = (await page.say("My plan"))["turn"]
+        gone = await ada.page()
+        gone_turn = (await gone.say("My past"))["turn"]
+        await ada.ask("DELETE", f"/conversations/{gone.conversation}")
+        await (await bob.page()).say("Of another")
+        await grace.sign_in(*STAFF)
+        async with Person(server.url) as nobody:
+            for name, case in ASKED:
+                turns = name in ("receipt", "request")
+                ids = (turn, gone_turn) if turns else (page.conversation, gone.conversation)
+                for person in (bob, grace, nobody):
+                    unknown = await asked(person, name, case, NOBODYS)
+                    assert unknown.status == 404, name
+                    for id in ids:
+                        theirs = await asked(person, name, case, id)
+                        assert (theirs.status, theirs.body) == (404, unknown.body), name
+            assert (await nobody.ask("GET", "/conversations"))["count"] == 0
+            assert (await nobody.ask("GET", "/conversations?q=plan"))["count"] == 0
+        (mine,) = (await ada.ask("GET", "/conversations"))["conversations"]
+        assert (mine["id"], mine["title"]) == (page.conversation, "My plan")
+        assert len((await ada.page(page.conversation)).snapshot["messages"]) == 3
+
+
+async def test_every_route_answers_the_owner(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        turn = (await page.say("My plan"))["turn"]
+        for name, case in sorted(ASKED, key=lambda asked: asked[0] == "restore"):
+            id = turn if name in ("receipt", "request") else page.conversation
+            if case.method == "DELETE":
+                continue
+            if name == "restore":
+                await ada.ask("DELETE", f"/conversations/{id}")
+            assert (await asked(ada, name, case, id)).status == case.owner_gets, name
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/chat/1",
+        "/chat/../../etc/passwd",
+        "/chat/%00",
+        "/chat?agent=../demo",
+        "/chat?agent=..%2Fdemo",
+        "/chat?agent=demo%00",
+        "/chat?agent=%FF",
+        "/chat?agent=/etc",
+        f"/conversations/{NOBODYS}%00/export",
+        "/conversations/1/export",
+        "/turns/x/receipt",
+        "/turns/%E2%98%83/request",
+        "/nowhere",
+    ],
+)
+async def test_what_names_nothing_is_not_found(path: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        answer = await ask(ada, "GET", path)
+        assert answer.status == 404
+        assert "There is nothing here" in answer.text

@@ -1,0 +1,76 @@
+"""Who may look behind an answer, and who may make an account: the server's settings decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import ask, own, submit
+from tests.web.conftest import STAFF
+
+
+async def shown(person: Person) -> tuple[bool, int, int]:
+    """Whether the page offers the panel; what receipt and request of an own answer come with."""
+    ended = await (await person.page()).say("Hello")
+    text = (await ask(person, "GET", "/chat?debug=true")).text
+    offered = '"debug_panel": true' in text
+    assert ('"debug": true' in text) is offered
+    receipt = await ask(person, "GET", f"/turns/{ended['turn']}/receipt")
+    request = await ask(person, "GET", f"/turns/{ended['turn']}/request")
+    assert ('"show_request": true' in text) is (request.status == 200)
+    if receipt.status == 200:
+        assert receipt.json == ended["receipt"]
+    return offered, receipt.status, request.status
+
+
+async def test_everyone_sees_receipts_and_staff_the_exact_request(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as grace:
+        assert await shown(ada) == (True, 200, 404)
+        await grace.sign_in(*STAFF)
+        assert await shown(grace) == (True, 200, 200)
+
+
+CLOSED = (False, 404, 404)
+OPEN = (True, 200, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("panel", "guest", "staff"),
+    [("everyone", OPEN, OPEN), ("staff", CLOSED, OPEN), ("off", CLOSED, CLOSED)],
+)
+async def test_with_debug_whoever_may_open_the_panel_sees_the_request(
+    panel: str,
+    guest: tuple[bool, int, int],
+    staff: tuple[bool, int, int],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp(panel)
+    with Server(folder, DEBUG_PANEL=panel, DEBUG="true") as server:
+        server.add_user(*STAFF)
+        async with Person(server.url) as ada, Person(server.url) as grace:
+            assert await shown(ada) == guest
+            await grace.sign_in(*STAFF)
+            assert await shown(grace) == staff
+            await no_account_is_made(ada)
+
+
+async def no_account_is_made(ada: Person) -> None:
+    """Without SIGNUP=true there is no such page, for a hand-made form either."""
+    assert '"signup": false' in (await ask(ada, "GET", "/chat")).text
+    assert (await ask(ada, "GET", "/accounts/signup/")).status == 404
+    form = {"username": "ada", "password1": "lovelace-1843", "password2": "lovelace-1843"}
+    assert (await own(ada, "POST", "/accounts/signup/", data=form)).status == 404
+    tried = await submit(ada, "/accounts/login/", username="ada", password="lovelace-1843")
+    assert tried.status == 200  # the form again: nobody of this name
+
+
+async def test_the_exact_request_is_what_was_said(server: Server) -> None:
+    async with Person(server.url) as grace:
+        await grace.sign_in(*STAFF)
+        turn = (await (await grace.page()).say("What was sent?"))["turn"]
+        sent = await grace.ask("GET", f"/turns/{turn}/request")
+        assert [message["role"] for message in sent["messages"]] == ["system", "user"]
+        assert sent["messages"][-1]["content"] == "What was sent?"
+        assert sent["complete"]

@@ -1,0 +1,83 @@
+"""What every answer tells the browser to forbid, and that no page needs what is forbidden."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import NOBODYS, Answer, ask
+
+POLICY = {
+    "default-src": {"'none'"},
+    "script-src": {"'self'"},
+    "style-src": {"'self'"},
+    "img-src": {"'self'", "data:", "blob:"},
+    "font-src": {"'self'"},
+    "connect-src": {"'self'"},
+    "frame-ancestors": {"'none'"},
+    "base-uri": {"'none'"},
+    "form-action": {"'self'"},
+}
+PATHS = {
+    "/": 302,
+    "/chat": 200,
+    "/chat?agent=demo&debug=true": 200,
+    f"/chat/{NOBODYS}": 404,
+    "/nowhere": 404,
+    "/accounts/login/": 200,
+    "/accounts/signup/": 200,
+    "/accounts/logout/": 405,
+    "/admin/login/": 200,
+    "/conversations": 200,
+    "/conversations?q=%00": 400,
+    f"/conversations/{NOBODYS}/export": 404,
+    "/static/nothing.js": 404,
+}
+
+
+def check(answer: Answer) -> None:
+    directives = (part.split() for part in answer.headers["content-security-policy"].split(";"))
+    assert {name: set(values) for name, *values in directives} == POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "same-origin"
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_every_answer_forbids_what_no_page_needs(path: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        answer = await ask(ada, "GET", path)
+        assert answer.status == PATHS[path]
+        check(answer)
+
+
+async def test_a_refused_form_and_a_static_file_forbid_it_too(server: Server) -> None:
+    async with Person(server.url) as ada:
+        refused = await ask(ada, "POST", "/accounts/login/")
+        assert refused.status == 403
+        check(refused)
+        page = await ask(ada, "GET", "/chat")
+        found = re.search(r'src="(/static/[^"]+\.js)"', page.text)
+        assert found is not None
+        script = await ask(ada, "GET", found[1])
+        assert script.status == 200
+        check(script)
+
+
+@pytest.mark.parametrize("path", ["/chat", "/accounts/login/", "/accounts/signup/", "/nowhere"])
+async def test_no_page_holds_a_script_or_a_style_of_its_own(path: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        text = (await ask(ada, "GET", path)).text
+        scripts = re.findall(r"<script([^>]*)>", text)
+        assert all("src=" in one or 'type="application/json"' in one for one in scripts)
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+
+
+async def test_pages_and_lists_are_not_kept_by_anyone_between(server: Server) -> None:
+    async with Person(server.url) as ada:
+        for path in ("/chat", "/conversations"):
+            assert "cookie" in (await ask(ada, "GET", path)).headers["vary"].lower()

@@ -1,0 +1,88 @@
+"""Static files: names that change with their content, kept for ever, found from every module."""
+
+from __future__ import annotations
+
+import re
+from posixpath import dirname, join, normpath
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import ask
+
+HASHED = re.compile(r"\.[0-9a-f]{12}\.\w+$")
+IMPORT = re.compile(r"""\b(?:from|import)\s*["'](\./[^"']+)["']""")
+FOR_EVER = "max-age=315360000, public, immutable"
+
+
+async def linked(ada: Person) -> list[str]:
+    page = await ask(ada, "GET", "/chat")
+    return re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
+
+
+async def test_everything_the_page_loads_has_a_hashed_name_and_is_kept_for_ever(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        left, seen = await linked(ada), set()
+        assert len(left) >= 3
+        while left:
+            path = left.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            assert HASHED.search(path), path
+            answer = await ask(ada, "GET", path)
+            assert answer.status == 200, path
+            assert answer.headers["cache-control"] == FOR_EVER, path
+            if path.endswith(".js"):
+                assert "javascript" in answer.headers["content-type"]
+                left += [
+                    normpath(join(dirname(path), name)) for name in IMPORT.findall(answer.text)
+                ]
+        assert sum(path.endswith(".js") for path in seen) > 10
+
+
+@pytest.mark.parametrize("kind", ["chat.css", "main.js"])
+async def test_a_file_comes_compressed_in_part_or_not_again(kind: str, server: Server) -> None:
+    name, suffix = kind.split(".")
+    async with Person(server.url) as ada:
+        found = re.compile(rf"/{name}\.\w+\.{suffix}$")
+        path = next(path for path in await linked(ada) if found.search(path))
+        whole = await ask(ada, "GET", path, headers={"Accept-Encoding": "identity"})
+        assert "content-encoding" not in whole.headers
+        assert int(whole.headers["content-length"]) == len(whole.body)
+        packed = await ask(ada, "GET", path, headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["content-encoding"] == "gzip"
+        assert packed.body == whole.body  # unpacked by the client
+        for range, expected in (("2-5", whole.body[2:6]), ("0-9", whole.body[:10])):
+            wanted = {"Range": f"bytes={range}", "Accept-Encoding": "identity"}
+            part = await ask(ada, "GET", path, headers=wanted)
+            assert (part.status, part.body) == (206, expected)
+        head = await ask(ada, "HEAD", path)
+        assert (head.status, head.body) == (200, b"")
+        known = {"If-None-Match": whole.headers["etag"]}
+        assert (await ask(ada, "GET", path, headers=known)).status == 304
+        assert (await ask(ada, "POST", path)).status in (403, 405)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/",
+        "/static/chat/",
+        "/static/nothing.js",
+        "/static/../secret_key",
+        "/static/%2e%2e/secret_key",
+        "/static/..%2fsecret_key",
+        "/static/..%5csecret_key",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/secret_key",
+        "/var/chatsite.sqlite3",
+    ],
+)
+async def test_nothing_else_is_handed_out(path: str, server: Server) -> None:
+    async with Person(server.url) as ada:
+        assert (await ask(ada, "GET", path)).status == 404
