@@ -61,7 +61,8 @@ function cells(setting, source) {
     return won ? h("span", { class: "win" }, shown(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
   }
   return said.map((one) => {
-    const value = one.raw ?? shown(setting.value);
+    // The built-in value has no text of its own where it is none.
+    const value = one.raw ?? (one.outcome === "won" ? shown(setting.value) : "none");
     if (one.outcome === "won") return h("span", { class: "win" }, shown(value));
     const loss = LOSSES[one.outcome] ?? one.outcome;
     return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
@@ -89,7 +90,12 @@ function reasons(rows) {
  */
 export function parts(decision, next) {
   const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply } = decision;
-  const counted = all.filter((part) => part.tokens > 0);
+  // Within a budget the model's window is no measure: what is free is free of the budget.
+  const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
+    if (part.name === "reply") return [];
+    return [part.name === "free" ? { ...part, tokens: Math.max(0, limit - total) } : part];
+  });
+  const counted = measured.filter((part) => part.tokens > 0);
   const bases = new Set(counted.filter((part) => part.name !== "free" && part.name !== "reply").map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
   return {

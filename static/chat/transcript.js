@@ -22,6 +22,7 @@ export class Transcript {
     /** @type {Map<string, Row>} */
     this.rows = new Map();
     this.atBottom = true;
+    this.lastTop = 0;
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
     this.more = h("button", { type: "button", class: "more", on: { click: () => this.showEarlier() } },
@@ -197,7 +198,10 @@ export class Transcript {
 
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.log;
-    this.atBottom = scrollHeight - scrollTop - clientHeight < NEAR;
+    // Only who goes up leaves the end; what was written since the last frame moves it away, too.
+    if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
+    else if (scrollTop < this.lastTop) this.atBottom = false;
+    this.lastTop = scrollTop;
     this.newest.hidden = this.atBottom;
   }
 

@@ -90,3 +90,21 @@ def test_a_text_that_no_frame_holds_is_refused_before_it_is_sent(
     expect(chat.users).to_have_count(0)
     assert len(fake.requests) == asked
     expect(chat.banner).to_be_hidden()
+
+
+def test_the_transcript_follows_the_answer_unless_the_reader_went_up(chat: Chat) -> None:
+    long, newest = "x\n\n" * 60, chat.page.locator("#newest")
+    chat.say(answer(long))
+    chat.begin(answer(long, rate=40), shows="x")
+    expect(chat.over).to_have_count(2)
+    expect(newest).to_be_hidden()
+    expect(chat.answers.last.locator(".acts")).to_be_in_viewport()
+    chat.begin(answer(long, rate=40), shows="x")
+    chat.page.locator("#log").hover()
+    chat.page.mouse.wheel(0, -1500)
+    expect(newest).to_be_visible()
+    expect(chat.over).to_have_count(3)
+    expect(chat.answers.last.locator(".acts")).not_to_be_in_viewport()
+    newest.click()
+    expect(newest).to_be_hidden()
+    expect(chat.answers.last.locator(".acts")).to_be_in_viewport()

@@ -88,3 +88,11 @@ def test_enter_makes_a_line_where_there_is_no_other_key_for_it(phone: Chat) -> N
     phone.draft.press("Enter")
     expect(phone.draft).to_have_value("a\n")
     expect(phone.users).to_have_count(0)
+
+
+def test_a_long_policy_leaves_room_for_the_name_of_the_agent(visit: Visit) -> None:
+    phone = visit(**PHONE).open("/chat?historyTokens=100000")
+    expect(phone.chip).to_contain_text("up to 100,000 tokens")
+    name = phone.page.locator("#agent-name")
+    assert name.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+    assert overflow(phone.page) <= 0

@@ -86,3 +86,15 @@ def test_a_verdict_leads_to_its_message(visit: Visit) -> None:
     row.locator("summary").click()
     row.get_by_role("button", name="2 user").click()
     expect(chat.users.first).to_be_focused()
+
+
+def test_a_token_budget_is_the_measure_where_it_is_the_limit(visit: Visit) -> None:
+    chat = visit().open("/chat?historyTokens=1000&debug=true")
+    expect(chat.chip).to_have_text("Last 20 user messages, up to 1,000 tokens")
+    expect(chat.setting("token budget", "URL").locator(".win")).to_have_text("1000")
+    expect(chat.setting("token budget", "built in").locator("s")).to_have_text("none")
+    total = chat.panel.locator("[data-section=parts] h3 small").inner_text()
+    used = re.match(r"(\d+) of 1,000 tokens", total)
+    assert used
+    expect(chat.panel.locator(".key")).to_contain_text(f"free {1000 - int(used[1])}")
+    expect(chat.panel.locator(".key")).not_to_contain_text("reply")
