@@ -1,0 +1,131 @@
+"""Turns over the real store, with a provider that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from chatsite.agents.template import Template, parse
+from chatsite.conversations import queries, store
+from chatsite.events import Event, TurnEnded
+from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
+from chatsite.providers.echo import EchoProvider
+from chatsite.turns.answering import Answering, answering
+from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.feed import Reader
+from chatsite.turns.turns import Caps, Turns
+from chatsite.wiring import Store
+from tests.conversations.given import ADA, new_id
+
+Script = Callable[[Request], AsyncGenerator[Chunk, None]]
+
+
+class Scripted(EchoProvider):
+    """`script` is what its next streams do."""
+
+    def __init__(self) -> None:
+        super().__init__(delay=0)
+        self.script: Script = super().stream
+        self.requests: list[Request] = []
+
+    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        self.requests.append(request)
+        return self.script(request)
+
+
+def saying(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:
+    async def script(request: Request) -> AsyncGenerator[Chunk, None]:
+        for piece in pieces:
+            yield Text(piece)
+        if error is not None:
+            raise error
+        if whole:
+            yield Finished(reason="stop")
+
+    return script
+
+
+def endless(piece: str, *, closing: Exception | None = None) -> Script:
+    async def script(request: Request) -> AsyncGenerator[Chunk, None]:
+        try:
+            while True:
+                yield Text(piece)
+                await asyncio.sleep(0.01)
+        finally:
+            if closing is not None:
+                raise closing
+
+    return script
+
+
+class Failing:
+    """The store, with units of work that fail a number of times first."""
+
+    def __init__(self) -> None:
+        self.failures: dict[str, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if self.failures.get(name, 0) > 0:
+            self.failures[name] -= 1
+            return self._fail
+        return getattr(store, name)
+
+    def _fail(self, **fields: Any) -> None:
+        raise OSError("the disk is full")
+
+
+def template(**more: Any) -> Template:
+    return parse("demo", {"name": "Demo", "personality": "You are Demo.", **more})
+
+
+@dataclass
+class World:
+    provider: Scripted = field(default_factory=Scripted)
+    writes: Failing = field(default_factory=Failing)
+    run: Store = field(default_factory=Store)
+    caps: Caps = Caps(answers=5, per_owner=2)
+
+    def __post_init__(self) -> None:
+        self.turns = Turns(
+            decider=Decider(environment={}, run=self.run, reads=queries, writes=self.writes),
+            answering=self.answering,
+            describe=lambda slug: {"slug": slug},
+            caps=self.caps,
+        )
+
+    def answering(self, slug: str) -> Answering:
+        providers: dict[str, Provider] = {"echo": self.provider}
+        return answering(template(), providers)
+
+    def asking(self, conversation: str = "") -> Asking:
+        return Asking(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
+
+    async def say(self, asking: Asking, text: str = "Hello") -> tuple[str, TurnEnded]:
+        """One whole turn; the text that was told piece by piece, and its end."""
+        _, reader = await self.turns.open(asking)
+        await self.turns.send(asking, client_id=new_id(), text=text)
+        return await until_end(reader)
+
+
+async def until_end(reader: Reader) -> tuple[str, TurnEnded]:
+    text = ""
+    while True:
+        event: Event = await asyncio.wait_for(reader.read(), 20)
+        if isinstance(event, TurnEnded):
+            reader.close()
+            return text, event
+        text += getattr(event, "text", "")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[World]:
+    """The store's threads close the connections that they open."""
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    made = World()
+    yield made
+    made.run.close()

@@ -1,0 +1,110 @@
+"""Who answers for an agent, and what the page is told about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.errors import ProviderError
+from chatsite.messages import Message
+from chatsite.providers.base import Model, Provider
+from chatsite.providers.echo import EchoProvider
+from chatsite.turns.answering import answering
+from tests.turns.conftest import template
+
+
+class Named(EchoProvider):
+    """Echo under another name, with a window of its own."""
+
+    def __init__(self, kind: str, window: int = 4096) -> None:
+        super().__init__()
+        self.kind, self._window = kind, window
+
+    def model(self, name: str | None) -> Model:
+        return Model(
+            provider=self.kind, name=name or "own choice", label="", window=self._window, note=""
+        )
+
+
+def among(*kinds: str) -> dict[str, Provider]:
+    return {kind: Named(kind) for kind in kinds}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "there", "chosen"),
+    [
+        (["llm.openai"], ["echo", "embedded", "openai"], "openai"),
+        (["llm.openai"], ["echo", "embedded"], "embedded"),
+        (["llm.openai"], ["echo"], "echo"),
+        (["llm.anthropic", "llm.openai"], ["echo", "embedded", "openai"], "openai"),
+        (["llm.openai", "llm.embedded"], ["echo", "embedded"], "embedded"),
+        (["llm.embedded", "llm.openai"], ["echo", "embedded", "openai"], "embedded"),
+        ([], ["echo", "embedded", "openai"], "embedded"),
+        ([], ["echo", "openai"], "echo"),
+        (["llm.groq"], ["openai"], None),
+    ],
+)
+def test_the_first_that_can_be_reached_answers(
+    nodes: list[str], there: list[str], chosen: str | None
+) -> None:
+    if chosen is None:
+        with pytest.raises(ProviderError) as error:
+            answering(template(nodes=nodes), among(*there))
+        assert error.value.code == "no_provider"
+    else:
+        found = answering(template(nodes=nodes), among(*there))
+        assert found.provider.kind == found.model.provider == chosen
+
+
+def test_an_agent_whose_provider_has_no_key_says_so() -> None:
+    found = answering(template(nodes=["llm.anthropic"]), among("echo", "embedded"))
+    assert found.note == "This agent is made for Anthropic, which has no key here."
+    assert answering(template(nodes=["llm.openai"]), among("openai")).note == ""
+    assert answering(template(), among("embedded")).note == ""
+
+
+def settings_for(llm: str, **said: Any) -> dict[str, Any]:
+    return {"nodes": [f"llm.{llm}"], "nodeConfigurations": {f"llm.{llm}": said}}
+
+
+def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained() -> None:
+    asked = template(**settings_for("embedded", useTrainedPersonality=True))
+    plain = template(**settings_for("embedded"))
+    sentence = "You are the model that was trained."
+    engine, echo = among("embedded", "echo"), among("echo")
+    assert answering(asked, engine, trained_system=sentence).system == sentence
+    assert answering(asked, engine, trained_system="").system == "You are Demo."
+    assert answering(asked, echo, trained_system=sentence).system == "You are Demo."
+    assert answering(plain, engine, trained_system=sentence).system == "You are Demo."
+
+
+def test_the_reply_never_takes_more_than_half_the_window() -> None:
+    wide = template(**settings_for("openai", maxTokens=5000))
+    found = answering(wide, {"openai": Named("openai", window=4000)})
+    assert (found.window.size, found.window.reply) == (4000, 2000)
+    assert found.request("c", ()).max_tokens == 2000
+
+
+def test_the_request_carries_the_templates_settings() -> None:
+    found = answering(
+        template(**settings_for("openai", model="m1", temperature=0.5, topP=0.9, maxTokens=7)),
+        among("openai"),
+    )
+    request = found.request("c", (Message.user("Hi", id="m"),))
+    assert (request.model, request.temperature, request.top_p, request.max_tokens) == (
+        "m1",
+        0.5,
+        0.9,
+        7,
+    )
+
+
+def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
+    shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
+    found = answering(template(chatSettings={"history": shown}), among("echo"))
+    said = [(message.role, message.content) for message in found.head().messages]
+    assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
+    assert (
+        found.head().hash == found.head().hash != answering(template(), among("echo")).head().hash
+    )

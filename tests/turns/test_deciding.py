@@ -1,0 +1,125 @@
+"""Token counts on their way to a decision, and the draft that isn't stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from chatsite.conversations.models import Message as Row
+from chatsite.errors import BadCommand, NotFound
+from chatsite.messages import Basis, Message, TokenCount
+from chatsite.turns.deciding import Asking, needs_count
+from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
+from tests.turns.conftest import World
+
+
+class Counting:
+    """Ten tokens a message."""
+
+    def __init__(self, name: str, basis: Basis) -> None:
+        self.name, self.basis = name, basis
+        self.asked: list[str] = []
+
+    async def count(self, messages: Sequence[Message]) -> list[int]:
+        self.asked += [message.content or "" for message in messages]
+        return [10] * len(messages)
+
+
+@pytest.mark.parametrize(
+    ("stored", "tokenizer", "needed"),
+    [
+        (None, ("words", "estimated"), True),
+        (None, ("o200k", "counted"), True),
+        (("words", "estimated"), ("words", "estimated"), False),
+        (("words", "estimated"), ("other", "estimated"), False),
+        (("o200k", "counted"), ("words", "estimated"), False),
+        (("words", "estimated"), ("o200k", "counted"), True),
+        (("llama", "counted"), ("o200k", "counted"), True),
+        (("o200k", "counted"), ("o200k", "counted"), False),
+    ],
+)
+def test_an_estimate_never_replaces_a_count(
+    stored: tuple[str, Basis] | None, tokenizer: tuple[str, Basis], needed: bool
+) -> None:
+    tokens = TokenCount(count=3, tokenizer=stored[0], basis=stored[1]) if stored else None
+    message = Message(id="m", role="user", content="Hello", tokens=tokens)
+    assert needs_count(message, Counting(*tokenizer)) is needed
+
+
+class TestDrafts:
+    @pytest.fixture
+    def asking(self, world: World) -> Asking:
+        asking = world.asking()
+        talk(asking.conversation, 2)
+        return asking
+
+    def use(self, world: World, tokenizer: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(world.provider, "tokenizer", lambda model: tokenizer)
+
+    async def test_a_better_count_is_made_once_and_stored(
+        self, world: World, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tokenizer = Counting("o200k", "counted")
+        self.use(world, tokenizer, monkeypatch)
+        await world.turns.preview(asking, "draft")
+        await world.turns.preview(asking, "draft")
+        assert tokenizer.asked.count("question 1") == 1
+        assert tokenizer.asked.count("draft") == 2
+        stored = await world.run(totals, asking.conversation)
+        assert stored == (4, 2, 40)
+
+        def bases() -> set[Any]:
+            return set(Row.objects.values_list("tokens", "tokenizer", "basis"))
+
+        assert await world.run(bases) == {(10, "o200k", "counted")}
+
+    async def test_an_estimate_changes_no_count(
+        self, world: World, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tokenizer = Counting("guess", "estimated")
+        self.use(world, tokenizer, monkeypatch)
+        before = await world.run(totals, asking.conversation)
+        await world.turns.preview(asking, "draft")
+        assert "question 1" not in tokenizer.asked
+        assert await world.run(totals, asking.conversation) == before
+
+    async def test_nothing_is_stored_and_no_model_asked(self, world: World, asking: Asking) -> None:
+        before = await world.run(row, asking.conversation)
+        for draft in ("", "draft", "你好"):
+            found = await world.turns.preview(asking, draft)
+            assert found["facts"]["stored"] == 5  # the draft counts as the current one
+            assert found["verdicts"][-1]["reason"] == "current"
+        after = await world.run(row, asking.conversation)
+        assert (before.next_seq, before.path_messages) == (after.next_seq, after.path_messages)
+        assert world.provider.requests == []
+
+    async def test_a_chat_not_yet_begun_has_a_preview_too(self, world: World) -> None:
+        found = await world.turns.preview(world.asking(), "draft")
+        assert found["facts"]["stored"] == 1
+        assert [verdict["reason"] for verdict in found["verdicts"]] == ["system", "current"]
+
+    async def test_another_agent_and_another_owner_get_none(
+        self, world: World, asking: Asking
+    ) -> None:
+        other = Asking(owner=ADA, conversation=asking.conversation, agent="other", query="")
+        with pytest.raises(BadCommand):
+            await world.turns.preview(other, "draft")
+        theirs = Asking(owner=BOB, conversation=asking.conversation, agent="demo", query="")
+        with pytest.raises(NotFound):
+            await world.turns.preview(theirs, "draft")
+
+
+async def test_the_turn_sends_what_the_preview_said(world: World) -> None:
+    asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2")
+    for number in range(4):
+        await world.say(asking, f"question {number}")
+    preview = await world.turns.preview(asking, "What now?")
+    _, ended = await world.say(asking, "What now?")
+    assert ended.receipt is not None
+    for key in ("settings", "verdicts", "parts", "horizon", "prompt_tokens", "leading"):
+        assert ended.receipt[key] == preview[key], key
+    sent = [message.content for message in world.provider.requests[-1].messages]
+    assert sent[0] == "You are Demo."
+    assert sent[1] == "question 3" and sent[-1] == "What now?" and len(sent) == 4

@@ -1,0 +1,215 @@
+"""However writing and reading fall together, every reader gets the whole text once."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatsite.events import (
+    ConversationView,
+    Delta,
+    Event,
+    MessageView,
+    Renamed,
+    TurnEnded,
+    TurnStarted,
+)
+from chatsite.messages import Message
+from chatsite.turns.feed import FRAME_SECONDS, MAX_WAITING, Feed, Generation, Reader, ReaderLost
+
+CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
+
+
+async def at_hand(reader: Reader) -> Event | None:
+    """The next event if there is one now."""
+    reading = asyncio.ensure_future(reader.read())
+    for _ in range(3):
+        await asyncio.sleep(0)
+        if reading.done():
+            return reading.result()
+    reading.cancel()
+    return None
+
+
+@dataclass
+class Shown:
+    """What a page shows: begun from a snapshot, changed by events alone."""
+
+    reader: Reader
+    turn: str | None
+    text: str
+    title: str
+    answers: list[str] = field(default_factory=list)
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case TurnStarted():
+                self.turn, self.text = event.turn, ""
+            case Delta():
+                assert event.turn == self.turn
+                assert event.offset == len(self.text), "lost or doubled"
+                assert event.text
+                self.text += event.text
+            case TurnEnded(message=MessageView(message=message)):
+                assert (message.content or "").startswith(self.text)
+                self.turn, self.text = None, ""
+                self.answers.append(message.content or "")
+            case Renamed():
+                self.title = event.title
+
+    async def read(self, most: int) -> None:
+        for _ in range(most):
+            event = await at_hand(self.reader)
+            if event is None:
+                return
+            self.apply(event)
+
+
+@dataclass
+class Chat:
+    """One conversation's truth beside its feed."""
+
+    feed: Feed
+    title: str = ""
+    answers: list[str] = field(default_factory=list)
+    shown: list[tuple[Shown, int]] = field(default_factory=list)
+    turns: int = 0
+
+    def start(self) -> None:
+        if self.feed.generation is None:
+            self.turns += 1
+            self.feed.begin(Generation(f"t{self.turns}"))
+            self.feed.publish(
+                TurnStarted(conversation=CHAT, turn=f"t{self.turns}", client_id="", messages=())
+            )
+
+    def end(self) -> None:
+        generation = self.feed.generation
+        if generation is not None:
+            message = Message.assistant(generation.text, id="a")
+            view = MessageView(message=message, seq=1, state="complete", created="")
+            self.answers.append(generation.text)
+            self.feed.end()
+            self.feed.publish(
+                TurnEnded(
+                    turn=generation.turn,
+                    state="complete",
+                    message=view,
+                    receipt=None,
+                    problem=None,
+                )
+            )
+
+    def join(self) -> None:
+        reader = self.feed.join()
+        generation = self.feed.generation
+        text = reader.join(generation) if generation is not None else ""
+        turn = generation.turn if generation is not None else None
+        self.shown.append((Shown(reader, turn, text, self.title), len(self.answers)))
+
+    def rename(self, title: str) -> None:
+        self.title = title
+        self.feed.publish(Renamed(title=title))
+
+
+pieces = st.text(min_size=1, max_size=4)
+steps = st.one_of(
+    st.tuples(st.just("write"), pieces),
+    st.tuples(st.just("write"), pieces),
+    st.tuples(st.just("read"), st.integers(0, 5)),
+    st.tuples(st.sampled_from(["start", "end", "join", "rename"]), st.just("")),
+)
+
+
+async def play(script: list[tuple[str, str | int]]) -> None:
+    ticks = itertools.count(1)
+    chat = Chat(Feed(lambda: float(next(ticks)), lambda: None))
+    chat.join()
+    for number, (step, what) in enumerate(script):
+        match step, what:
+            case "write", str(text) if chat.feed.generation is not None:
+                chat.feed.write(text)
+            case "read", int(which):
+                await chat.shown[which % len(chat.shown)][0].read(1 + which)
+            case "start", _:
+                chat.start()
+            case "end", _:
+                chat.end()
+            case "join", _:
+                chat.join()
+            case "rename", _:
+                chat.rename(str(number))
+    generation = chat.feed.generation
+    for shown, missed in chat.shown:
+        await shown.read(10_000)
+        assert shown.turn == (generation.turn if generation is not None else None)
+        assert shown.text == (generation.text if generation is not None else "")
+        assert shown.title == chat.title
+        assert shown.answers == chat.answers[missed:]
+
+
+@given(st.lists(steps, max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
+    script: list[tuple[str, str | int]],
+) -> None:
+    asyncio.run(play(script))
+
+
+async def test_a_reader_that_does_not_read_is_lost_and_the_others_are_not() -> None:
+    chat = Chat(Feed(lambda: 0.0, lambda: None))
+    chat.join()
+    chat.join()
+    (asleep, _), (awake, _) = chat.shown
+    for number in range(MAX_WAITING + 1):
+        chat.rename(str(number))
+        await awake.read(1)
+    with pytest.raises(ReaderLost):
+        await asleep.reader.read()
+    assert awake.title == str(MAX_WAITING)
+
+
+async def test_text_alone_never_loses_a_reader() -> None:
+    ticks = itertools.count(1)
+    chat = Chat(Feed(lambda: float(next(ticks)), lambda: None))
+    chat.start()
+    chat.join()
+    for _ in range(MAX_WAITING * 3):
+        chat.feed.write("word ")
+    shown, _ = chat.shown[0]
+    await shown.read(5)
+    assert shown.text == "word " * MAX_WAITING * 3
+
+
+async def test_the_first_piece_goes_out_at_once_and_the_next_after_a_frame() -> None:
+    now = [10.0]
+    chat = Chat(Feed(lambda: now[0], lambda: None))
+    chat.start()
+    chat.join()
+    shown, _ = chat.shown[0]
+    chat.feed.write("a")
+    await shown.read(1)
+    assert shown.text == "a"
+    chat.feed.write("b")
+    chat.feed.write("c")
+    assert await at_hand(shown.reader) is None
+    now[0] += FRAME_SECONDS
+    await shown.read(1)
+    assert shown.text == "abc"
+
+
+def test_a_feed_is_forgotten_with_its_last_reader_and_not_while_it_is_written() -> None:
+    forgotten: list[str] = []
+    chat = Chat(Feed(lambda: 0.0, lambda: forgotten.append("now")))
+    chat.join()
+    chat.start()
+    shown, _ = chat.shown[0]
+    shown.reader.close()
+    assert forgotten == []
+    chat.end()
+    assert forgotten == ["now"]

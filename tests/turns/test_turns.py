@@ -1,0 +1,177 @@
+"""A turn ends exactly once, whatever the provider or the database does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from chatsite.conversations.models import Message
+from chatsite.errors import ProviderError, TooMany, TurnRunning
+from chatsite.events import Delta, Snapshot
+from chatsite.turns.deciding import Asking
+from tests.conversations.given import new_id, recounted, totals
+from tests.turns.conftest import World, endless, saying, until_end
+
+
+async def opened(world: World, asking: Asking) -> Snapshot:
+    snapshot, reader = await world.turns.open(asking)
+    reader.close()
+    return snapshot
+
+
+async def under_way(world: World, asking: Asking) -> None:
+    """Begin an endless answer and wait for its first words."""
+    _, reader = await world.turns.open(asking)
+    await world.turns.send(asking, client_id=new_id(), text="Count")
+    while not isinstance(await asyncio.wait_for(reader.read(), 20), Delta):
+        pass
+    reader.close()
+
+
+class TestStoringTheEnd:
+    async def test_it_is_tried_again(self, world: World) -> None:
+        world.writes.failures["end_turn"] = 2
+        asking = world.asking()
+        _, ended = await world.say(asking)
+        assert ended.state == "complete" and ended.message is not None
+        assert (await opened(world, asking)).messages[-1] == ended.message
+
+    async def test_where_it_never_succeeds_the_pages_are_told_and_the_next_turn_works(
+        self, world: World
+    ) -> None:
+        world.writes.failures["end_turn"] = 3
+        asking = world.asking()
+        _, ended = await world.say(asking, "Hello")
+        assert ended.state == "interrupted"
+        assert ended.problem is not None and ended.problem.code == "not_stored"
+        started = await world.turns.send(asking, client_id=new_id(), text="Again")
+        assert not started.resent
+        _, reader = await world.turns.open(asking)
+        _, ended = await until_end(reader)
+        assert ended.state == "complete"
+        assert await asyncio.to_thread(totals, asking.conversation) == await asyncio.to_thread(
+            recounted, asking.conversation
+        )
+
+    async def test_opening_it_ends_what_nobody_writes(self, world: World) -> None:
+        world.writes.failures["end_turn"] = 3
+        asking = world.asking()
+        await world.say(asking, "Hello")
+        assert (await opened(world, asking)).turn is None
+
+    async def test_a_checkpoint_that_fails_stops_nothing(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chatsite.turns.writing.SAVE_SECONDS", 0.02)
+        world.writes.failures["checkpoint"] = 2
+        world.provider.script = endless("word ")
+        asking = world.asking()
+        await under_way(world, asking)
+
+        def saved() -> str:
+            return Message.objects.get(role="assistant").content or ""
+
+        async with asyncio.timeout(20):
+            while not await world.run(saved):  # noqa: ASYNC110 (a row tells nobody)
+                await asyncio.sleep(0.02)
+        _, reader = await world.turns.open(asking)
+        assert await world.turns.stop(asking)
+        _, ended = await until_end(reader)
+        assert ended.state == "stopped"
+
+
+class TestWhatTheProviderDoes:
+    async def test_half_a_character_is_replaced_and_the_rest_kept(self, world: World) -> None:
+        world.provider.script = saying("a\ud83d", "\0b", " 你好")
+        asking = world.asking()
+        text, ended = await world.say(asking)
+        assert ended.state == "complete" and ended.message is not None
+        assert ended.message.message.content == "a\ufffd\ufffdb 你好"
+        assert ended.message.message.content.startswith(text)
+
+    async def test_an_error_nobody_expected_is_told_without_its_words(
+        self, world: World, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world.provider.script = saying("So", error=ZeroDivisionError("secret"))
+        _, ended = await world.say(world.asking())
+        assert (ended.state, ended.problem and ended.problem.code) == ("interrupted", "internal")
+        assert "secret" not in str(ended.to_dict())
+        assert "ZeroDivisionError" in caplog.text
+
+    async def test_an_error_of_the_provider_is_told_in_its_words(self, world: World) -> None:
+        world.provider.script = saying(error=ProviderError("Busy.", code="rate_limited"))
+        asking = world.asking()
+        _, ended = await world.say(asking)
+        assert (ended.state, ended.message) == ("failed", None)
+        assert ended.problem is not None and ended.problem.message == "Busy."
+        assert len((await opened(world, asking)).messages) == 1
+
+    async def test_a_stream_without_an_end_was_interrupted(self, world: World) -> None:
+        world.provider.script = saying("So", whole=False)
+        _, ended = await world.say(world.asking())
+        assert (ended.state, ended.problem and ended.problem.code) == (
+            "interrupted",
+            "interrupted",
+        )
+
+    async def test_stop_is_stop_even_where_closing_the_stream_fails(self, world: World) -> None:
+        world.provider.script = endless("word ", closing=ValueError("closed badly"))
+        asking = world.asking()
+        await under_way(world, asking)
+        _, reader = await world.turns.open(asking)
+        assert await world.turns.stop(asking)
+        _, ended = await until_end(reader)
+        assert (ended.state, ended.problem) == ("stopped", None)
+        assert ended.message is not None
+        assert not await world.turns.stop(asking)
+
+
+class TestCaps:
+    async def test_places_come_back_whatever_happens(self, world: World) -> None:
+        for number in range(8):
+            error = (None, ProviderError("Busy."), ZeroDivisionError())[number % 3]
+            world.provider.script = saying("So", error=error)
+            world.writes.failures["end_turn"] = number % 2
+            world.writes.failures["begin_turn"] = number % 4 == 3
+            asking = world.asking()
+            if number % 4 == 3:
+                with pytest.raises(OSError, match="disk"):
+                    await world.turns.send(asking, client_id=new_id(), text="Hello")
+            await world.say(asking)
+        world.provider.script = endless("word ")
+        first, second = world.asking(), world.asking()
+        await under_way(world, first)
+        await under_way(world, second)
+        with pytest.raises(TooMany):
+            await world.turns.send(world.asking(), client_id=new_id(), text="Third")
+        with pytest.raises(TurnRunning):
+            await world.turns.send(first, client_id=new_id(), text="Second")
+        for asking in (first, second):
+            assert await world.turns.stop(asking)
+        await world.turns.drain(5)
+
+    async def test_resends_at_once_are_answered_once(self, world: World) -> None:
+        asking, client_id = world.asking(), new_id()
+        _, reader = await world.turns.open(asking)
+        found = await asyncio.gather(
+            *(world.turns.send(asking, client_id=client_id, text="Once") for _ in range(10))
+        )
+        await until_end(reader)
+        assert [started.resent for started in found].count(False) == 1
+        assert len({started.turn for started in found}) == 1
+        assert len(world.provider.requests) == 1
+
+
+class TestDraining:
+    async def test_what_is_not_done_in_time_is_kept_as_interrupted(self, world: World) -> None:
+        world.provider.script = endless("word ")
+        asking = world.asking()
+        await under_way(world, asking)
+        await world.turns.drain(0.05)
+        snapshot = await opened(world, asking)
+        assert snapshot.turn is None
+        assert snapshot.messages[-1].state == "interrupted"
+        assert (snapshot.messages[-1].message.content or "").startswith("word ")
+        with pytest.raises(TooMany, match="restarting"):
+            await world.turns.send(asking, client_id=new_id(), text="Again")
