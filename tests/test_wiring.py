@@ -1,0 +1,92 @@
+"""The running site: one server a folder, who may see what, and which agent is answered by whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound, Refused
+from chatsite.wiring import Site, lock
+
+
+@pytest.fixture
+async def site(tmp_path: Path, settings: Settings) -> AsyncIterator[Site]:
+    """Two agents, one of them broken; only echo can be reached."""
+    settings.AGENTS_DIR = tmp_path
+    for slug, document in (("demo", '{"name": "Demo", "personality": "You help."}'), ("bad", "{")):
+        (tmp_path / slug).mkdir()
+        (tmp_path / slug / "template.json").write_text(document)
+    made = Site()
+    yield made
+    made.run.close()
+
+
+def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_given_back(
+    tmp_path: Path,
+) -> None:
+    first = lock(tmp_path / "var" / "server.lock")
+    with pytest.raises(Refused, match="Another server already uses"):
+        lock(tmp_path / "var" / "server.lock")
+    first.close()
+    lock(tmp_path / "var" / "server.lock").close()
+
+
+async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(site: Site) -> None:
+    demo, bad = site.agents()
+    assert (demo["slug"], demo["broken"], demo["provider"]["kind"]) == ("demo", None, "echo")
+    assert bad["slug"] == "bad"
+    assert bad["broken"]["file"] == "bad/template.json" and bad["broken"]["reason"]
+    with pytest.raises(NotFound):
+        site.answering("bad")
+
+
+async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
+    gone = site.describe("gone")
+    assert set(gone) == set(site.describe("demo"))
+    assert gone["broken"]["reason"] == "There is no such agent any more."
+    json.dumps([*site.agents(), gone])
+
+
+@pytest.mark.parametrize(
+    ("who", "staff", "allowed"),
+    [
+        ("", False, True),
+        ("everyone", False, True),
+        ("staff", False, False),
+        ("staff", True, True),
+        ("off", True, False),
+    ],
+)
+async def test_who_may_choose_in_a_link(
+    site: Site, settings: Settings, who: str, staff: bool, allowed: bool
+) -> None:
+    settings.HISTORY_ENVIRONMENT = {"HISTORY_URL": who}
+    asking = site.asking(
+        owner=Owner(guest="ada"), staff=staff, conversation="c", agent="demo", query=""
+    )
+    assert asking.url_allowed is allowed
+
+
+@pytest.mark.parametrize(
+    ("panel", "guest", "staff"),
+    [("everyone", True, True), ("staff", False, True), ("off", False, False)],
+)
+async def test_who_may_open_the_panel(
+    site: Site, settings: Settings, panel: str, guest: bool, staff: bool
+) -> None:
+    settings.DEBUG_PANEL = panel
+    assert (site.may_debug(staff=False), site.may_debug(staff=True)) == (guest, staff)
+
+
+async def test_the_exact_request_is_for_staff_or_for_debugging(
+    site: Site, settings: Settings
+) -> None:
+    settings.DEBUG = False
+    assert (site.may_see_request(staff=False), site.may_see_request(staff=True)) == (False, True)
+    settings.DEBUG = True
+    assert site.may_see_request(staff=False)
