@@ -30,9 +30,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 _PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
 # The usage comes after the reason; an answer that is whole isn't held up for it.
 _USAGE_SECONDS = 5.0
-# A read costs more than the tokens in it (150 us of 225), and pages are told at most every 35 ms:
-# between two reads the next tokens gather in the socket. The first one isn't waited for.
-_READ_SECONDS = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +141,6 @@ class OpenAIProvider:
                 if body is None:
                     return
                 yield body
-                if reader.signs and reader.reason is None:
-                    await asyncio.sleep(_READ_SECONDS)
                 if reader.reason is not None:
                     deadline = clock() + _USAGE_SECONDS
                 elif reader.signs > signs:
