@@ -18,7 +18,7 @@ run: ## install what is missing and serve on http://127.0.0.1:8000
 
 dev: ## the same, started again whenever a file changes
 	@$(INSTALL) app engine
-	@$(PY) manage.py serve --reload
+	@DEBUG=$${DEBUG:-true} $(PY) manage.py serve --reload
 
 engine: ## install the embedded engine and its model, also after a failure
 	@$(INSTALL) app engine!

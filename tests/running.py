@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Mapping
@@ -25,6 +27,23 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
+
+
+# Collecting static files takes seconds; the first server of a test run does it for all.
+_COLLECTED = Path(tempfile.mkdtemp(prefix="chatsite-test-static-"))
+
+
+def _take_static_files(folder: Path) -> None:
+    if (_COLLECTED / "static").is_dir() and not (folder / "static").exists():
+        shutil.copytree(_COLLECTED / "static", folder / "static", copy_function=os.link)
+        shutil.copy(_COLLECTED / "static.stamp", folder)
+
+
+def _keep_static_files(folder: Path) -> None:
+    """None are collected with DEBUG."""
+    if (folder / "static.stamp").is_file() and not (_COLLECTED / "static").exists():
+        shutil.copytree(folder / "static", _COLLECTED / "static")
+        shutil.copy(folder / "static.stamp", _COLLECTED)
 
 
 class Server:
@@ -58,6 +77,7 @@ class Server:
 
     def start(self) -> Server:
         self.folder.mkdir(parents=True, exist_ok=True)
+        _take_static_files(self.folder)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.flags, "manage.py", "serve"],
@@ -72,6 +92,7 @@ class Server:
         except BaseException:
             self.kill()
             raise
+        _keep_static_files(self.folder)
         return self
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:

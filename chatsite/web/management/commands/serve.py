@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import uvicorn
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.errors import Refused
+from chatsite.web.collected import collect_if_changed
+from chatsite.wiring import lock
 
 DRAIN_SECONDS = 30
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise CommandError where the address can't be listened on."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CommandError(
+            f"HOST={host!r} PORT={port}: can't listen there ({error.strerror}). "
+            "Set another PORT, or stop what uses it."
+        ) from None
+
+
+def shown(host: str) -> str:
+    """An address to open: that which listens everywhere is no address to go to."""
+    if host in ("0.0.0.0", "::"):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 class Command(BaseCommand):
@@ -19,11 +46,16 @@ class Command(BaseCommand):
         parser.add_argument("--reload", action="store_true", help="start again on changed code")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        host, port = settings.HOST, settings.PORT
+        require_free(host, port)
+        try:
+            lock(settings.VAR_DIR / "server.lock").close()  # before anything of it is touched
+        except Refused as error:
+            raise CommandError(error.message) from None
         call_command("migrate", verbosity=0, interactive=False)
         if not settings.DEBUG:
-            call_command("collectstatic", verbosity=0, interactive=False)
-        host, port = settings.HOST, settings.PORT
-        self.stdout.write(f"Chatsite: http://{host}:{port} (Ctrl-C stops it)")
+            collect_if_changed()
+        self.stdout.write(f"Chatsite: http://{shown(host)}:{port} (Ctrl-C stops it)")
         uvicorn.run(
             "chatsite.asgi:application",
             host=host,
