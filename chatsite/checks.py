@@ -49,10 +49,22 @@ def check_variables(
         agent for agent in Catalogue(settings.AGENTS_DIR).all() if isinstance(agent, Template)
     ]
     environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
+    vain = [*without_effect(environment, usable), *_vain_models()]
     return [
         Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
-        for name, why, hint in without_effect(environment, usable)
+        for name, why, hint in vain
     ]
+
+
+def _vain_models() -> Iterator[tuple[str, str, str]]:
+    """Variables about models that nothing reads as the others are set."""
+    if settings.CHAT_MODEL and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
+        hint = "Set OPENAI_API_KEY or OPENAI_BASE_URL too, or remove it."
+        yield "CHAT_MODEL", "it names a model of a provider that isn't set", hint
+    if settings.CHAT_MODEL_PATH and settings.CHAT_ENGINE == "off":
+        yield "CHAT_MODEL_PATH", "CHAT_ENGINE is off", "Remove one of the two."
+    for name in settings.HISTORY_UNKNOWN:
+        yield name, "there is no such history variable in this version", "Look at .env.example."
 
 
 def without_effect(

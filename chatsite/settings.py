@@ -93,6 +93,8 @@ def _secret_of_another_start(path: Path) -> str:
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
 VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # conversations lie here
 AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
+if not AGENTS_DIR.is_dir():
+    raise BadSetting(f"AGENTS_DIR={str(AGENTS_DIR)!r} is not a folder that can be read.")
 HOST = text("HOST", "127.0.0.1")
 PORT = number("PORT", 8000, low=1, high=65_535)
 
@@ -100,8 +102,12 @@ PORT = number("PORT", 8000, low=1, high=65_535)
 DEBUG = flag("DEBUG")
 BEHIND_TLS = flag("BEHIND_TLS")
 ALLOWED_HOSTS = text("ALLOWED_HOSTS").replace(",", " ").split() or LOCAL_HOSTS
-if "*" in ALLOWED_HOSTS:
-    raise BadSetting("ALLOWED_HOSTS='*' is not allowed. Name the hosts, separated by commas.")
+for allowed in ALLOWED_HOSTS:
+    if "*" in allowed or "/" in allowed:
+        raise BadSetting(
+            f"ALLOWED_HOSTS={allowed!r} is not allowed. Name hosts, separated by commas: "
+            "chat.example.org"
+        )
 if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
     raise BadSetting("DEBUG=true is only allowed while ALLOWED_HOSTS names this machine alone.")
 SECRET_KEY = text("SECRET_KEY") or kept_secret(
@@ -136,13 +142,18 @@ CONTENT_SECURITY_POLICY = {
 
 # ---- models ----------------------------------------------------------------------------------
 CHAT_ENGINE = choice("CHAT_ENGINE", "auto", ("auto", "off"))
-CHAT_MODEL_PATH = text("CHAT_MODEL_PATH")
+CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR)
+if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
+    raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
 CHAT_MODEL = text("CHAT_MODEL")
 OPENAI_API_KEY = text("OPENAI_API_KEY")
 OPENAI_BASE_URL = address("OPENAI_BASE_URL")
 
 # ---- history: copied once, checked by resolving it --------------------------------------------
 HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}
+HISTORY_UNKNOWN = sorted(
+    name for name in os.environ if name.startswith("HISTORY_") and name not in ENVIRONMENT_NAMES
+)
 resolve(environment=HISTORY_ENVIRONMENT, url={}, template={})
 
 # ---- Django ----------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ BAD = [
     ("PORT", "http", "a whole number from 1 to 65535"),
     ("DEBUG", "yes", "true, false"),
     ("CHAT_ENGINE", "on", "auto, off"),
-    ("ALLOWED_HOSTS", "*", "Name the hosts"),
+    ("ALLOWED_HOSTS", "*", "Name hosts"),
 ]
 
 

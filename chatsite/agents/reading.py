@@ -106,14 +106,14 @@ def whole(value: object, place: str, *, lowest: int, highest: int) -> int | None
     return value
 
 
-def number(value: object, place: str, *, highest: int) -> float | None:
-    """From 0 to `highest`."""
+def number(value: object, place: str, *, lowest: int = 0, highest: int) -> float | None:
+    """From `lowest` to `highest`."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadTemplate(f"must be a number, not {_kind(value)}", key=place)
-    if not 0 <= value <= highest:
-        raise BadTemplate(f"must be from 0 to {highest}", key=place)
+    if not lowest <= value <= highest:
+        raise BadTemplate(f"must be from {lowest} to {highest}", key=place)
     return float(value)
 
 

@@ -62,15 +62,11 @@ _MODEL = frozenset(
         "maxTokens",
         "model",
         "presencePenalty",
-        "provider",
-        "safetySettings",
         "seed",
         "stopSequences",
         "temperature",
-        "topK",
         "topP",
         "useCustomApiKey",
-        "useSearchGrounding",
         "useTrainedPersonality",
     }
 )
@@ -84,6 +80,7 @@ class ModelSettings:
 
     `max_tokens` bounds the answer and is the reply's reserve in the window.
     `trained_personality`: send the system sentence the model was trained with, not ours.
+    `options` are further wishes under the names that chat completions give them.
     """
 
     model: str | None
@@ -91,6 +88,7 @@ class ModelSettings:
     max_tokens: int
     top_p: float | None
     trained_personality: bool
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +210,22 @@ def _model_settings(llm: str, said: Mapping[str, object]) -> ModelSettings:
         trained_personality=yes_or_no(
             said.get("useTrainedPersonality"), join(place, "useTrainedPersonality")
         ),
+        options=_model_options(said, place),
     )
+
+
+def _model_options(said: Mapping[str, object], place: str) -> dict[str, object]:
+    """Only what is said: a provider that doesn't know one would refuse it for nothing."""
+    options: dict[str, object] = {
+        "seed": whole(said.get("seed"), join(place, "seed"), lowest=0, highest=2**31 - 1),
+        "stop": list(texts(said.get("stopSequences"), join(place, "stopSequences"))) or None,
+    }
+    for name, key in (
+        ("frequency_penalty", "frequencyPenalty"),
+        ("presence_penalty", "presencePenalty"),
+    ):
+        options[name] = number(said.get(key), join(place, key), lowest=-2, highest=2)
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _spoken(chat: Mapping[str, object], key: str) -> tuple[str, ...]:

@@ -257,7 +257,7 @@ def test_templates_in_the_format_of_agentdock_work_as_they_are(tmp_path: Path) -
         maxConcurrency=2,
     )
     template = Catalogue(tmp_path).get("researcher")
-    assert template.unknown == ()
+    assert template.unknown == ("nodeConfigurations.llm.cerebras.safetySettings",)
     assert template.llms == ("cerebras",)
     assert template.model_settings("cerebras").max_tokens == 4096
     assert "the console of the service" not in repr(template)

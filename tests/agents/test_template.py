@@ -206,11 +206,29 @@ def test_known_keys_without_a_use_are_not_reported() -> None:
         orchestration={"steps": []},
         options={"maxSteps": 5, "tokenOptimization": {"whatever": 1}},
         chatSettings={"placeholderText": "Ask"},
-        nodeConfigurations={
-            "llm.gemini": {"useSearchGrounding": True, "safetySettings": [], "seed": 1}
-        },
+        nodeConfigurations={"llm.gemini": {"useCustomApiKey": True, "seed": 1}},
     )
     assert template.unknown == ()
+
+
+def test_wishes_that_no_provider_is_told_are_reported() -> None:
+    template = a_template(
+        nodeConfigurations={"llm.gemini": {"useSearchGrounding": True, "topK": 40}}
+    )
+    assert template.unknown == (
+        "nodeConfigurations.llm.gemini.useSearchGrounding",
+        "nodeConfigurations.llm.gemini.topK",
+    )
+
+
+def test_further_wishes_go_to_the_provider_under_its_names() -> None:
+    wishes = {"seed": 7, "stopSequences": ["END"], "frequencyPenalty": -0.5}
+    template = a_template(nodeConfigurations={"llm.openai": wishes})
+    assert template.model_settings("openai").options == {
+        "seed": 7,
+        "stop": ["END"],
+        "frequency_penalty": -0.5,
+    }
 
 
 @pytest.mark.parametrize("name", ["apiKey", "api_key", "APIKEY", "openaiApiKey", "x-api-key"])
