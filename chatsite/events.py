@@ -257,12 +257,16 @@ class Preview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Whether the agent's provider can answer now; `progress` is 0.0 to 1.0 or None."""
+    """Whether the agent's provider can answer now; `progress` is 0.0 to 1.0 or None.
+
+    `provider` is who that is, as in the agent: another one may have to stand in.
+    """
 
     type: ClassVar[str] = "engine"
     state: str
     sentence: str
     progress: float | None = None
+    provider: Json
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": self.type, **asdict(self)}

@@ -23,7 +23,7 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.openai import OpenAIProvider
-from chatsite.turns.answering import Answering, answering
+from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.deciding import Asking, Decider
 from chatsite.turns.sockets import Sockets
 from chatsite.turns.turns import Caps, Turns
@@ -65,7 +65,7 @@ class Site:
         self.sockets = Sockets()
         self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.engine = Engine(
-            Path(settings.CHAT_MODEL_PATH) if settings.CHAT_MODEL_PATH else None,
+            settings.CHAT_MODEL_PATH or None,
             log_path=settings.VAR_DIR / "engine.log",
         )
         self.embedded = EmbeddedProvider(self.engine)
@@ -95,17 +95,9 @@ class Site:
         """Raises Refused where another server uses the same folder."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
-        if self._embedded_wanted():
-            self.engine.start()
+        self.agents()  # starts the engine where an agent needs it: it takes a few seconds
         if self.openai is not None:
             await self.openai.warm()
-
-    def _embedded_wanted(self) -> bool:
-        """Whether the engine would answer for any agent: it takes 350 MB, so not for nothing."""
-        if settings.CHAT_ENGINE == "off":
-            return False
-        agents = [agent for agent in self.catalogue.all() if isinstance(agent, Template)]
-        return any(answering(agent, self.providers()).provider is self.embedded for agent in agents)
 
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
@@ -127,19 +119,25 @@ class Site:
         return found
 
     def answering(self, slug: str) -> Answering:
-        """Who answers for the agent. Raises NotFound."""
-        return answering(
+        """Who answers for the agent; the engine is started for the first who needs it.
+
+        Raises NotFound.
+        """
+        found = answering(
             self.catalogue.get(slug),
             self.providers(),
             trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
         )
+        if found.provider is self.embedded:
+            self.engine.start()
+        return found
 
-    def describe(self, slug: str) -> dict[str, Any]:
-        """The agent as the page shows it, whether it can answer or not."""
+    def describe(self, slug: str) -> dict[str, Any] | None:
+        """The agent as the page shows it, broken or not; None where there is none."""
         for agent in self.catalogue.all():
             if agent.slug == slug:
                 return self._described(agent)
-        return _gone(slug)
+        return None
 
     def agents(self) -> list[dict[str, Any]]:
         return [self._described(agent) for agent in self.catalogue.all()]
@@ -147,7 +145,7 @@ class Site:
     def _described(self, agent: Template | Broken) -> dict[str, Any]:
         if isinstance(agent, Broken):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
-            return _gone(agent.slug) | {"broken": broken}
+            return nobody(agent.slug) | {"broken": broken}
         who = self.answering(agent.slug)
         provider = {"kind": who.model.provider, "label": who.model.label, "note": self._note(who)}
         return {
@@ -184,19 +182,6 @@ class Site:
 
     def may_see_request(self, *, staff: bool) -> bool:
         return staff or settings.DEBUG
-
-
-def _gone(slug: str) -> dict[str, Any]:
-    return {
-        "slug": slug,
-        "name": slug,
-        "description": "",
-        "greeting": [],
-        "prompts": [],
-        "tags": [],
-        "provider": {"kind": "", "label": "", "note": "This agent can't answer now."},
-        "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
-    }
 
 
 def lock(path: Path) -> IO[str]:

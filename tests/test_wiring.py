@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
+from chatsite.turns.answering import nobody
 from chatsite.wiring import Site, lock
 
 
@@ -46,8 +47,9 @@ async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(s
 
 
 async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
-    gone = site.describe("gone")
-    assert set(gone) == set(site.describe("demo"))
+    demo, gone = site.describe("demo"), nobody("gone")
+    assert site.describe("gone") is None and demo is not None
+    assert set(gone) == set(demo)
     assert gone["broken"]["reason"] == "There is no such agent any more."
     json.dumps([*site.agents(), gone])
 

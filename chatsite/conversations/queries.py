@@ -48,9 +48,9 @@ def free_or_owned(owner: Owner, id: str) -> Conversation | None:
         return None
 
 
-def require(*, owner: Owner, conversation: str) -> None:
-    """Raise NotFound unless the conversation is this owner's."""
-    owned(owner, conversation)
+def agent_of(*, owner: Owner, conversation: str) -> str:
+    """The conversation's agent. Raises NotFound unless it is this owner's."""
+    return owned(owner, conversation).agent
 
 
 def path(row: Conversation) -> QuerySet[Message]:

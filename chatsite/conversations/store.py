@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +16,15 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import owned, turn_messages
 from chatsite.conversations.records import Begun, Ended
-from chatsite.conversations.rows import columns_of, conversation_of, view_of
+from chatsite.conversations.rows import columns_of, conversation_of, message_of, view_of
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.events import ConversationView, Problem, State
+from chatsite.history import estimate_message
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
 TITLE_LENGTH = 60
+ESTIMATE = "estimate"
 
 
 @transaction.atomic
@@ -166,9 +169,14 @@ def _count(row: Conversation, message: Message, sign: int) -> None:
     row.path_tokens += sign * message.tokens
 
 
-def checkpoint(*, turn: str, text: str) -> None:
-    """Keep what has been written so far; without effect once the turn has ended."""
+def checkpoint(*, turn: str, text: str, receipt: Mapping[str, Any] | None = None) -> None:
+    """Keep what has been written so far; without effect once the turn has ended.
+
+    `receipt` is kept too where one is given: once a turn.
+    """
     Message.objects.filter(turn_id=turn, state="running").update(content=text)
+    if receipt is not None:
+        Turn.objects.filter(id=turn, state="running").update(receipt=receipt)
 
 
 @transaction.atomic
@@ -200,7 +208,8 @@ def end_turn(
             stored = _finish(answer, state, tokens, finish_reason, metadata)
         else:
             answer.delete()
-    row.state, row.ended, row.receipt = state, now, receipt
+    row.state, row.ended = state, now
+    row.receipt = receipt = row.receipt if receipt is None else receipt
     row.problem_code, row.problem = (problem.code, problem.message) if problem else ("", "")
     row.save()
     conversation = Conversation.objects.select_for_update().get(id=row.conversation_id)
@@ -218,14 +227,15 @@ def _finish(
     answer: Message, state: State, tokens: TokenCount | None, finish_reason: str, metadata: str
 ) -> Message:
     answer.state, answer.finish_reason, answer.metadata = state, finish_reason, metadata
-    if tokens is not None:
-        answer.tokens, answer.tokenizer, answer.basis = (
-            tokens.count,
-            tokens.tokenizer,
-            tokens.basis,
-        )
+    tokens = tokens or _estimated(message_of(answer))
+    answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
     answer.save()
     return answer
+
+
+def _estimated(message: Said) -> TokenCount:
+    """For what nobody could count yet: the path's total must not leave it out."""
+    return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:
@@ -311,7 +321,7 @@ def import_conversation(
         created=now,
         updated=now,
     )
-    append(row, messages, now=now)
+    append(row, [replace(said, tokens=_estimated(said)) for said in messages], now=now)
     row.save()
     return conversation_of(row)
 

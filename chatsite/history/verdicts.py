@@ -18,7 +18,7 @@ _SENTENCES: Mapping[Reason, str] = {
     "prefilled": "an example turn of the agent, always sent",
     "greeting": "the agent's greeting: shown to you, never sent",
     "current": "the message being asked",
-    "within_budget": "everything is sent, and it fits",
+    "within_budget": "there is room for it",
     "pinned": "its turn is pinned",
     "excluded": "you left it out",
     "above_marker": "above the line where you asked to forget",

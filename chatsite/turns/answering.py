@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from chatsite.agents.template import ModelSettings, Template
 from chatsite.errors import ProviderError
@@ -39,9 +40,22 @@ class Answering:
     def window(self) -> Window:
         return Window(size=self.model.window, reply=self.settings.max_tokens)
 
-    def head(self, counts: list[int] | None = None) -> Head:
+    @property
+    def head(self) -> Head:
         """Personality, then the prefilled turns."""
         return Head.of(self.system or None, self.template.prefilled)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What is asked of the model besides the messages, for the receipt."""
+        asked = {
+            "model": self.model.name,
+            "max_tokens": self.settings.max_tokens,
+            "temperature": self.settings.temperature,
+            "top_p": self.settings.top_p,
+            **self.settings.options,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
 
     def request(self, conversation: str, messages: tuple[Message, ...]) -> Request:
         return Request(
@@ -51,7 +65,22 @@ class Answering:
             max_tokens=self.settings.max_tokens,
             temperature=self.settings.temperature,
             top_p=self.settings.top_p,
+            options=self.settings.options,
         )
+
+
+def nobody(slug: str) -> dict[str, Any]:
+    """An agent that isn't there any more, as the page shows it: its conversations are kept."""
+    return {
+        "slug": slug,
+        "name": slug,
+        "description": "",
+        "greeting": [],
+        "prompts": [],
+        "tags": [],
+        "provider": {"kind": "", "label": "", "note": "This agent can't answer now."},
+        "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
+    }
 
 
 def answering(
@@ -83,9 +112,9 @@ def answering(
 
 def _note(template: Template, name: str, model: Model) -> str:
     notes = []
-    if template.llms and name not in template.llms:
-        made_for = NAMES.get(template.llms[0], template.llms[0])
-        notes.append(f"This agent is made for {made_for}, which has no key here.")
+    hosted = [NAMES.get(llm, llm) for llm in template.llms if llm not in FALLBACKS]
+    if template.llms and name not in template.llms and hosted:
+        notes.append(f"This agent is made for {hosted[0]}, which has no key here.")
     if model.note:
         notes.append(model.note)
     return " ".join(notes)

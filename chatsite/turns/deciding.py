@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from chatsite.conversations.records import Loaded
 from chatsite.errors import BadCommand
@@ -27,6 +29,7 @@ from chatsite.turns.answering import Answering
 from chatsite.turns.ports import Owner, Reads, Run, Writes
 
 DRAFT = "draft"
+LONG = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +70,26 @@ class Decider:
         loaded = await self._load(asking, settings, ahead=1)
         if loaded.agent not in ("", asking.agent):
             raise BadCommand("This conversation is with another agent.")
-        current = Entry(message=Message.user(draft, id=DRAFT), seq=loaded.next_seq)
-        transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, current))
+        new = [Message.user(draft, id=DRAFT)]
+        if not loaded.transcript.entries and not loaded.transcript.unloaded.messages:
+            new = [*greetings(answering), *new]  # they will be stored with it
+        entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
+        transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
         return await self._decide(
             asking, answering, settings, replace(loaded, transcript=transcript)
+        )
+
+    async def require_room(self, asking: Asking, answering: Answering, user: Message) -> None:
+        """Raise PromptTooLarge where head and this message alone don't fit: before anything is
+        stored, so that it doesn't stand in the way of every later turn."""
+        tokenizer = answering.provider.tokenizer(answering.model)
+        head = answering.head
+        decide(
+            Transcript(entries=(Entry(message=user, seq=1),)),
+            self.settings(asking, answering),
+            head=head.counted(await token_counts(tokenizer, head.messages)),
+            window=answering.window,
+            agent=asking.agent,
         )
 
     async def _load(self, asking: Asking, settings: Settings, *, ahead: int) -> Loaded:
@@ -85,12 +104,13 @@ class Decider:
     async def _decide(
         self, asking: Asking, answering: Answering, settings: Settings, loaded: Loaded
     ) -> Decision:
-        head = answering.head()
         tokenizer = answering.provider.tokenizer(answering.model)
-        counted = await self._counted(asking.conversation, tokenizer, head, loaded.transcript)
-        head, transcript = counted
+        head, transcript = await self._counted(
+            asking.conversation, tokenizer, answering.head, loaded.transcript
+        )
         current = transcript.entries[-1].message
-        return decide(
+        choose = partial(
+            decide,
             transcript,
             settings,
             head=head,
@@ -101,6 +121,9 @@ class Decider:
             ),
             agent=asking.agent,
         )
+        # A long conversation takes 30 us a message: everybody else's answers would stand still.
+        long = len(transcript.entries) > LONG
+        return await asyncio.to_thread(choose) if long else choose()
 
     async def _counted(
         self, conversation: str, tokenizer: Tokenizer, head: Head, transcript: Transcript
@@ -109,7 +132,7 @@ class Decider:
         missing = [e.message for e in transcript.entries if needs_count(e.message, tokenizer)]
         every = [*head.messages, *missing]
         counts = dict(zip((m.id for m in every), await token_counts(tokenizer, every), strict=True))
-        stored = {message.id: counts[message.id] for message in missing if message.id != DRAFT}
+        stored = {m.id: counts[m.id] for m in missing if not m.id.startswith(DRAFT)}
         if stored:
             await self.run(self.writes.save_counts, conversation=conversation, counts=stored)
         entries = tuple(
@@ -118,8 +141,14 @@ class Decider:
             else e
             for e in transcript.entries
         )
-        counted = tuple(replace(m, tokens=counts[m.id]) for m in head.messages)
-        return replace(head, messages=counted), replace(transcript, entries=entries)
+        counted = head.counted([counts[m.id] for m in head.messages])
+        return counted, replace(transcript, entries=entries)
+
+
+def greetings(answering: Answering) -> list[Message]:
+    """The agent's greetings as they will be stored with the first message."""
+    said = enumerate(answering.template.greeting)
+    return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in said]
 
 
 def needs_count(message: Message, tokenizer: Tokenizer) -> bool:

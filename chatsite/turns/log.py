@@ -21,5 +21,6 @@ def log_decision(decision: Decision) -> None:
         settings.policy.source,
         decision.tokens,
     )
-    if decision.sent < decision.stored:
+    left_out = (v for v in decision.verdicts if not v.sent and v.reason != "greeting")
+    if any(left_out):
         logger.info("[History] Trimmed messages from %d to %d", decision.stored, decision.sent)

@@ -43,7 +43,9 @@ class Writes(Protocol):
         answer: str,
         greeting: Sequence[Message],
     ) -> Begun: ...
-    def checkpoint(self, *, turn: str, text: str) -> None: ...
+    def checkpoint(
+        self, *, turn: str, text: str, receipt: Mapping[str, Any] | None = None
+    ) -> None: ...
     def end_turn(
         self,
         *,
@@ -65,7 +67,7 @@ class Writes(Protocol):
 class Reads(Protocol):
     """The store's queries; `conversations.queries` is one."""
 
-    def require(self, *, owner: Any, conversation: str) -> None: ...
+    def agent_of(self, *, owner: Any, conversation: str) -> str: ...
 
     def load(
         self, *, owner: Any, conversation: str, reach: Users | Everything, ahead: int = 0

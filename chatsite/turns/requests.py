@@ -10,8 +10,8 @@ from chatsite.messages import Message
 
 
 def request_of(receipt: Mapping[str, Any], head: Head, sent: Sequence[Message]) -> dict[str, Any]:
-    """`{messages, complete, note}`. It is complete where the agent's head is still the one that
-    was sent and every sent message is still stored; the note says what differs."""
+    """`{asked, messages, complete, note}`. It is complete where the agent's head is still the one
+    that was sent and every sent message is still stored; the note says what differs."""
     notes = []
     if head.hash != receipt["head"]["hash"]:
         notes.append("The agent was changed since: its own messages are shown as they are now.")
@@ -19,6 +19,7 @@ def request_of(receipt: Mapping[str, Any], head: Head, sent: Sequence[Message]) 
         notes.append("Some of the messages that were sent are not stored any more.")
     whole = (*head.messages, *sent)
     return {
+        "asked": receipt.get("asked", {}),
         "messages": [{"role": message.role, "content": message.content} for message in whole],
         "complete": not notes,
         "note": " ".join(notes),

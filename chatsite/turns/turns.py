@@ -15,8 +15,8 @@ from chatsite.errors import BadCommand, ChatsiteError, NotFound, TooMany, TurnRu
 from chatsite.events import Engine, Event, Snapshot, TurnStarted, TurnView
 from chatsite.messages import Message
 from chatsite.providers.base import Status
-from chatsite.turns.answering import Answering
-from chatsite.turns.deciding import Asking, Decider, token_counts
+from chatsite.turns.answering import Answering, nobody
+from chatsite.turns.deciding import Asking, Decider, greetings, token_counts
 from chatsite.turns.feed import Feed, Reader
 from chatsite.turns.writing import Writing
 
@@ -48,7 +48,7 @@ class Turns:
         *,
         decider: Decider,
         answering: Callable[[str], Answering],
-        describe: Callable[[str], dict[str, Any]],
+        describe: Callable[[str], dict[str, Any] | None],
         caps: Caps,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -95,6 +95,9 @@ class Turns:
             await self.decider.run(self.decider.writes.end_interrupted, turn=opened.running)
             opened = await self._opened(asking)
         agent = opened.conversation.agent if opened.conversation else asking.agent
+        described = self.describe(agent)
+        if opened.conversation is None and described is None:
+            raise NotFound("There is no such agent.")
         turn = None
         if opened.running is not None:
             generation = self._feed(asking.conversation).generation
@@ -106,7 +109,7 @@ class Turns:
         return Snapshot(
             conversation_id=asking.conversation,
             conversation=opened.conversation,
-            agent=self.describe(agent),
+            agent=described or nobody(agent),
             messages=opened.messages,
             earlier=opened.earlier,
             turn=turn,
@@ -127,7 +130,12 @@ class Turns:
             status = self.answering(agent).provider.status()
         except ChatsiteError as error:
             status = Status(state="unavailable", sentence=error.message)
-        return Engine(state=status.state, sentence=status.sentence, progress=status.progress)
+        return Engine(
+            state=status.state,
+            sentence=status.sentence,
+            progress=status.progress,
+            provider=(self.describe(agent) or nobody(agent))["provider"],
+        )
 
     async def preview(self, asking: Asking, draft: str) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
@@ -162,12 +170,12 @@ class Turns:
         running.started.set_result(started)
         return started
 
-    async def _require_own(self, asking: Asking, running: Running) -> None:
+    async def _require_own(self, asking: Asking, running: Running | None) -> None:
         """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
         the turn began: then only storage knows."""
-        if running.owner != asking.owner.key:
+        if running is None or running.owner != asking.owner.key:
             await self.decider.run(
-                self.decider.reads.require, owner=asking.owner, conversation=asking.conversation
+                self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
             )
 
     def _admit(self, owner: str) -> None:
@@ -216,13 +224,12 @@ class Turns:
     async def _store(
         self, asking: Asking, answering: Answering, client_id: str, user: Message
     ) -> Begun:
-        greeting = [
-            Message.assistant(text, id=str(uuid.uuid4())) for text in answering.template.greeting
-        ]
+        greeting = [replace(said, id=str(uuid.uuid4())) for said in greetings(answering)]
         tokenizer = answering.provider.tokenizer(answering.model)
         messages = [*greeting, user]
         counts = await token_counts(tokenizer, messages)
         counted = [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
+        await self.decider.require_room(asking, answering, counted[-1])
         return await self.decider.run(
             self.decider.writes.begin_turn,
             owner=asking.owner,
@@ -250,14 +257,13 @@ class Turns:
 
     # ---- ending ------------------------------------------------------------------------------
     async def stop(self, asking: Asking) -> bool:
-        """Stop the answer being written, from whichever page; False where there is none of theirs,
-        so that nobody learns whether another's conversation is answered."""
+        """Stop the answer being written, from whichever page; False where none is.
+
+        Raises NotFound, the same for a conversation that isn't there and for another's.
+        """
         running = self._running.get(asking.conversation)
+        await self._require_own(asking, running)
         if running is None or running.writing is None:
-            return False
-        try:
-            await self._require_own(asking, running)
-        except NotFound:
             return False
         running.writing.cancel("stopped")
         return True

@@ -89,6 +89,7 @@ class Writing:
             "turn": self.begun.turn,
             "number": self.begun.number,
             "provider": {"kind": model.provider, "model": model.name, "label": model.label},
+            "asked": self.answering.parameters,
         }
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
@@ -104,15 +105,20 @@ class Writing:
                     self.progress.finished = chunk
 
     async def _keep_saving(self) -> None:
-        saved = 0
+        """The text so far and, once, the receipt: a killed server leaves both."""
+        saved, receipt = 0, None
         while True:
             await asyncio.sleep(SAVE_SECONDS)
             generation = self.progress.generation
             if generation.length != saved:
-                saved = generation.length
+                first = receipt is None
+                saved, receipt = generation.length, self._receipt()
                 try:
                     await self.decider.run(
-                        self.decider.writes.checkpoint, turn=self.begun.turn, text=generation.text
+                        self.decider.writes.checkpoint,
+                        turn=self.begun.turn,
+                        text=generation.text,
+                        receipt=receipt if first else None,
                     )
                 except Exception:
                     logger.exception("turn %s couldn't be saved in between", self.begun.turn)

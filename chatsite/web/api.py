@@ -138,7 +138,8 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     view, path = await site_of(request).run(
         queries.whole_path, owner=await owner_of(request), conversation=str(id)
     )
-    response = HttpResponse(write_file(view, path), content_type="application/json")
+    content = await asyncio.to_thread(write_file, view, path)
+    response = HttpResponse(content, content_type="application/json")
     name = slugify(view.title) or "conversation"
     response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
     return response
@@ -189,4 +190,4 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     )
     if found is None:
         raise NotFound("This answer has no receipt.")
-    return JsonResponse(request_of(found, site.answering(agent).head(), sent))
+    return JsonResponse(request_of(found, site.answering(agent).head, sent))

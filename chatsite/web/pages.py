@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from chatsite.conversations import queries
 from chatsite.errors import NotFound
-from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.people import is_staff, owner_mark, owner_of, site_of
 
 HIGHLIGHT = "vendor/highlightjs"
 
@@ -34,14 +34,9 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     agent = _chosen(request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:
-            opened = await site.run(
-                queries.open_conversation, owner=owner, conversation=str(conversation)
-            )
+            agent = await site.run(queries.agent_of, owner=owner, conversation=str(conversation))
         except NotFound:
             raise Http404 from None
-        if opened.conversation is None:
-            raise Http404
-        agent = opened.conversation.agent
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
     return render(request, "chat.html", {"page": page})
 
@@ -67,6 +62,7 @@ async def _page(
         "agents": agents,
         "agent": agent,
         "conversation": str(conversation) if conversation else None,
+        "owner": await owner_mark(request),
         "user": {
             "name": user.get_username() if user.is_authenticated else "Guest",
             "signed_in": user.is_authenticated,

@@ -6,6 +6,7 @@ import secrets
 from typing import Any, cast
 
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 
 from chatsite.conversations.owners import Owner
 from chatsite.wiring import Site
@@ -27,6 +28,12 @@ async def owner_of(request: HttpRequest) -> Owner:
         guest = secrets.token_urlsafe(24)
         await request.session.aset("guest", guest)
     return Owner(guest=guest)
+
+
+async def owner_mark(request: HttpRequest) -> str:
+    """ "guest:…" or "user:…": tells the page whose drafts a tab holds, and nothing else."""
+    kind, _, _ = (key := (await owner_of(request)).key).partition(":")
+    return f"{kind}:{salted_hmac('chatsite.owner', key).hexdigest()[:16]}"
 
 
 async def is_staff(request: HttpRequest) -> bool:

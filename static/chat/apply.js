@@ -33,10 +33,16 @@ export function apply(state, event) {
       if (event.ref !== state.asked) return state;
       return { ...state, decision: event.decision ?? state.decision, problem: event.problem };
     case "engine":
-      return { ...state, engine: { state: event.state, sentence: event.sentence, progress: event.progress } };
+      return engine(state, event);
     default:
       return state;
   }
+}
+
+/** Who can answer now: where a model can't, another provider stands in and is named. */
+function engine(state, event) {
+  const known = { state: event.state, sentence: event.sentence, progress: event.progress };
+  return { ...state, engine: known, agent: state.agent && { ...state.agent, provider: event.provider } };
 }
 
 /** Characters as the server counts them: code points, where JavaScript counts UTF-16 units. */
@@ -51,8 +57,6 @@ function snapshot(state, event) {
   // Older messages that were loaded before stay while they still lead up to the newest ones.
   const joins = first && state.messages.some((message) => message.id === first.id);
   const older = joins ? state.messages.filter((message) => message.seq < first.seq) : [];
-  const known = new Set(state.messages.map((message) => message.id));
-  const fresh = event.messages.filter((message) => message.role === "user" && !known.has(message.id));
   return {
     ...state,
     opened: true,
@@ -66,10 +70,6 @@ function snapshot(state, event) {
     turn: event.turn ? { ...event.turn, length: characters(event.turn.text) } : null,
     receipt: event.receipt ?? (joins ? state.receipt : null),
     engine: event.engine,
-    // A message whose storing was not heard of because the connection broke is not sent again.
-    pending: state.pending.filter(
-      (one) => !fresh.some((message) => message.seq > one.after && message.content === one.text),
-    ),
   };
 }
 

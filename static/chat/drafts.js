@@ -1,9 +1,20 @@
 /** What is typed and what is sent but not yet stored, kept in the tab until it is. */
 
 import { uuid } from "./ids.js";
-import { keep, read } from "./storage.js";
+import { forget, keep, read } from "./storage.js";
 
 const TAB = "sessionStorage";
+
+/**
+ * What an account left in this tab is not shown to, or sent by, whoever comes after it. A guest
+ * who signs in stays the same person.
+ * @param {string} owner "guest:…" or "user:…"
+ */
+export function claimTab(owner) {
+  const before = read("owner", TAB);
+  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "pending:", "new:"], TAB);
+  keep("owner", owner, TAB);
+}
 
 /** @param {string} conversation */
 export const readDraft = (conversation) => read(`draft:${conversation}`, TAB) ?? "";

@@ -8,6 +8,7 @@ import { copy } from "./clipboard.js";
 import { useHighlighter } from "./code.js";
 import { Composer } from "./composer.js";
 import { byId, say } from "./dom.js";
+import { claimTab } from "./drafts.js";
 import { Frame } from "./frame.js";
 import { tell } from "./heard.js";
 import { Keys } from "./keys.js";
@@ -22,6 +23,7 @@ import { complain } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
 const page = readPage();
+claimTab(page.owner);
 useHighlighter(page.static.highlight ?? {});
 
 const frame = new Frame(page);
@@ -40,6 +42,7 @@ const panel = new Panel(page, {
 });
 frame.opened.push(() => panel.opened());
 const transcript = new Transcript({
+  inspects: page.debug_panel,
   receipt: (turn) => {
     frame.panel(true);
     if (frame.panelOpen) void panel.showTurn(turn);

@@ -9,7 +9,7 @@ import { Stream } from "./stream.js";
 
 const ENDINGS = {
   stopped: "Stopped. What was written is kept.",
-  interrupted: "Interrupted: the server stopped while writing. What was written is kept.",
+  interrupted: "Interrupted. What was written is kept.",
   failed: "The answer failed. What was written is kept.",
 };
 const FINISHES = {
@@ -23,7 +23,7 @@ const FINISHES = {
  *   state: string, finish: string, turn: string|null, writing: boolean, waiting: boolean,
  *   problem: import("./state.js").Problem|null, failed: boolean}} Item
  * @typedef {{kind: "sent"|"left", sentence: string}|null} Mark
- * @typedef {{receipt: (turn: string) => void, reuse: (text: string) => void}} Actions
+ * @typedef {{inspects: boolean, receipt: (turn: string) => void, reuse: (text: string) => void}} Actions
  */
 
 export class Row {
@@ -118,7 +118,7 @@ export class Row {
     const copying = h("button", { type: "button" }, "Copy");
     copying.addEventListener("click", () => copy(this.item.content, copying));
     const { turn } = item;
-    const saw = turn
+    const saw = turn && this.actions.inspects
       ? h("button", { type: "button", on: { click: () => this.actions.receipt(turn) } }, "What the model saw")
       : null;
     put(this.acts, copying, saw);

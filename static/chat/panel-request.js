@@ -30,8 +30,10 @@ export function requestSection(page, turn) {
   };
 }
 
-function contents({ messages, complete, note }) {
+function contents({ asked, messages, complete, note }) {
+  const said = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return [
+    said.length > 0 && h("p", { class: "quiet" }, said.join(" · ")),
     !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
     complete && note && h("p", { class: "quiet" }, note),
     h("ol", {}, messages.map(({ role, content }) =>

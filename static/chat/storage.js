@@ -28,3 +28,18 @@ export function keep(key, value, area = "localStorage") {
     // Full or switched off.
   }
 }
+
+/**
+ * Forgets everything whose key begins with one of `prefixes`.
+ * @param {string[]} prefixes
+ * @param {Area} area
+ */
+export function forget(prefixes, area) {
+  try {
+    for (const key of Object.keys(window[area])) {
+      if (prefixes.some((prefix) => key.startsWith(`chatsite:${prefix}`))) window[area].removeItem(key);
+    }
+  } catch {
+    // Nothing was kept.
+  }
+}

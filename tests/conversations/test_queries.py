@@ -171,7 +171,7 @@ class TestReading:
 def reads() -> list[Callable[..., Any]]:
     """Every read and write that names a conversation, as one call."""
     return [
-        queries.require,
+        queries.agent_of,
         queries.earlier_messages,
         queries.whole_path,
         store.rename,

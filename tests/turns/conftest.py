@@ -15,7 +15,7 @@ from chatsite.conversations import queries, store
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.answering import Answering, answering
+from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.deciding import Asking, Decider
 from chatsite.turns.feed import Reader
 from chatsite.turns.turns import Caps, Turns
@@ -94,7 +94,7 @@ class World:
         self.turns = Turns(
             decider=Decider(environment={}, run=self.run, reads=queries, writes=self.writes),
             answering=self.answering,
-            describe=lambda slug: {"slug": slug},
+            describe=nobody,
             caps=self.caps,
         )
 

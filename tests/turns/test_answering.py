@@ -103,8 +103,6 @@ def test_the_request_carries_the_templates_settings() -> None:
 def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
     shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
     found = answering(template(chatSettings={"history": shown}), among("echo"))
-    said = [(message.role, message.content) for message in found.head().messages]
+    said = [(message.role, message.content) for message in found.head.messages]
     assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
-    assert (
-        found.head().hash == found.head().hash != answering(template(), among("echo")).head().hash
-    )
+    assert found.head.hash == found.head.hash != answering(template(), among("echo")).head.hash

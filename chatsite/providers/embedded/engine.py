@@ -79,7 +79,9 @@ class Engine:
         return self._status
 
     def start(self) -> None:
-        """Begin to load; returns at once. To be called in the event loop, once."""
+        """Begin to load, unless that was begun; returns at once. Called in the event loop."""
+        if self._task is not None:
+            return
         self._task = asyncio.get_running_loop().create_task(self._supervise(), name="engine")
 
     async def stop(self) -> None:
