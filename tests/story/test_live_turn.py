@@ -347,6 +347,8 @@ class TestTheServersEnd:
                 kept = again.snapshot["messages"][-1]
                 assert kept["state"] == "interrupted"
                 assert kept["content"].startswith(old) and text.startswith(kept["content"])
+                receipt = await ada.ask("GET", f"/turns/{kept['turn']}/receipt")
+                assert receipt["facts"]["policy"] == "lastN"
                 assert (await again.say("And on?"))["state"] == "complete"
                 assert fake.requests[-1]["messages"][-2]["content"] == kept["content"]
 
