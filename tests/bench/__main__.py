@@ -1,13 +1,16 @@
 """`make bench`: measure, and print everything against a baseline of the same run.
 
-It is no test: it ends with 0 whatever the figures are. Names of benches choose some of them.
+It is no test: it ends with 0 whatever the figures are, and with 1 only where something broke.
+Names of benches choose some of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 import time
+import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -26,7 +29,7 @@ BENCHES: Mapping[str, Bench] = {
 }
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
@@ -38,13 +41,19 @@ def main() -> None:
     options = Options(quick=chosen.quick)
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
+    broken = False
     for name in chosen.names or BENCHES:
         print(f"\n## {name}\n", flush=True)
         began = time.monotonic()
-        rows += asyncio.run(BENCHES[name](options))
+        try:
+            rows += asyncio.run(BENCHES[name](options))
+        except Exception:
+            broken = True
+            traceback.print_exc(file=sys.stdout)
         print(f"\n({time.monotonic() - began:.0f} s)", flush=True)
     print(f"\n## Summary\n\n{summary(rows)}\n\n{machine()}")
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
