@@ -66,3 +66,18 @@ def test_another_person_finds_nothing_at_the_address(visit: Visit, watch: Watch)
     assert theirs.status == unknown.status == 404
     assert theirs.text() == unknown.text()
     assert stranger.ask("GET", f"/conversations/{chat.id}/export").status == 404
+
+
+def test_who_comes_after_finds_no_draft_of_the_account(visit: Visit) -> None:
+    chat = visit().open()
+    chat.write("Begun as a guest")
+    sign_up(chat, f"ada-{secrets.token_hex(4)}")
+    chat.open()
+    chat.write("Nobody else's business")
+    chat.page.locator("#me-open").click()
+    chat.popover.get_by_role("button", name="Sign out").click()
+    expect(chat.page.locator("#me-open")).to_have_text("Guest")
+    chat.ready()
+    expect(chat.page.get_by_role("textbox", name="Message")).to_have_value("")
+    kept = chat.page.evaluate("() => JSON.stringify({...sessionStorage})")
+    assert "Nobody else's business" not in kept

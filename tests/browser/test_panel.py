@@ -82,6 +82,7 @@ def test_the_exact_request_is_shown_with_debug_alone(
 def test_a_verdict_leads_to_its_message(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
     chat.turns("One.", "Two.")
+    expect(chat.fact("Messages")).to_have_text("6 in the conversation, 1 sent")
     row = chat.panel.locator(".fate details").filter(has_text="left out").first
     row.locator("summary").click()
     row.get_by_role("button", name="2 user").click()
