@@ -60,6 +60,7 @@ class TestAnotherOwner:
             page = await bob.page()
             own, page.conversation = page.conversation, mine.conversation
             await page.command("stop")
+            assert (await refusal(page))["code"] == "not_found"
             await page.send("Let me in")
             assert (await refusal(page))["code"] == "not_found"
             await page.command("open", agent="demo")
@@ -95,8 +96,8 @@ class TestAgents:
             page.agent = "nobody"
             await page.send("Hello")
             assert (await refusal(page))["code"] == "not_found"
-            snapshot = await page.open()
-            assert snapshot["conversation"] is None and snapshot["agent"]["broken"]
+            await page.command("open", agent="nobody")
+            assert (await refusal(page))["code"] == "not_found"
             page.agent = "demo"
             await is_well(page)
 

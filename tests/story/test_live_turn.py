@@ -294,9 +294,8 @@ class TestFailures:
                 preview = await page.preview(draft)
                 assert preview["decision"] is None
                 assert preview["problem"]["code"] == "prompt_too_large"
-                ended = await page.say(draft)
-                assert (ended["state"], ended["message"]) == ("failed", None)
-                assert ended["problem"]["code"] == "prompt_too_large"
+                await page.send(draft)
+                assert (await page.until("refused"))["code"] == "prompt_too_large"
                 assert len(fake.requests) == calls
                 assert (await page.say("Short"))["state"] == "complete"
 
