@@ -35,7 +35,7 @@ lint: ## check style and types
 
 properties: ## check the history properties with 100,000 examples each
 	@$(INSTALL) app dev
-	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto tests/history
+	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal tests/history
 
 bench: ## measure against a stated baseline
 	@$(INSTALL) app dev engine
