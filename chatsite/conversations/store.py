@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -14,17 +13,16 @@ from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import append, count, estimated, placed
 from chatsite.conversations.queries import owned, turn_messages
 from chatsite.conversations.records import Begun, Ended
-from chatsite.conversations.rows import columns_of, conversation_of, message_of, view_of
+from chatsite.conversations.rows import conversation_of, message_of, view_of
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.events import ConversationView, Problem, State
-from chatsite.history import estimate_message
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
 TITLE_LENGTH = 60
-ESTIMATE = "estimate"
 
 
 @transaction.atomic
@@ -65,10 +63,10 @@ def begin_turn(
     turn = Turn.objects.create(
         conversation=row, client_id=client_id, number=row.turns + 1, started=now
     )
-    messages = [] if row.path_messages else _placed(row, greeting, now=now)
-    messages += _placed(row, [user], now=now, turn=turn, after=messages)
+    messages = [] if row.path_messages else placed(row, greeting, now=now)
+    messages += placed(row, [user], now=now, turn=turn, after=messages)
     empty = [Said.assistant("", id=answer)]
-    written = _placed(row, empty, now=now, turn=turn, after=messages, state="running")
+    written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
     Message.objects.bulk_create([*messages, *written])
     row.turns = turn.number
     row.updated = now
@@ -116,59 +114,6 @@ def title_from(text: str) -> str:
     return f"{cut}…"
 
 
-def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
-    """Put messages at the end of the path. The caller saves `row`, whose totals change."""
-    return Message.objects.bulk_create(_placed(row, messages, now=now), batch_size=500)
-
-
-def _placed(
-    row: Conversation,
-    messages: Iterable[Said],
-    *,
-    now: datetime,
-    turn: Turn | None = None,
-    after: Sequence[Message] = (),
-    state: State = "complete",
-) -> list[Message]:
-    """Rows for the end of the path, not stored yet; `after` are those placed just before.
-
-    A running answer takes its place but counts only once it has ended.
-    """
-    last = after[-1] if after else _last_on_path(row)
-    turn_seq = last.turn_seq if last is not None else 0
-    rows = []
-    for message in messages:
-        seq = row.next_seq
-        turn_seq = seq if message.role == "user" else turn_seq
-        last = Message(
-            conversation=row,
-            parent=last,
-            turn=turn,
-            seq=seq,
-            turn_seq=turn_seq,
-            state=state,
-            created=now,
-            **columns_of(message),
-        )
-        row.next_seq = seq + 1
-        if state != "running":
-            _count(row, last, 1)
-        rows.append(last)
-    return rows
-
-
-def _last_on_path(row: Conversation) -> Message | None:
-    if row.next_seq == 1:
-        return None
-    return Message.objects.filter(conversation=row, on_path=True).order_by("-seq").first()
-
-
-def _count(row: Conversation, message: Message, sign: int) -> None:
-    row.path_messages += sign
-    row.path_users += sign * (message.role == "user")
-    row.path_tokens += sign * message.tokens
-
-
 def checkpoint(*, turn: str, text: str, receipt: Mapping[str, Any] | None = None) -> None:
     """Keep what has been written so far; without effect once the turn has ended.
 
@@ -214,7 +159,7 @@ def end_turn(
     row.save()
     conversation = Conversation.objects.select_for_update().get(id=row.conversation_id)
     if stored is not None:
-        _count(conversation, stored, 1)
+        count(conversation, stored)
     if receipt is not None:
         conversation.last_turn = row
     conversation.updated = now
@@ -227,15 +172,10 @@ def _finish(
     answer: Message, state: State, tokens: TokenCount | None, finish_reason: str, metadata: str
 ) -> Message:
     answer.state, answer.finish_reason, answer.metadata = state, finish_reason, metadata
-    tokens = tokens or _estimated(message_of(answer))
+    tokens = tokens or estimated(message_of(answer))
     answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
     answer.save()
     return answer
-
-
-def _estimated(message: Said) -> TokenCount:
-    """For what nobody could count yet: the path's total must not leave it out."""
-    return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:
@@ -321,7 +261,7 @@ def import_conversation(
         created=now,
         updated=now,
     )
-    append(row, [replace(said, tokens=_estimated(said)) for said in messages], now=now)
+    append(row, [replace(said, tokens=estimated(said)) for said in messages], now=now)
     row.save()
     return conversation_of(row)
 

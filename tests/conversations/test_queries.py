@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import queries, store
+from chatsite.conversations import path, queries, store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
@@ -25,7 +25,7 @@ def long_chat(messages: int) -> str:
     found = Conversation.objects.create(
         id=chat, guest="ada", agent="demo", title="Long", created=now, updated=now
     )
-    store.append(
+    path.append(
         found,
         [
             said(f"question {n}", tokens=2)
