@@ -14,12 +14,11 @@ from chatsite.conversations.records import Loaded, Opened
 from chatsite.conversations.rows import ENTRY, conversation_of, entry_of, message_of, view_of
 from chatsite.errors import NotFound
 from chatsite.events import ConversationView, MessageView
-from chatsite.history import Everything, Transcript, Unloaded, Users
+from chatsite.history import BACKGROUND, Everything, Transcript, Unloaded, Users
 from chatsite.messages import Message as Said
 
 PAGE = 60
 LISTED = 200
-BACKGROUND = ("scheduled", "briefing")
 
 
 def owned(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
@@ -70,7 +69,7 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
     row = free_or_owned(owner, conversation)
     if row is None:
         nothing = Transcript(entries=())
-        return Loaded(agent="", transcript=nothing, stored=0, next_seq=1, receipt=None)
+        return Loaded(agent="", transcript=nothing, next_seq=1, receipt=None)
     wanted, cut = path(row).exclude(state="running"), 0
     if isinstance(reach, Users):
         cut = _cut(row, max(reach.users, 1) - ahead)
@@ -95,7 +94,6 @@ def load(*, owner: Owner, conversation: str, reach: Users | Everything, ahead: i
     return Loaded(
         agent=row.agent,
         transcript=Transcript(entries=entries, unloaded=unloaded),
-        stored=row.path_messages,
         next_seq=row.next_seq,
         receipt=row.last_turn.receipt if row.last_turn else None,
     )

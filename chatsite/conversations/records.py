@@ -26,13 +26,12 @@ class Begun:
 class Loaded:
     """A transcript with what the decision needs besides: at most three queries.
 
-    `agent` is the conversation's own, "" for a chat not yet begun. `stored` counts the active
-    path; `receipt` is the last answer's. For a preview the draft takes the place `next_seq`.
+    `agent` is the conversation's own, "" for a chat not yet begun; `receipt` is the last
+    answer's. For a preview the draft takes the place `next_seq`.
     """
 
     agent: str
     transcript: Transcript
-    stored: int
     next_seq: int
     receipt: Mapping[str, Any] | None
 

@@ -3,6 +3,7 @@
 from chatsite.history.decision import decide
 from chatsite.history.evidence import Evidence, Previous
 from chatsite.history.live import History
+from chatsite.history.marks import BACKGROUND
 from chatsite.history.policies import (
     POLICIES,
     Everything,
@@ -30,6 +31,7 @@ from chatsite.history.verdicts import Verdict
 from chatsite.history.window import Head, Window
 
 __all__ = [
+    "BACKGROUND",
     "ENVIRONMENT_NAMES",
     "POLICIES",
     "SENT",
