@@ -112,9 +112,9 @@ def answering(
 
 def _note(template: Template, name: str, model: Model) -> str:
     notes = []
-    hosted = [NAMES.get(llm, llm) for llm in template.llms if llm not in FALLBACKS]
-    if template.llms and name not in template.llms and hosted:
-        notes.append(f"This agent is made for {hosted[0]}, which has no key here.")
+    if template.llms and not {name, *FALLBACKS} & {*template.llms}:
+        made_for = NAMES.get(template.llms[0], template.llms[0])
+        notes.append(f"This agent is made for {made_for}, which has no key here.")
     if model.note:
         notes.append(model.note)
     return " ".join(notes)

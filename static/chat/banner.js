@@ -35,7 +35,7 @@ export class Banner {
       const { file, key, reason } = state.agent.broken;
       this.#show(`This agent can't answer now: ${file}${key ? `, ${key}` : ""}: ${reason}`);
     } else if (!this.lost) this.#show("");
-    this.#engine(state.engine);
+    this.#engine(state.engine, state.agent?.provider);
   }
 
   #show(words) {
@@ -46,16 +46,20 @@ export class Banner {
     put(banner, words && icon("warn", 14), words && h("span", {}, words));
   }
 
-  /** @param {import("./state.js").Engine|null} engine */
-  #engine(engine) {
+  /**
+   * @param {import("./state.js").Engine|null} engine
+   * @param {{kind: string, note: string}} [provider]
+   */
+  #engine(engine, provider) {
     const line = byId("engine");
-    const words = engine && engine.state !== "ready" ? engine.sentence : "";
+    const echoed = provider?.kind === "echo" ? provider.note : "";
+    const words = engine && engine.state !== "ready" ? engine.sentence : echoed;
     line.hidden = !words;
     if (!words || !engine) {
       this.progress = undefined;
       return put(line);
     }
-    line.classList.toggle("bad", engine.state === "unavailable");
+    line.classList.toggle("bad", engine.state === "unavailable" || Boolean(echoed));
     if (this.progress === undefined) {
       this.words = h("span", {});
       this.progress = h("progress", { max: "1", "aria-label": "Loading the model" });

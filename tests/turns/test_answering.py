@@ -62,6 +62,8 @@ def test_an_agent_whose_provider_has_no_key_says_so() -> None:
     assert found.note == "This agent is made for Anthropic, which has no key here."
     assert answering(template(nodes=["llm.openai"]), among("openai")).note == ""
     assert answering(template(), among("embedded")).note == ""
+    both = template(nodes=["llm.openai", "llm.embedded"])
+    assert "key" not in answering(both, among("echo")).note
 
 
 def settings_for(llm: str, **said: Any) -> dict[str, Any]:
