@@ -146,8 +146,8 @@ class Turns:
     async def send(self, asking: Asking, *, client_id: str, text: str) -> TurnStarted:
         """Store a user message and start its answer; a resend finds the turn it started.
 
-        Raises BadCommand, TurnRunning, TooMany, NotFound or ProviderError: nothing has been
-        stored then, and the page keeps the draft.
+        Raises BadCommand, TurnRunning, TooMany, NotFound, PromptTooLarge or ProviderError:
+        nothing has been stored then, and the page keeps the draft.
         """
         known = self._running.get(asking.conversation)
         if known is not None:
