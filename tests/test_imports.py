@@ -19,7 +19,7 @@ LEVELS = (
     ("history", "kv"),
     ("events", "tools"),
     ("agents", "providers", "conversations", "settings"),
-    ("turns", "checks"),
+    ("turns", "checks", "conformance"),
     ("wiring",),
     ("live", "web"),
     ("urls", "asgi"),
@@ -29,6 +29,7 @@ WITH_DJANGO = {"settings", "conversations", "wiring", "checks", "live", "web", "
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
 PURE_PARTS = {"messages", "errors", "events", "history", "kv"}
 READS_ENVIRONMENT = "settings.py"
+FOR_TESTS = {"hypothesis", "pytest"}
 
 MODULES = sorted(
     path
@@ -87,6 +88,20 @@ def test_pure_parts_import_the_standard_library_only(path: Path) -> None:
     assert not outside
     io = {"os", "pathlib", "time", "random", "socket", "subprocess", "threading", "asyncio"}
     assert not io & {name.split(".")[0] for name in imported(path)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_tests_need_is_not_loaded_by_the_running_server(path: Path) -> None:
+    """One command checks a strategy with the kit, and imports it only when it is called."""
+    names = set(imported(path))
+    if part_of(path) != "conformance":
+        assert not FOR_TESTS & {name.split(".")[0] for name in names}
+    if part_of(path) != "conformance" and path.name != "check_strategy.py":
+        assert not any(name.startswith("chatsite.conformance") for name in names)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    at_the_top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    if path.name == "check_strategy.py":
+        assert not any(f"{node.module}".startswith("chatsite.conformance") for node in at_the_top)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -9,6 +9,7 @@ from time import perf_counter
 
 import pytest
 
+from chatsite.conformance.cases import counted, head
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
     Decision,
@@ -23,7 +24,6 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.messages import Message, Source, ToolCall
-from tests.strategies import counted, head
 
 HEAD = head()
 WIDE = Window(1_000_000, 256)

@@ -7,6 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chatsite.conformance.cases import counted, head
 from chatsite.history import (
     Decision,
     Entry,
@@ -18,7 +19,6 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.messages import Message
-from tests.strategies import counted, head
 
 HEAD = head()
 LIMIT = 400

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
+from chatsite.conformance.cases import Case, as_loaded, cases, turns_of
+from chatsite.conformance.properties import PLENTY, Seen, is_spared, marker, see
+from chatsite.conformance.table import PROPERTIES, checks_of
 from chatsite.errors import PromptTooLarge
 from chatsite.history import POLICIES, apply_history_policy, reach
 from chatsite.history.policies import Users
-from tests.history.properties import PLENTY, Seen, is_spared, marker, see
-from tests.history.table import PROPERTIES, checks_of
-from tests.strategies import Case, as_loaded, cases, turns_of
 
 tried = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from chatsite.conformance.cases import counted, head
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
 from chatsite.messages import Message, TokenCount
-from tests.strategies import counted, head
 
 
 def decided(environment: dict[str, str], template: dict[str, object]) -> Decision:

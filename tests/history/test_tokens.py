@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chatsite.conformance.cases import counted
 from chatsite.history import estimate, estimate_message, tokens_of
 from chatsite.history.tokens import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
-from tests.strategies import counted
 
 # A sentence in each script and what o200k_base makes of it.
 RECORDED = [

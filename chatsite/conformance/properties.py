@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from chatsite.conformance.cases import Case, turns_of
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Decision, Entry, Evidence, Transcript, Window, decide
 from chatsite.messages import Message
-from tests.strategies import Case, turns_of
 
 SPARED = ("pinned", "replied_to")
 OVER = ("over_budget", "over_window")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.history import growth, properties
-from tests.history.properties import Seen
+from chatsite.conformance import growth, properties
+from chatsite.conformance.properties import Seen
 
 BUILT = ("none", "lastN", "all")
 

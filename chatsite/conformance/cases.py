@@ -25,6 +25,7 @@ from chatsite.history import (
     Evidence,
     Head,
     Previous,
+    Run,
     Settings,
     Transcript,
     Unloaded,
@@ -246,7 +247,7 @@ def previous(dials: Dials) -> Previous | None:
     first = dials.of(range(1, 13))
     return Previous(
         head_hash="0" * 64 if kind == "wrong" else HEADS[0].hash,
-        sent=((first, first + dials.of(range(20))),),
+        layout=(Run(first, first + dials.of(range(20))),),
         cut=dials.of((None, first, first + 3)),
         under=dials.of(("all   50", "all   1", "lastN 3  50")),
     )

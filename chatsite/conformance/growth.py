@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from chatsite.conformance.properties import PLENTY, Seen, is_spared, see, tokens
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Evidence, Previous, Transcript
-from tests.history.properties import PLENTY, Seen, is_spared, see, tokens
 
 STEPS = 3
 

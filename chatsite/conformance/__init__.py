@@ -1,0 +1,1 @@
+"""The properties of a history policy as checks that anybody's policy can be run against."""
