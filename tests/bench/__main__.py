@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.bench import decisions, engine, first_token, memory, relay
@@ -33,12 +35,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument(
+        "--locomo",
+        type=Path,
+        default=os.environ.get("LOCOMO"),
+        help="the file locomo10.json (also: LOCOMO); without it nothing is measured on it",
+    )
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
     limit_of_files()
-    options = Options(quick=chosen.quick)
+    options = Options(quick=chosen.quick, locomo=chosen.locomo)
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
     broken = False

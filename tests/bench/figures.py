@@ -9,13 +9,18 @@ import statistics
 import timeit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`quick`: a third of the repetitions or fewer, to see that it runs."""
+    """`quick`: a third of the repetitions or fewer, to see that it runs.
+
+    `locomo` is the file of conversations that some benches read; None where it isn't at hand.
+    """
 
     quick: bool = False
+    locomo: Path | None = None
 
     def times(self, full: int, quick: int) -> int:
         """How often to repeat; both odd, so that the median is one of the measured values."""
