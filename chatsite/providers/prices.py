@@ -1,0 +1,72 @@
+"""What OpenAI's well-known models cost, from its price list; every other price is not known.
+
+A price only ever makes an estimate: a contract, a batch or another server may charge otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# https://openai.com/api/pricing, standard processing, as published in October 2025.
+PUBLISHED = "October 2025"
+# OpenAI keeps a prompt's beginning from this length on, in steps of 128 tokens:
+# https://platform.openai.com/docs/guides/prompt-caching
+LEAST_CACHED = 1_024
+CACHE_STEP = 128
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens. `cached` is None where reused input isn't cheaper."""
+
+    input: float
+    cached: float | None
+    output: float
+
+    def prompt(self, tokens: int, *, leading: int) -> float:
+        """Dollars for a prompt of which the first `leading` tokens are those of the last one."""
+        reused = reusable(min(leading, tokens)) if self.cached is not None else 0
+        full = (tokens - reused) * self.input
+        return (full + reused * (self.cached or 0.0)) / _MILLION
+
+    def answer(self, tokens: int) -> float:
+        """Dollars for an answer."""
+        return tokens * self.output / _MILLION
+
+
+_PRICES: dict[str, Price] = {
+    "gpt-3.5-turbo": Price(0.50, None, 1.50),
+    "gpt-4": Price(30.00, None, 60.00),
+    "gpt-4-turbo": Price(10.00, None, 30.00),
+    "gpt-4o": Price(2.50, 1.25, 10.00),
+    "gpt-4o-2024-05-13": Price(5.00, None, 15.00),
+    "gpt-4o-mini": Price(0.15, 0.075, 0.60),
+    "gpt-4.1": Price(2.00, 0.50, 8.00),
+    "gpt-4.1-mini": Price(0.40, 0.10, 1.60),
+    "gpt-4.1-nano": Price(0.10, 0.025, 0.40),
+    "gpt-5": Price(1.25, 0.125, 10.00),
+    "gpt-5-chat-latest": Price(1.25, 0.125, 10.00),
+    "gpt-5-mini": Price(0.25, 0.025, 2.00),
+    "gpt-5-nano": Price(0.05, 0.005, 0.40),
+    "o1": Price(15.00, 7.50, 60.00),
+    "o1-mini": Price(1.10, 0.55, 4.40),
+    "o3": Price(2.00, 0.50, 8.00),
+    "o3-mini": Price(1.10, 0.55, 4.40),
+    "o4-mini": Price(1.10, 0.275, 4.40),
+}
+# A dated version costs what its model costs; any other addition to a name is another model.
+_DATE = re.compile(r"-20\d\d-[01]\d-[0-3]\d$", re.ASCII)
+
+
+def price_of(provider: str, model: str) -> Price | None:
+    """None where no price is known: other providers, and models that are not in the list."""
+    if provider != "openai":
+        return None
+    return _PRICES.get(model) or _PRICES.get(_DATE.sub("", model))
+
+
+def reusable(leading: int) -> int:
+    """How many of the leading tokens OpenAI can take from its cache."""
+    return leading // CACHE_STEP * CACHE_STEP if leading >= LEAST_CACHED else 0

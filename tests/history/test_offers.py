@@ -1,0 +1,125 @@
+"""What a page offers to choose, and the policies a turn is compared under."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.history import POLICIES
+from chatsite.history.offers import Offers, Sources, alternatives, offers, under
+
+
+def sources(
+    environment: dict[str, str] | None = None,
+    url: dict[str, str] | None = None,
+    template: dict[str, Any] | None = None,
+    *,
+    url_allowed: bool = True,
+) -> Sources:
+    return Sources(
+        environment=environment or {},
+        url=url or {},
+        template=template or {},
+        url_allowed=url_allowed,
+    )
+
+
+def offered(where: Sources) -> Offers:
+    return offers(where, where.resolve())
+
+
+def keys(found: Offers, *, allowed: bool | None = None) -> list[str]:
+    return [one.key for one in found.all if allowed in (None, one.allowed)]
+
+
+def test_every_policy_can_be_offered() -> None:
+    everything = [
+        offered(sources(template={"historyPolicy": policy, "historySelector": "triage"}))
+        for policy in POLICIES
+    ]
+    assert {one.policy for found in everything for one in found.all} == set(POLICIES)
+
+
+def test_what_only_an_agent_may_allow_is_offered_where_its_template_names_it() -> None:
+    plain = ["none", "lastN", "all", "tokens", "relevant lexical"]
+    assert keys(offered(sources()), allowed=True) == plain
+    assert keys(offered(sources(template={"historyPolicy": "summary"}))) == [*plain, "summary"]
+    triage = {"historyPolicy": "relevant", "historySelector": "triage"}
+    found = offered(sources(template=triage))
+    assert keys(found, allowed=True) == [*plain, "relevant triage"]
+    assert [one.key for one in found.all if one.in_force] == ["relevant triage"]
+
+
+def test_choosing_an_offer_makes_it_apply() -> None:
+    for template in ({}, {"historyPolicy": "relevant", "historySelector": "triage"}):
+        where = sources(template=template, url={"historyPolicy": "none", "historyTokens": "900"})
+        for offer in offered(where).all:
+            applied = where.resolve(offer.address)
+            assert [one.key for one in offers(where, applied).all if one.in_force] == [offer.key]
+            assert applied.tokens.value == 900
+
+
+def test_an_offer_says_in_the_address_only_what_it_must() -> None:
+    found = {one.key: one.address for one in offered(sources()).all}
+    assert found["relevant lexical"] == {"historyPolicy": "relevant", "historySelector": None}
+    triage = {"historyPolicy": "relevant", "historySelector": "triage"}
+    found = {one.key: one.address for one in offered(sources(template=triage)).all}
+    assert found["relevant lexical"]["historySelector"] == "lexical"
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        (sources({"HISTORY_POLICY": "lastN"}), "the environment sets HISTORY_POLICY"),
+        (sources({"HISTORY_URL": "off"}, url_allowed=False), "HISTORY_URL is off"),
+        (sources({"HISTORY_URL": "staff"}, url_allowed=False), "only staff"),
+    ],
+)
+def test_where_the_address_decides_nothing_every_offer_says_why(where: Sources, why: str) -> None:
+    found = offered(where)
+    assert why in found.closed
+    assert keys(found, allowed=True) == []
+    assert {one.why for one in found.all} == {found.closed}
+    assert [one.key for one in found.all if one.in_force] == ["lastN"]
+
+
+def test_a_bound_on_links_refuses_what_goes_beyond_it_and_nothing_else() -> None:
+    found = offered(sources({"HISTORY_MAX_LENGTH": "20"}))
+    assert found.closed == ""
+    assert keys(found, allowed=True) == ["none", "lastN"]
+    assert "HISTORY_MAX_LENGTH" in next(one.why for one in found.all if one.key == "all")
+
+
+def test_a_turn_is_compared_under_every_policy_in_two_lengths() -> None:
+    where = sources(template={"historyPolicy": "summary", "historyLength": 12})
+    found = alternatives(where, where.resolve())
+    assert [one.label for one in found] == [
+        "none", "lastN 5", "lastN 12", "all", "tokens", "relevant", "summary",
+    ]  # fmt: skip
+    assert [one.label for one in found if one.in_force] == ["summary"]
+    short = next(one for one in found if one.label == "lastN 5")
+    assert where.resolve(short.address).length.value == 5
+
+
+def test_the_comparison_shows_what_is_locked_too_and_keeps_all_other_settings() -> None:
+    where = sources({"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "5", "HISTORY_TOKENS": "700"})
+    found = alternatives(where, where.resolve())
+    assert [one.label for one in found] == ["none", "lastN 5", "all", "tokens", "relevant"]
+    assert all("HISTORY_POLICY" in one.why for one in found)
+    assert {one.settings.tokens.value for one in found} == {700}
+    assert [one.settings.policy.value for one in found][2] == "all"
+
+
+def test_a_length_beyond_the_bound_on_links_is_shown_and_can_not_be_chosen() -> None:
+    where = sources({"HISTORY_MAX_LENGTH": "3"}, template={"historyLength": 2})
+    lengths = {one.label: one.why for one in alternatives(where, where.resolve())}
+    assert lengths["lastN 2"] == "" and "HISTORY_MAX_LENGTH" in lengths["lastN 5"]
+
+
+def test_only_triage_is_not_known_before_it_is_sent() -> None:
+    triage = {"historyPolicy": "relevant", "historySelector": "triage"}
+    where = sources(template=triage)
+    found = alternatives(where, where.resolve())
+    assert [one.label for one in found if one.asks_model] == ["relevant, triage"]
+    assert under(where.resolve(), "all").selector.value == "triage"
