@@ -16,6 +16,7 @@ class Conversation(models.Model):
 
     `path_tokens` adds up the stored counts, whichever tokenizer made them. `marked` counts
     pinned and excluded messages on the path: where it is 0 they need not be looked for.
+    `path_background` counts user messages of background tasks, which `path_users` includes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -31,9 +32,11 @@ class Conversation(models.Model):
     next_seq = models.PositiveIntegerField(default=1)
     path_messages = models.PositiveIntegerField(default=0)
     path_users = models.PositiveIntegerField(default=0)
+    path_background = models.PositiveIntegerField(default=0)
     path_tokens = models.PositiveBigIntegerField(default=0)
     marked = models.PositiveIntegerField(default=0)
     forget_above = models.PositiveIntegerField(default=0)
+    summary_on = models.BooleanField(default=True)
     turns = models.PositiveIntegerField(default=0)
     last_turn = models.ForeignKey(
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -132,6 +135,7 @@ class Message(models.Model):
             models.Index(
                 fields=["conversation", "on_path", "role", "seq"], name="message_path_role"
             ),
+            models.Index(fields=["conversation", "turn_seq"], name="message_turn"),
             models.Index(
                 fields=["conversation", "turn_seq"],
                 name="message_marked",
@@ -141,3 +145,39 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.role}"
+
+
+class Summary(models.Model):
+    """One version of the running summary of a path, up to and with the message `last`.
+
+    It holds for the path while `last` lies on it (a message's place in the tree fixes all above
+    it) and nothing it covers was changed: a change makes it `stale`, in the same transaction.
+    `made_from` is the version it was folded or edited from. `by` is a model's name, or "you".
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="summaries"
+    )
+    version = models.PositiveIntegerField()
+    first_seq = models.PositiveIntegerField()
+    last = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
+    last_seq = models.PositiveIntegerField()
+    messages = models.PositiveIntegerField()
+    text = models.TextField()
+    by = models.CharField(max_length=80)
+    made_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL)
+    stale = models.BooleanField(default=False)
+    tokens = models.PositiveIntegerField()
+    tokenizer = models.CharField(max_length=80)
+    basis = models.CharField(max_length=9)
+    report = models.JSONField(default=dict, blank=True)
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "version"], name="summary_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"summary {self.version} up to {self.last_seq}"

@@ -8,7 +8,7 @@ from datetime import datetime
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.rows import columns_of
 from chatsite.events import State
-from chatsite.history import estimate_message
+from chatsite.history import BACKGROUND, estimate_message
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
@@ -66,6 +66,7 @@ def count(row: Conversation, message: Message) -> None:
     """Add a message to the path's totals."""
     row.path_messages += 1
     row.path_users += message.role == "user"
+    row.path_background += message.role == "user" and message.source in BACKGROUND
     row.path_tokens += message.tokens
 
 

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from chatsite.conversations import models
-from chatsite.events import ConversationView, MessageView, Problem
+from chatsite.events import ConversationView, MessageView, Problem, Quote
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
 
@@ -33,11 +33,14 @@ def message_of(row: models.Message) -> Message:
     )
 
 
+QUOTED = 200
+
+
 # What `entry_of` reads. The other columns, with their dates and keys, double a row's cost.
 ENTRY = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
     *("source", "reply_to", "tokens", "tokenizer", "basis"),
-    *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded"),
+    *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
 )
 
 
@@ -48,11 +51,12 @@ def entry_of(row: models.Message, *, forget_above: int) -> Entry:
         pinned=row.pinned,
         excluded=row.excluded,
         forgets_above=bool(forget_above) and row.seq == forget_above,
+        at=row.created,
     )
 
 
-def view_of(row: models.Message) -> MessageView:
-    """Reads the turn of user messages: fetch it with them."""
+def view_of(row: models.Message, *, reply: Quote | None = None) -> MessageView:
+    """Reads the turn of user messages: fetch it with them. `reply` is what it replies to."""
     answers = row.role == "assistant" and row.turn_id is not None
     turn = row.turn if row.role == "user" else None
     problem = None
@@ -67,8 +71,25 @@ def view_of(row: models.Message) -> MessageView:
         finish_reason=row.finish_reason,
         pinned=row.pinned,
         excluded=row.excluded,
+        reply=reply,
         problem=problem,
     )
+
+
+def quote_of(row: models.Message) -> Quote:
+    """The beginning of what was said, for a reply to show."""
+    return Quote(
+        id=str(row.id),
+        seq=row.seq,
+        role=row.role,  # type: ignore[arg-type]
+        text=brief(row.content or "", QUOTED),
+    )
+
+
+def brief(text: str, length: int) -> str:
+    """Its beginning on one line, at most so many characters."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
 def conversation_of(row: models.Conversation) -> ConversationView:

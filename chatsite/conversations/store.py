@@ -14,10 +14,10 @@ from django.utils import timezone
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import append, count, estimated, placed
-from chatsite.conversations.queries import owned, turn_messages
+from chatsite.conversations.queries import owned, turn_messages, views
 from chatsite.conversations.records import Begun, Ended
 from chatsite.conversations.rows import conversation_of, message_of, view_of
-from chatsite.errors import BadCommand, NotFound, TurnRunning
+from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
 from chatsite.events import ConversationView, Problem, State
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
@@ -41,14 +41,15 @@ def begin_turn(
     The conversation is created with its first turn, for this owner; `greeting` is stored before
     it where the path is empty. `answer` is the id that the answer will have.
     Raises NotFound for another owner's conversation, BadCommand for another agent than the
-    conversation's, TurnRunning while an answer is written.
+    conversation's, Refused where the message replied to isn't on the path, TurnRunning while an
+    answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=title_from(user.content or ""))
     found = Turn.objects.filter(Q(client_id=client_id) | Q(state="running"), conversation=row)
     turns = list(found) if row.turns else []
     known = next((turn for turn in turns if turn.client_id == client_id), None)
     if known is not None:
-        stored = [view_of(message) for message in turn_messages(known.id)]
+        stored = views(turn_messages(known.id))
         return Begun(
             turn=str(known.id),
             number=known.number,
@@ -59,6 +60,8 @@ def begin_turn(
         )
     if turns:
         raise TurnRunning("An answer is still being written here. Your text is kept.")
+    if user.reply_to is not None:
+        _require_replied(row, user.reply_to)
     now = timezone.now()
     turn = Turn.objects.create(
         conversation=row, client_id=client_id, number=row.turns + 1, started=now
@@ -76,9 +79,20 @@ def begin_turn(
         number=turn.number,
         resent=False,
         conversation=conversation_of(row),
-        messages=tuple(view_of(message) for message in messages),
+        messages=views(messages),
         answer=answer,
     )
+
+
+def _require_replied(row: Conversation, id: str) -> None:
+    """The same for an unknown message, another conversation's and one that is off the path."""
+    stored = Message.objects.filter(conversation=row, on_path=True, id=uuid.UUID(id))
+    if not stored.exclude(state="running").exists():
+        raise Refused(
+            "The message you reply to isn't in this conversation any more. Your text is kept; "
+            "send it without the reply.",
+            code="reply_gone",
+        )
 
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
@@ -240,7 +254,8 @@ def clear(*, owner: Owner, conversation: str) -> None:
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
     Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
-    row.path_messages = row.path_users = row.path_tokens = row.marked = row.forget_above = 0
+    row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
+    row.marked = row.forget_above = 0
     row.last_turn = None
     row.updated = timezone.now()
     row.save()

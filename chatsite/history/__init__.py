@@ -1,7 +1,18 @@
 """What the model gets to remember: settings, policies and the decision of every turn."""
 
 from chatsite.history.decision import decide
-from chatsite.history.evidence import Evidence, Previous
+from chatsite.history.evidence import (
+    NO_EVIDENCE,
+    Chosen,
+    Evidence,
+    Hit,
+    Previous,
+    Recall,
+    RunningSummary,
+    Slot,
+    Triaged,
+)
+from chatsite.history.layout import Run, Written
 from chatsite.history.live import History
 from chatsite.history.marks import BACKGROUND
 from chatsite.history.policies import (
@@ -9,6 +20,8 @@ from chatsite.history.policies import (
     Everything,
     Policy,
     Reach,
+    Terms,
+    Tokens,
     Users,
     apply_history_policy,
 )
@@ -17,14 +30,14 @@ from chatsite.history.receipt import Decision
 from chatsite.history.room import Part
 from chatsite.history.selection import Selection
 from chatsite.history.settings import (
-    Setting,
+    ENVIRONMENT_NAMES,
     Settings,
     first_values,
     may_use_url,
     reach,
     resolve,
 )
-from chatsite.history.sources import ENVIRONMENT_NAMES, URL_NAMES, Said
+from chatsite.history.sources import URL_NAMES, Said, Setting
 from chatsite.history.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.transcript import Entry, Transcript, Turn, Unloaded, turns
 from chatsite.history.verdicts import Verdict
@@ -33,31 +46,42 @@ from chatsite.history.window import Head, Window
 __all__ = [
     "BACKGROUND",
     "ENVIRONMENT_NAMES",
+    "NO_EVIDENCE",
     "POLICIES",
     "SENT",
     "TOKENS_PER_MESSAGE",
+    "Terms",
+    "Tokens",
     "URL_NAMES",
+    "Chosen",
     "Decision",
     "Entry",
     "Everything",
     "Evidence",
     "Head",
     "History",
+    "Hit",
     "Part",
     "Policy",
     "Previous",
     "Reach",
+    "Recall",
+    "Run",
+    "RunningSummary",
     "Reason",
     "Said",
     "Selection",
     "Setting",
     "Settings",
+    "Slot",
     "Transcript",
+    "Triaged",
     "Turn",
     "Unloaded",
     "Users",
     "Verdict",
     "Window",
+    "Written",
     "apply_history_policy",
     "decide",
     "estimate",

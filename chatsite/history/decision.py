@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from chatsite.history.choice import Choice, Fate, Path, choose
-from chatsite.history.evidence import NO_EVIDENCE, Evidence, Previous
-from chatsite.history.guard import Load, Overflow, guard
-from chatsite.history.marks import below_marker
-from chatsite.history.policies import POLICIES
+from chatsite.history.choice import Choice, Path, choose, current_fate
+from chatsite.history.composing import Composed, compose
+from chatsite.history.evidence import NO_EVIDENCE, Evidence
+from chatsite.history.fitting import Fitted, fit, tokens_of, under
+from chatsite.history.marks import BACKGROUND, below_marker
 from chatsite.history.prefix import leading_tokens
+from chatsite.history.quoting import followed
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.receipt import Decision
 from chatsite.history.room import Room
+from chatsite.history.schemes import Planned, scheme_of
 from chatsite.history.settings import Settings
 from chatsite.history.tokens import known_tokens
 from chatsite.history.transcript import Entry, Transcript, Unloaded
-from chatsite.history.verdicts import verdicts
+from chatsite.history.verdicts import Findings, verdicts
 from chatsite.history.window import Head, Window
 
 
@@ -36,97 +37,120 @@ def decide(
     largest part, when head and current turn alone don't fit.
     """
     _check(transcript, head)
-    path = Path.of(transcript)
-    choice = _choose(transcript, path, settings, evidence)
-    system = _system_reasons(path.system, choice.marker)
-    instructions = [entry.message for entry in path.system if system[entry.seq] in SENT]
+    path, away = Path.of(transcript), transcript.unloaded
+    marker = below_marker(transcript.entries)
+    system = _system_reasons(path.system, marker)
+    instructions = [entry for entry in path.system if system[entry.seq] in SENT]
     room = Room.of(
         window,
         budget=settings.tokens.value,
         head=head,
-        system=instructions,
-        current=choice.current.messages,
+        system=[entry.message for entry in instructions],
+        current=current_fate(path.current).messages,
     )
     room.require()
-    overflow = _guard(choice, room, settings, evidence.previous)
-    choice = _after(overflow, choice, room.over)
-    reasons = system | _opening_reasons(path.opening)
-    for fate in (*choice.older, choice.current):
-        reasons |= fate.reasons()
-    history = [message for fate in choice.older if fate.is_sent for message in fate.messages]
-    current = choice.current.messages
-    parts = room.parts(history)
+    quotes = followed(path, settings, marker=marker, room=room.limit - room.fixed)
+    reply_to = _reply_to(path, evidence)
+    planned = scheme_of(
+        path,
+        settings,
+        evidence,
+        away=away,
+        marker=marker,
+        reply_to=reply_to,
+        room=room.limit - room.fixed - quotes.tokens,
+        over=room.over,
+    )
+    choice = choose(path, marker=marker, scheme=planned.scheme, reply_to=reply_to)
+    fitted = fit(
+        choice,
+        room,
+        settings,
+        evidence,
+        away=away,
+        quotes=quotes,
+        texts=tokens_of([text.message for text in planned.texts]),
+    )
+    composed = compose(
+        fitted, transcript, head=head, instructions=instructions, texts=planned.texts
+    )
+    findings = _findings(path, fitted, planned, system)
+    return _decision(
+        agent, transcript, settings, window, head, evidence, room, fitted, composed, findings,
+        planned.notes,
+    )  # fmt: skip
+
+
+def _decision(
+    agent: str,
+    transcript: Transcript,
+    settings: Settings,
+    window: Window,
+    head: Head,
+    evidence: Evidence,
+    room: Room,
+    fitted: Fitted,
+    composed: Composed,
+    findings: Findings,
+    notes: tuple[str, ...],
+) -> Decision:
+    parts = room.parts(
+        composed.history,
+        strategy=composed.texts,
+        summary=fitted.summary,
+        recalled=fitted.quotes.message,
+    )
     return Decision(
         agent=agent,
         settings=settings,
-        request=(*head.system, *instructions, *head.examples, *history, *current),
+        request=composed.request,
         verdicts=verdicts(
-            head=head,
-            transcript=transcript,
-            reasons=reasons,
-            unloaded=_unloaded_reason(transcript, choice, settings),
-            settings=settings,
-            window=window,
+            findings, head=head, transcript=transcript, settings=settings, window=window
         ),
         parts=parts,
         window=window,
         limit=room.limit,
         tokens=sum(part.tokens for part in parts if part.name not in ("reply", "free")),
         stored=len(transcript.entries) + transcript.unloaded.messages,
-        sent=len(instructions) + len(history) + len(current),
-        horizon=_horizon(choice, transcript.unloaded),
+        sent=sum(reason in SENT for reason in findings.reasons.values()),
+        horizon=_horizon(fitted.choice, transcript.unloaded),
         leading=leading_tokens(
-            evidence.previous, head=head, transcript=transcript, reasons=reasons
+            evidence.previous, composed.layout, head=head, transcript=transcript
         ),
         head_hash=head.hash,
         head_messages=len(head.messages),
-        cut=overflow.cut,
-        under=_under(settings),
+        cut=fitted.cut,
+        under=under(settings),
+        layout=composed.layout,
+        notes=(*evidence.notes, *notes, *fitted.notes),
+        reports=evidence.reports,
     )
 
 
-def _choose(transcript: Transcript, path: Path, settings: Settings, evidence: Evidence) -> Choice:
+def _findings(path: Path, fitted: Fitted, planned: Planned, system: dict[int, Reason]) -> Findings:
+    """The reason for every message that was loaded."""
+    reasons = system | _opening_reasons(path.opening)
+    whys: dict[int, str] = {}
+    for fate in (*fitted.choice.older, fitted.choice.current):
+        reasons |= fate.reasons()
+        if fate.why:
+            said = fate.entries if fate.is_sent else fate.turn.entries
+            whys |= dict.fromkeys((entry.seq for entry in said), fate.why)
+    whys |= {seq: why for seq, why in planned.whys.items() if reasons[seq] not in SENT}
+    quotes = fitted.quotes
+    for seq in quotes.left_out:
+        whys[seq] = "it matters for this message, but there was no room to quote it"
+    return Findings(
+        reasons={**reasons, **quotes.reasons},
+        unloaded=fitted.unloaded,
+        whys={**whys, **quotes.whys},
+        quoted=frozenset(quotes.reasons),
+    )
+
+
+def _reply_to(path: Path, evidence: Evidence) -> frozenset[str]:
     answered = path.current.entries[0].message.reply_to
-    return choose(
-        path,
-        marker=below_marker(transcript.entries),
-        policy=POLICIES[settings.policy.value],
-        length=settings.length.value,
-        reply_to=evidence.reply_to | {answered} if answered else evidence.reply_to,
-    )
-
-
-def _guard(choice: Choice, room: Room, settings: Settings, previous: Previous | None) -> Overflow:
-    same = previous is not None and previous.under == _under(settings)
-    return guard(
-        [
-            Load(fate.first, fate.tokens, bool(fate.kept_for))
-            for fate in choice.older
-            if fate.is_sent
-        ],
-        fixed=room.fixed,
-        current=choice.current.first,
-        limit=room.limit,
-        low_water=settings.low_water.value,
-        previous=previous.cut if previous and same else None,
-    )
-
-
-def _after(overflow: Overflow, choice: Choice, over: Reason) -> Choice:
-    """The choice as the guard left it. What a mark saved from the guard now says so."""
-    cut = overflow.cut
-    if cut is None:
-        return choice
-
-    def fate(before: Fate) -> Fate:
-        if before.first in overflow.dropped:
-            return replace(before, reason=over)
-        if before.is_sent and before.kept_for and before.first < cut:
-            return replace(before, reason=before.kept_for)
-        return before
-
-    older = tuple(fate(before) for before in choice.older)
-    return replace(choice, older=older, tail=max(choice.tail, cut))
+    return evidence.reply_to | {answered} if answered else evidence.reply_to
 
 
 def _system_reasons(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
@@ -143,18 +167,15 @@ def _system_reasons(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
 def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
     """What stands before the first user message answers nobody."""
     return {
-        entry.seq: "greeting" if entry.message.role == "assistant" else "incomplete_tool_group"
+        entry.seq: (
+            "background"
+            if entry.message.source in BACKGROUND
+            else "greeting"
+            if entry.message.role == "assistant"
+            else "incomplete_tool_group"
+        )
         for entry in opening
     }
-
-
-def _unloaded_reason(transcript: Transcript, choice: Choice, settings: Settings) -> Reason:
-    away = transcript.unloaded
-    if away.users == 0:
-        return "greeting"
-    if away.last < choice.marker:
-        return "above_marker"
-    return POLICIES[settings.policy.value].left_out if choice.reached else "unloaded"
 
 
 def _horizon(choice: Choice, away: Unloaded) -> int | None:
@@ -175,13 +196,6 @@ def _horizon(choice: Choice, away: Unloaded) -> int | None:
     if position == 0 and away.users == 0:
         return None
     return (*choice.older, choice.current)[position].first
-
-
-def _under(settings: Settings) -> str:
-    """The settings that decide a cut, as one text."""
-    policy = settings.policy.value
-    length = settings.length.value if POLICIES[policy].uses_length else ""
-    return f"{policy} {length} {settings.tokens.value or ''} {settings.low_water.value}"
 
 
 def _check(transcript: Transcript, head: Head) -> None:

@@ -24,6 +24,15 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Away:
+    """What would be sent too, had it been read from storage: it lies above every loose turn, and
+    what was read exceeds the limit by itself. `last` is its last sequence number."""
+
+    last: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overflow:
     """What goes: the `first` of each dropped turn. `cut` is where the unbroken rest begins.
 
@@ -42,26 +51,31 @@ def guard(
     limit: int,
     low_water: int,
     previous: int | None = None,
+    away: Away | None = None,
+    most: int | None = None,
 ) -> Overflow:
     """Choose what goes so that `fixed` and the rest stay within `limit` tokens.
 
     `fixed` is what always stays: head, system messages and the current turn, which begins at the
     sequence number `current`; at most `limit`. `low_water` is a percentage of the limit,
-    `previous` the cut of the last request.
+    `previous` the cut of the last request. Nothing goes while all of it is within `most`, and
+    nothing spared for less: the `limit` itself unless a larger one is given.
     """
     total = fixed + sum(load.tokens for load in loads)
-    if total <= limit:
+    most = limit if most is None else most
+    if total <= most and away is None:
         return Overflow()
     loose = [load for load in loads if not load.spared]
     spared = [load for load in loads if load.spared]
-    if previous is not None:
+    if previous is not None and (away is None or previous > away.last):
         before = [load for load in loose if load.first < previous]
         if total - sum(load.tokens for load in before) <= limit:
             return _overflow(before, previous)
+    # What is away goes first, and it goes even if counts that were made anew say that it fits.
     dropped, total = _drop(loose, total=total, down_to=limit * low_water // 100)
     cut = next((load.first for load in loose[len(dropped) :]), current)
-    if total > limit:
-        more, _ = _drop(spared, total=total, down_to=limit)
+    if total > most:
+        more, _ = _drop(spared, total=total, down_to=most)
         dropped += more
     return _overflow(dropped, cut)
 

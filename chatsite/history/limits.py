@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chatsite.history.policies import POLICIES, Users, acting_length
+from chatsite.history.policies import POLICIES, Terms, Users, acting_length
 
 UNBOUNDED = float("inf")
 
@@ -35,8 +35,8 @@ class Limits:
             return self._too_long()
         return self._needs_budget(budget) if said > otherwise else ""
 
-    def refuse_policy(self, said: str, *, otherwise: str, length: int, budget: int | None) -> str:
-        turns, turns_otherwise = turns_of(said, length), turns_of(otherwise, length)
+    def refuse_policy(self, said: str, *, otherwise: str, terms: Terms, budget: int | None) -> str:
+        turns, turns_otherwise = turns_of(said, terms), turns_of(otherwise, terms)
         if (
             self.length is not None
             and turns > acting_length(self.length)
@@ -58,7 +58,7 @@ class Limits:
         )
 
 
-def turns_of(policy: str, length: int) -> float:
+def turns_of(policy: str, terms: Terms) -> float:
     """How many turns a policy can send."""
-    reach = POLICIES[policy].reach(length)
+    reach = POLICIES[policy].reach(terms)
     return reach.users if isinstance(reach, Users) else UNBOUNDED

@@ -47,5 +47,18 @@ def background_answers(turn: Turn) -> dict[int, Reason]:
     return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
 
 
+def following(entries: Sequence[Entry]) -> list[Entry]:
+    """What background tasks wrote since anybody else said something, oldest first.
+
+    `entries` lie before the current message.
+    """
+    found: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.message.source not in BACKGROUND:
+            break
+        found.append(entry)
+    return found[::-1]
+
+
 def _is_answer(entry: Entry) -> bool:
     return entry.message.role == "assistant" and not entry.message.calls

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from chatsite.history.evidence import Previous
-from chatsite.history.reasons import SENT, Reason
+from chatsite.history.layout import Item, Run, Written
 from chatsite.history.tokens import known_tokens
 from chatsite.history.transcript import Entry, Transcript
 from chatsite.history.window import Head
 
 
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One message of a request. `key` is the same where the message is; None is never the same."""
+
+    key: tuple[object, ...] | None
+    tokens: int
+    system: bool
+
+
 def leading_tokens(
-    previous: Previous | None,
-    *,
-    head: Head,
-    transcript: Transcript,
-    reasons: Mapping[int, Reason],
+    previous: Previous | None, layout: Sequence[Item], *, head: Head, transcript: Transcript
 ) -> int:
     """Tokens at the beginning that are those of the previous request; 0 under another head.
 
@@ -26,52 +32,69 @@ def leading_tokens(
     """
     if previous is None or previous.head_hash != head.hash:
         return 0
-    now = [entry for entry in transcript.entries if reasons[entry.seq] in SENT]
-    before = list(_sent_before(previous, transcript))
-    system_now = [entry for entry in now if entry.message.role == "system"]
-    system_before = [entry for entry in before if entry and entry.message.role == "system"]
-    same_system = _common(system_now, system_before)
+    path = _Loaded.of(transcript)
+    now, before = list(path.units(layout)), list(path.units(previous.layout))
     total = sum(known_tokens(message).count for message in head.system)
-    total += _tokens(system_now[:same_system])
-    if not same_system == len(system_now) == len(system_before):
+    system_now = [unit for unit in now if unit.system]
+    system_before = [unit for unit in before if unit.system]
+    same = _common(system_now, system_before)
+    total += sum(unit.tokens for unit in system_now[:same])
+    if not same == len(system_now) == len(system_before):
         return total
     total += sum(known_tokens(message).count for message in head.examples)
-    rest_now = [entry for entry in now if entry.message.role != "system"]
-    rest_before = [entry for entry in before if entry is None or entry.message.role != "system"]
-    return total + _tokens(rest_now[: _common(rest_now, rest_before)])
+    rest_now = [unit for unit in now if not unit.system]
+    rest_before = [unit for unit in before if not unit.system]
+    return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
 
 
-def _sent_before(previous: Previous, transcript: Transcript) -> Iterator[Entry | None]:
-    """The entries of the previous request in path order; None where one is not loaded."""
-    entries, away = transcript.entries, transcript.unloaded.last
-    seqs = [entry.seq for entry in entries]
-    for first, last in previous.sent:
-        begin, end = bisect_left(seqs, first), bisect_right(seqs, last)
-        if begin == end or seqs[begin] != first:
-            yield None
-            continue
-        if first < away:
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    entries: tuple[Entry, ...]
+    seqs: list[int]
+    away: int
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> _Loaded:
+        seqs = [entry.seq for entry in transcript.entries]
+        return cls(transcript.entries, seqs, transcript.unloaded.last)
+
+    def units(self, layout: Iterable[Item]) -> Iterator[_Unit]:
+        for item in layout:
+            if isinstance(item, Written):
+                system = item.role == "system"
+                yield _Unit((item.role, item.digest), item.tokens, system)
+            else:
+                yield from self._run(item)
+
+    def _run(self, run: Run) -> Iterator[_Unit]:
+        """The run's messages in path order; an unknown one where a message is not loaded.
+
+        A run of system messages holds nothing else, and another run holds none of them.
+        """
+        begin, end = bisect_left(self.seqs, run.first), bisect_right(self.seqs, run.last)
+        if begin == end or self.seqs[begin] != run.first:
+            yield _Unit(None, 0, False)
+            return
+        if run.first < self.away:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
-            end = _turn_end(entries, begin, end)
-        yield from entries[begin:end]
-        if seqs[end - 1] != last:
-            yield None
+            end = self._turn_end(begin, end)
+        for entry in self.entries[begin:end]:
+            message = entry.message
+            key = ("stored", entry.seq, run.shortened)
+            yield _Unit(key, known_tokens(message).count, message.role == "system")
+        if self.seqs[end - 1] != run.last:
+            yield _Unit(None, 0, False)
+
+    def _turn_end(self, begin: int, end: int) -> int:
+        for position in range(begin + 1, end):
+            if self.entries[position].message.role == "user":
+                return position
+        return end
 
 
-def _turn_end(entries: Sequence[Entry], begin: int, end: int) -> int:
-    for position in range(begin + 1, end):
-        if entries[position].message.role == "user":
-            return position
-    return end
-
-
-def _common(now: Sequence[Entry], before: Sequence[Entry | None]) -> int:
-    """How many entries both begin with."""
+def _common(now: Sequence[_Unit], before: Sequence[_Unit]) -> int:
+    """How many units both begin with."""
     for count, (one, other) in enumerate(zip(now, before, strict=False)):
-        if one is not other:
+        if one.key is None or one.key != other.key:
             return count
     return min(len(now), len(before))
-
-
-def _tokens(entries: Sequence[Entry]) -> int:
-    return sum(known_tokens(entry.message).count for entry in entries)

@@ -22,13 +22,16 @@ Reason = Literal[
     "not_relevant",
     "summarised",
     "strategy",
+    "not_chosen",
     "background",
+    "followed",
     "unloaded",
     "incomplete_tool_group",
     "empty",
 ]
 
-# With these a message is part of the request; with every other reason it is not.
+# With these a message is part of the request; with every other reason it is not. `relevant` and
+# `followed` may be part of it as quoted text; `summarised` is there only as what a summary says.
 SENT: frozenset[Reason] = frozenset(
     {
         "system",
@@ -39,5 +42,7 @@ SENT: frozenset[Reason] = frozenset(
         "pinned",
         "replied_to",
         "relevant",
+        "strategy",
+        "followed",
     }
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chatsite.history.evidence import Report
+from chatsite.history.layout import Item
 from chatsite.history.policies import POLICIES
 from chatsite.history.room import Part
 from chatsite.history.settings import Settings
@@ -11,7 +14,7 @@ from chatsite.history.verdicts import Verdict
 from chatsite.history.window import Window
 from chatsite.messages import Message
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,9 @@ class Decision:
     messages of the path, the head not among them. Above the sequence number `horizon` the model
     sees nothing any more; None draws no line. `leading` tokens at the beginning are those of the
     previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
-    names the settings, so that the next decision knows whether that cut still holds.
+    names the settings, so that the next decision knows whether that cut still holds. `layout`
+    says of what the request was made after its head; `notes` what a reader must know besides, a
+    sentence each; `reports` what gathering the evidence cost, by selector or policy.
     """
 
     agent: str
@@ -41,6 +46,9 @@ class Decision:
     head_messages: int
     cut: int | None
     under: str
+    layout: tuple[Item, ...]
+    notes: tuple[str, ...]
+    reports: Mapping[str, Report]
 
     @property
     def in_words(self) -> str:
@@ -75,6 +83,9 @@ class Decision:
             "head": {"hash": self.head_hash, "messages": self.head_messages},
             "cut": self.cut,
             "under": self.under,
+            "layout": [item.to_dict() for item in self.layout],
+            "notes": list(self.notes),
+            "reports": {name: dict(report) for name, report in self.reports.items()},
         }
 
 

@@ -12,7 +12,17 @@ from chatsite.history.tokens import known_tokens, weakest
 from chatsite.history.window import Head, Window
 from chatsite.messages import Basis, Message
 
-PartName = Literal["system", "prefilled", "history", "current", "reply", "free"]
+PartName = Literal[
+    "system",
+    "prefilled",
+    "strategy",
+    "summary",
+    "history",
+    "recalled",
+    "current",
+    "reply",
+    "free",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +95,24 @@ class Room:
             f"text is kept. {_ADVICE[largest.name]}"
         )
 
-    def parts(self, history: Sequence[Message]) -> tuple[Part, ...]:
-        """All parts of the window, with the history that is sent."""
+    def parts(
+        self,
+        history: Sequence[Message],
+        *,
+        strategy: Sequence[Message] = (),
+        summary: Message | None = None,
+        recalled: Message | None = None,
+    ) -> tuple[Part, ...]:
+        """All parts of the window, with what is sent; texts of our own only where there are any."""
+        own = {
+            "strategy": Part.of("strategy", strategy),
+            "summary": Part.of("summary", [summary] if summary else ()),
+            "recalled": Part.of("recalled", [recalled] if recalled else ()),
+        }
+        before = [own[name] for name in ("strategy", "summary") if own[name].tokens]
+        after = [own["recalled"]] if recalled else []
         sent = Part.of("history", history)
-        used = (self.system, self.prefilled, sent, self.current)
+        used = (self.system, self.prefilled, *before, sent, *after, self.current)
         reply = Part("reply", self.window.reply, "counted")
         free = self.window.room - sum(part.tokens for part in used)
         return (*used, reply, Part("free", free, weakest(part.basis for part in used)))

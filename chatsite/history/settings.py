@@ -4,53 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
+from chatsite.history.conversation import (
+    CONVERSATION_NAMES,
+    ConversationSettings,
+    resolve_conversation,
+)
 from chatsite.history.grammar import Choice, Number, is_blank
 from chatsite.history.limits import Limits
-from chatsite.history.policies import POLICIES, Reach
+from chatsite.history.policies import POLICIES, TRIAGE, Reach, Terms, Tokens
 from chatsite.history.sources import (
+    HISTORY_NAMES,
     LENGTH,
     LOW_WATER,
     MAX_LENGTH,
     MAX_TOKENS,
     POLICY,
     REASON,
+    SELECTOR,
+    STEP,
+    SUMMARY_MODEL,
     TABLE,
     TOKENS,
     WHO_MAY_LINK,
     Claim,
-    Origin,
     Outcome,
     Row,
-    Said,
+    Setting,
     built_in,
     from_environment,
     from_template,
     from_url,
     read_variable,
+    settled,
 )
 
 T = TypeVar("T")
 
 EVERYONE, STAFF, OFF = "everyone", "staff", "off"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting(Generic[T]):
-    """A value, the source that decided it, and what every source said, the strongest first."""
-
-    value: T
-    source: Origin
-    said: tuple[Said, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "value": self.value,
-            "source": self.source,
-            "said": [said.to_dict() for said in self.said],
-        }
+# Every variable that is read, whether it locks or not.
+ENVIRONMENT_NAMES = (*HISTORY_NAMES, *CONVERSATION_NAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +61,33 @@ class Settings:
     length: Setting[int]
     tokens: Setting[int | None]
     low_water: Setting[int]
+    step: Setting[int]
+    selector: Setting[str]
+    summary_model: Setting[str]
+    conversation: ConversationSettings
     locked: bool
     lock_reason: str
 
     @property
+    def terms(self) -> Terms:
+        """What a policy's cut, reach and words depend on."""
+        triage = self.conversation
+        return Terms(
+            length=self.length.value,
+            step=self.step.value,
+            selector=self.selector.value,
+            lookback=triage.lookback_count.value if triage.enabled.value else 0,
+        )
+
+    @property
+    def triages(self) -> bool:
+        """Whether a fast model is asked which turns matter."""
+        return self.policy.value == "relevant" and self.selector.value == TRIAGE
+
+    @property
     def in_words(self) -> str:
         """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
-        words = POLICIES[self.policy.value].words(self.length.value)
+        words = POLICIES[self.policy.value].words(self.terms)
         budget = self.tokens.value
         return words if budget is None else f"{words}, up to {budget:,} tokens"
 
@@ -81,7 +97,17 @@ class Settings:
             "length": self.length.to_dict(),
             "tokens": self.tokens.to_dict(),
             "low_water": self.low_water.to_dict(),
+            "step": self.step.to_dict(),
+            "selector": self.selector.to_dict(),
+            "summary_model": self.summary_model.to_dict(),
+            "conversation": self._conversation(),
         }
+
+    def _conversation(self) -> dict[str, object]:
+        """Triage's own settings only where it applies: they are 4 kB, in every receipt."""
+        if self.triages:
+            return self.conversation.to_dict()
+        return {"previous_tasks_count": self.conversation.previous_tasks_count.to_dict()}
 
 
 def resolve(
@@ -109,25 +135,54 @@ def resolve(
             said, otherwise=otherwise, budget=tokens.value
         ),
     )
-    policy = sources.settle(
-        POLICY,
-        lambda said, otherwise: limits.refuse_policy(
-            said, otherwise=otherwise, length=length.value, budget=tokens.value
-        ),
+    conversation = resolve_conversation(environment=environment, template=template)
+    selector = sources.settle(
+        SELECTOR, lambda said, otherwise: _refuse_unnamed(SELECTOR, said, template, said == TRIAGE)
     )
+
+    def refuse_policy(said: str, otherwise: str) -> str:
+        unnamed = _refuse_unnamed(POLICY, said, template, POLICIES[said].needs_naming)
+        return unnamed or limits.refuse_policy(
+            said,
+            otherwise=otherwise,
+            terms=Terms(
+                length=length.value,
+                selector=selector.value,
+                lookback=conversation.lookback_count.value if conversation.enabled.value else 0,
+            ),
+            budget=tokens.value,
+        )
+
     return Settings(
-        policy=policy,
+        policy=sources.settle(POLICY, refuse_policy),
         length=length,
         tokens=tokens,
         low_water=sources.settle(LOW_WATER),
+        step=sources.settle(STEP),
+        selector=selector,
+        summary_model=sources.settle(SUMMARY_MODEL),
+        conversation=conversation,
         locked=bool(rules.locked_by),
         lock_reason=rules.lock_reason,
     )
 
 
-def reach(settings: Settings) -> Reach:
-    """What the store must load for these settings."""
-    return POLICIES[settings.policy.value].reach(settings.length.value)
+def _refuse_unnamed(
+    row: Row[str], said: str, template: Mapping[str, object], needs_naming: bool
+) -> str:
+    """What asks a model or runs an agent's own code isn't for a link to switch on."""
+    if not needs_naming or template.get(row.template) == said:
+        return ""
+    return f"a link may choose {said} only where the agent's template names it ({row.template})"
+
+
+def reach(settings: Settings, *, room: int) -> Reach:
+    """What the store must load for these settings; `room` is what the model's window has for a
+    prompt, in tokens."""
+    wanted = POLICIES[settings.policy.value].reach(settings.terms)
+    if wanted == Tokens():
+        return Tokens(max(1, min(room, settings.tokens.value or room)))
+    return wanted
 
 
 def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
@@ -198,13 +253,7 @@ class _Sources:
         below = [*from_template(row, self.template), built_in(row)]
         otherwise = next(claim.value for claim in below if claim.usable)
         links = [self._open(claim, refuse, otherwise) for claim in from_url(row, self.url)]
-        claims = [*above, *links, *below]
-        winner = next(claim for claim in claims if claim.usable)
-        return Setting(
-            value=winner.value,
-            source=winner.said.source,
-            said=tuple(_outcome(claim, winner) for claim in claims),
-        )
+        return settled([*above, *links, *below])
 
     def _open(
         self, claim: Claim[T], refuse: Callable[[T, T], str] | None, otherwise: T
@@ -220,11 +269,3 @@ class _Sources:
             said = replace(claim.said, outcome="not allowed", why=refusal)
             return replace(claim, said=said, usable=False)
         return claim
-
-
-def _outcome(claim: Claim[T], winner: Claim[T]) -> Said:
-    if not claim.usable or claim is winner:
-        return claim.said
-    by = winner.said.source
-    name = f" ({winner.said.name})" if winner.said.name else ""
-    return replace(claim.said, outcome="overruled", why=f"the {by}{name} comes first")

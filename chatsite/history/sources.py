@@ -5,14 +5,15 @@ To add a setting, add a row to the table, a field to `Settings` and its line in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from chatsite.errors import BadSetting
 from chatsite.history.grammar import (
     Choice,
     Grammar,
+    Name,
     Number,
     Unreadable,
     fold,
@@ -20,7 +21,7 @@ from chatsite.history.grammar import (
     shown,
     shown_json,
 )
-from chatsite.history.policies import POLICIES
+from chatsite.history.policies import POLICIES, SELECTORS
 
 T = TypeVar("T")
 
@@ -48,6 +49,22 @@ class Said:
             "raw": self.raw,
             "outcome": self.outcome,
             "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(Generic[T]):
+    """A value, the source that decided it, and what every source said, the strongest first."""
+
+    value: T
+    source: Origin
+    said: tuple[Said, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "value": self.value,
+            "source": self.source,
+            "said": [said.to_dict() for said in self.said],
         }
 
 
@@ -83,8 +100,23 @@ TOKENS: Row[int | None] = Row(
     ("HISTORY_TOKENS",), "historyTokens", "historyTokens", None, Number(1)
 )
 LOW_WATER: Row[int] = Row(("HISTORY_LOW_WATER",), None, "historyLowWater", 50, Number(1, 100))
+STEP: Row[int] = Row(("HISTORY_STEP",), None, "historyStep", 1, Number(1))
+SELECTOR: Row[str] = Row(
+    ("HISTORY_SELECTOR",), "historySelector", "historySelector", SELECTORS[0], Choice(SELECTORS)
+)
+SUMMARY_MODEL: Row[str] = Row(
+    ("HISTORY_SUMMARY_MODEL",), None, "historySummaryModel", "fast", Name()
+)
 
-TABLE: tuple[Row[str] | Row[int] | Row[int | None], ...] = (POLICY, LENGTH, TOKENS, LOW_WATER)
+TABLE: tuple[Row[str] | Row[int] | Row[int | None], ...] = (
+    POLICY,
+    LENGTH,
+    TOKENS,
+    LOW_WATER,
+    STEP,
+    SELECTOR,
+    SUMMARY_MODEL,
+)
 
 # Read beside the table; none of these locks anything.
 REASON = "HISTORY_REASON"
@@ -92,7 +124,7 @@ WHO_MAY_LINK = "HISTORY_URL"
 MAX_LENGTH = "HISTORY_MAX_LENGTH"
 MAX_TOKENS = "HISTORY_MAX_TOKENS"
 
-ENVIRONMENT_NAMES: tuple[str, ...] = (
+HISTORY_NAMES: tuple[str, ...] = (
     *(name for row in TABLE for name in row.environment),
     REASON,
     WHO_MAY_LINK,
@@ -176,8 +208,26 @@ def from_template(row: Row[T], template: Mapping[str, object]) -> list[Claim[T]]
 
 
 def built_in(row: Row[T]) -> Claim[T]:
-    raw = None if row.built_in is None else str(row.built_in)
+    raw = None if row.built_in is None else shown_json(row.built_in)
     return _usable("built in", "", raw, row.built_in, "applies where nothing else is said")
+
+
+def settled(claims: Sequence[Claim[T]]) -> Setting[T]:
+    """The first usable claim wins; one of them must be usable."""
+    winner = next(claim for claim in claims if claim.usable)
+    return Setting(
+        value=winner.value,
+        source=winner.said.source,
+        said=tuple(_outcome(claim, winner) for claim in claims),
+    )
+
+
+def _outcome(claim: Claim[T], winner: Claim[T]) -> Said:
+    if not claim.usable or claim is winner:
+        return claim.said
+    by = winner.said.source
+    name = f" ({winner.said.name})" if winner.said.name else ""
+    return replace(claim.said, outcome="overruled", why=f"the {by}{name} comes first")
 
 
 def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:

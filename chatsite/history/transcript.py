@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from chatsite.messages import Message
 
@@ -12,7 +13,8 @@ from chatsite.messages import Message
 class Entry:
     """A stored message in its place. `seq` orders the path; marks are the user's.
 
-    `forgets_above`: the marker "forget what is above" stands directly above this message.
+    `forgets_above`: the marker "forget what is above" stands directly above this message. `at` is
+    when it was stored; nothing is ordered by it.
     """
 
     message: Message
@@ -20,18 +22,21 @@ class Entry:
     pinned: bool = False
     excluded: bool = False
     forgets_above: bool = False
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unloaded:
     """What of the path was not read from storage: it lies above the loaded tail.
 
-    Counts are messages, user messages and tokens; `first` and `last` are sequence numbers
-    (0 when there is nothing). A policy's reach says what may stay unloaded.
+    Counts are messages, user messages (of them `background` ones, of scheduled tasks and
+    briefings) and tokens; `first` and `last` are sequence numbers (0 when there is nothing). A
+    policy's reach says what may stay unloaded.
     """
 
     messages: int = 0
     users: int = 0
+    background: int = 0
     tokens: int = 0
     first: int = 0
     last: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from chatsite.history.policies import POLICIES
@@ -23,7 +24,13 @@ _SENTENCES: Mapping[Reason, str] = {
     "excluded": "you left it out",
     "above_marker": "above the line where you asked to forget",
     "replied_to": "this message replies to its turn",
+    "relevant": "it matters for this message",
+    "not_relevant": "nothing in it was found to matter for this message",
+    "summarised": "the running summary stands for it",
+    "strategy": "the agent's strategy chose it",
+    "not_chosen": "the agent's strategy didn't choose it",
     "background": "written by a background task",
+    "followed": "a background task wrote it directly before this message",
     "unloaded": "not read from storage",
     "incomplete_tool_group": "a tool call without all its results, or a result without its call",
     "empty": "an answer without text",
@@ -35,7 +42,8 @@ class Verdict:
     """One verdict for a run of neighbours, `first` to `last` by sequence number.
 
     Head messages have 0 for both. `role` is None where the run has several roles or was not
-    loaded. `tokens` is what all of them take, sent or not.
+    loaded. `quoted`: sent as quoted text directly before the current message, not in its place.
+    `tokens` is what all of them take, sent or not.
     """
 
     first: int
@@ -43,6 +51,7 @@ class Verdict:
     messages: int
     role: Role | None
     sent: bool
+    quoted: bool
     reason: Reason
     sentence: str
     tokens: int
@@ -55,6 +64,7 @@ class Verdict:
             "messages": self.messages,
             "role": self.role,
             "sent": self.sent,
+            "quoted": self.quoted,
             "reason": self.reason,
             "sentence": self.sentence,
             "tokens": self.tokens,
@@ -64,56 +74,76 @@ class Verdict:
 
 def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
-    scope = POLICIES[settings.policy.value].scope(settings.length.value)
+    scope = POLICIES[settings.policy.value].scope(settings.terms)
     if reason == "within_length":
         return f"within {scope}"
     if reason == "over_length":
         return f"older than {scope}"
     if reason == "over_budget":
-        return f"left out to stay within {settings.tokens.value or 0:,} tokens"
+        return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"
     if reason == "over_window":
         return f"left out because the model's window of {window.size:,} tokens is full"
     return _SENTENCES[reason]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The reasons for all that was loaded, by sequence number, and the one for what was not.
+
+    `whys` are sentences of their own, where the code's isn't enough; `quoted` is what is sent as
+    quoted text.
+    """
+
+    reasons: Mapping[int, Reason]
+    unloaded: Reason
+    whys: Mapping[int, str] = field(default_factory=dict)
+    quoted: AbstractSet[int] = frozenset()
+
+
 def verdicts(
-    *,
-    head: Head,
-    transcript: Transcript,
-    reasons: Mapping[int, Reason],
-    unloaded: Reason,
-    settings: Settings,
-    window: Window,
+    findings: Findings, *, head: Head, transcript: Transcript, settings: Settings, window: Window
 ) -> tuple[Verdict, ...]:
     """Verdicts on the head, on what was not loaded and on every entry, in this order.
 
-    `reasons` is by sequence number. Neighbours with the same reason are one run; but marked
-    turns among what was not loaded are not neighbours of each other.
+    Neighbours with the same verdict are one run; but marked turns among what was not loaded are
+    not neighbours of each other.
     """
     runs: list[_Run] = []
     for message in head.system:
-        _extend(runs, "system", 0, message)
+        _extend(runs, _Kind("system"), 0, message)
     for message in head.examples:
-        _extend(runs, "prefilled", 0, message)
+        _extend(runs, _Kind("prefilled"), 0, message)
     away = transcript.unloaded
     if away.messages:
-        runs.append(_Run(unloaded, away.first, away.last, away.messages, away.tokens))
+        unread = _Kind(findings.unloaded)
+        runs.append(_Run(unread, away.first, away.last, away.messages, away.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
     for entry in transcript.entries:
-        reason = reasons[entry.seq]
-        apart = reason in SENT and entry.message.role == "user" and entry.seq < away.last
-        _extend(runs, reason, entry.seq, entry.message, apart=apart)
+        reason = findings.reasons[entry.seq]
+        kind = _Kind(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
+        apart = entry.message.role == "user" and entry.seq < away.last
+        _extend(runs, kind, entry.seq, entry.message, apart=apart)
     return tuple(
-        run.verdict(sentence(run.reason, settings=settings, window=window)) for run in runs
+        run.verdict(run.kind.why or sentence(run.kind.reason, settings=settings, window=window))
+        for run in runs
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What neighbours must have in common to be one run."""
+
+    reason: Reason
+    why: str = ""
+    quoted: bool = False
 
 
 @dataclass(slots=True)
 class _Run:
     """A verdict while its run still grows."""
 
-    reason: Reason
+    kind: _Kind
     first: int
     last: int
     messages: int = 0
@@ -127,8 +157,9 @@ class _Run:
             last=self.last,
             messages=self.messages,
             role=next(iter(self.roles)) if len(self.roles) == 1 else None,
-            sent=self.reason in SENT,
-            reason=self.reason,
+            sent=self.kind.reason in SENT,
+            quoted=self.kind.quoted,
+            reason=self.kind.reason,
             sentence=why,
             tokens=self.tokens,
             basis=weakest(self.bases),
@@ -136,11 +167,11 @@ class _Run:
 
 
 def _extend(
-    runs: list[_Run], reason: Reason, seq: int, message: Message, *, apart: bool = False
+    runs: list[_Run], kind: _Kind, seq: int, message: Message, *, apart: bool = False
 ) -> None:
     run = runs[-1] if runs else None
-    if run is None or apart or run.reason != reason or (run.first == 0) != (seq == 0):
-        run = _Run(reason, seq, seq)
+    if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
+        run = _Run(kind, seq, seq)
         runs.append(run)
     counted = known_tokens(message)
     run.last = max(run.last, seq)

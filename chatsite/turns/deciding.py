@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from chatsite.conversations.records import Loaded
 from chatsite.errors import BadCommand
 from chatsite.history import (
+    BACKGROUND,
+    NO_EVIDENCE,
     Decision,
     Entry,
     Evidence,
     Head,
     Previous,
+    Reach,
+    Recall,
     Settings,
     Transcript,
     decide,
@@ -26,9 +30,12 @@ from chatsite.history import (
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
+from chatsite.turns.gathering import Gatherer, Gathering
 from chatsite.turns.ports import Owner, Reads, Run, Writes
 
 DRAFT = "draft"
+# Policies that send everything as long as there is room for it.
+ONLY_ON_OVERFLOW = ("lexical", "summary")
 LONG = 1_000
 
 
@@ -45,10 +52,13 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
+    """`gatherers` by policy, or selector: what gets for it what storage doesn't hold."""
+
     environment: Mapping[str, str]
     run: Run
     reads: Reads
     writes: Writes
+    gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
 
     def settings(self, asking: Asking, answering: Answering) -> Settings:
         return resolve(
@@ -58,26 +68,44 @@ class Decider:
             url_allowed=asking.url_allowed,
         )
 
-    async def for_turn(self, asking: Asking, answering: Answering) -> Decision:
-        """The decision of the turn whose user message is the last one stored."""
+    async def for_turn(
+        self, asking: Asking, answering: Answering, *, reply_to: str | None = None
+    ) -> Decision:
+        """The decision of the turn whose user message is the last one stored; it may take as long
+        as the policy's model needs. `reply_to` is what that message replies to."""
         settings = self.settings(asking, answering)
-        loaded = await self._load(asking, settings, ahead=0)
-        return await self._decide(asking, answering, settings, loaded)
+        wanted = reach(settings, room=answering.window.room)
+        loaded = await self._load(asking, wanted, ahead=0, reply_to=reply_to)
+        return await self.decided(asking, answering, settings, loaded, preview=False)
 
-    async def for_draft(self, asking: Asking, answering: Answering, draft: str) -> Decision:
+    async def for_draft(
+        self, asking: Asking, answering: Answering, draft: str, *, reply_to: str | None = None
+    ) -> Decision:
         """The decision as it would be for a draft, even an empty one; nothing is stored of it."""
         settings = self.settings(asking, answering)
-        loaded = await self._load(asking, settings, ahead=1)
+        wanted = reach(settings, room=answering.window.room)
+        loaded = await self.with_draft(asking, answering, draft, wanted, reply_to=reply_to)
+        return await self.decided(asking, answering, settings, loaded, preview=True)
+
+    async def with_draft(
+        self,
+        asking: Asking,
+        answering: Answering,
+        draft: str,
+        wanted: Reach,
+        *,
+        reply_to: str | None = None,
+    ) -> Loaded:
+        """What is stored, with the draft as its current message."""
+        loaded = await self._load(asking, wanted, ahead=1, reply_to=reply_to)
         if loaded.agent not in ("", asking.agent):
             raise BadCommand("This conversation is with another agent.")
-        new = [Message.user(draft, id=DRAFT)]
+        new = [Message.user(draft, id=DRAFT, reply_to=reply_to)]
         if not loaded.transcript.entries and not loaded.transcript.unloaded.messages:
             new = [*greetings(answering), *new]  # they will be stored with it
         entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
-        return await self._decide(
-            asking, answering, settings, replace(loaded, transcript=transcript)
-        )
+        return replace(loaded, transcript=transcript)
 
     async def require_room(self, asking: Asking, answering: Answering, user: Message) -> None:
         """Raise PromptTooLarge where head and this message alone don't fit: before anything is
@@ -92,38 +120,93 @@ class Decider:
             agent=asking.agent,
         )
 
-    async def _load(self, asking: Asking, settings: Settings, *, ahead: int) -> Loaded:
+    async def _load(
+        self, asking: Asking, wanted: Reach, *, ahead: int, reply_to: str | None
+    ) -> Loaded:
         return await self.run(
             self.reads.load,
             owner=asking.owner,
             conversation=asking.conversation,
-            reach=reach(settings),
+            reach=wanted,
             ahead=ahead,
+            reply_to=reply_to,
         )
 
-    async def _decide(
-        self, asking: Asking, answering: Answering, settings: Settings, loaded: Loaded
+    async def decided(
+        self,
+        asking: Asking,
+        answering: Answering,
+        settings: Settings,
+        loaded: Loaded,
+        *,
+        preview: bool,
     ) -> Decision:
+        """Count what isn't counted, gather what the policy needs, and decide."""
         tokenizer = answering.provider.tokenizer(answering.model)
         head, transcript = await self._counted(
             asking.conversation, tokenizer, answering.head, loaded.transcript
         )
-        current = transcript.entries[-1].message
+        gathering = Gathering(
+            owner=asking.owner,
+            conversation=asking.conversation,
+            agent=asking.agent,
+            answering=answering,
+            settings=settings,
+            transcript=transcript,
+            head=head,
+            tokenizer=tokenizer,
+            preview=preview,
+        )
+        evidence = await self._gathered(gathering)
+        if evidence.recall is not None and transcript.unloaded.messages:
+            transcript = await self._with_hits(gathering, evidence.recall)
         choose = partial(
             decide,
             transcript,
             settings,
             head=head,
             window=answering.window,
-            evidence=Evidence(
+            evidence=replace(
+                evidence,
                 previous=Previous.from_dict(loaded.receipt) if loaded.receipt else None,
-                reply_to=frozenset({current.reply_to} if current.reply_to else ()),
             ),
             agent=asking.agent,
         )
         # A long conversation takes 30 us a message: everybody else's answers would stand still.
         long = len(transcript.entries) > LONG
         return await asyncio.to_thread(choose) if long else choose()
+
+    async def _gathered(self, gathering: Gathering) -> Evidence:
+        """What the policy in force needs besides the transcript; nothing where all of it fits."""
+        settings = gathering.settings
+        policy = settings.policy.value
+        if policy == "relevant":
+            policy = settings.selector.value
+            if settings.triages and not settings.conversation.enabled.value:
+                return NO_EVIDENCE
+        gatherer = self.gatherers.get(policy)
+        if gatherer is None or (policy in ONLY_ON_OVERFLOW and gathering.fits):
+            return NO_EVIDENCE
+        return await gatherer.gather(gathering)
+
+    async def _with_hits(self, gathering: Gathering, recall: Recall) -> Transcript:
+        """The transcript with the turns of the hits that were not read yet."""
+        transcript = gathering.transcript
+        known = {entry.seq for entry in transcript.entries}
+        seqs = [hit.seq for hit in recall.hits if hit.seq not in known]
+        if not seqs:
+            return transcript
+        found = await self.run(
+            self.reads.turns_with,
+            owner=gathering.owner,
+            conversation=gathering.conversation,
+            seqs=seqs,
+        )
+        wider = widened(transcript, [entry for entry in found if entry.seq not in known])
+        _, counted = await self._counted(
+            gathering.conversation, gathering.tokenizer, gathering.head, wider
+        )
+        return counted
 
     async def _counted(
         self, conversation: str, tokenizer: Tokenizer, head: Head, transcript: Transcript
@@ -143,6 +226,23 @@ class Decider:
         )
         counted = head.counted([counts[m.id] for m in head.messages])
         return counted, replace(transcript, entries=entries)
+
+
+def widened(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
+    """With entries of what was not loaded; that part's totals shrink by them."""
+    away = transcript.unloaded
+    asked = [entry.message for entry in entries if entry.message.role == "user"]
+    tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
+    return Transcript(
+        entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
+        unloaded=replace(
+            away,
+            messages=max(0, away.messages - len(entries)),
+            users=max(0, away.users - len(asked)),
+            background=max(0, away.background - sum(m.source in BACKGROUND for m in asked)),
+            tokens=max(0, away.tokens - tokens),
+        ),
+    )
 
 
 def greetings(answering: Answering) -> list[Message]:

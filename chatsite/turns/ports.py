@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from chatsite.conversations.records import Begun, Ended, Loaded, Opened
 from chatsite.events import Problem, State
-from chatsite.history import Everything, Users
+from chatsite.history import Entry, Reach
 from chatsite.messages import Message, TokenCount
 
 P = ParamSpec("P")
@@ -70,6 +70,15 @@ class Reads(Protocol):
     def agent_of(self, *, owner: Any, conversation: str) -> str: ...
 
     def load(
-        self, *, owner: Any, conversation: str, reach: Users | Everything, ahead: int = 0
+        self,
+        *,
+        owner: Any,
+        conversation: str,
+        reach: Reach,
+        ahead: int = 0,
+        reply_to: str | None = None,
     ) -> Loaded: ...
+    def turns_with(
+        self, *, owner: Any, conversation: str, seqs: Sequence[int]
+    ) -> tuple[Entry, ...]: ...
     def open_conversation(self, *, owner: Any, conversation: str) -> Opened: ...

@@ -82,7 +82,9 @@ class Writing:
 
     async def _answer(self) -> None:
         started = self.clock()
-        decision = await self.decider.for_turn(self.asking, self.answering)
+        decision = await self.decider.for_turn(
+            self.asking, self.answering, reply_to=self.begun.messages[-1].message.reply_to
+        )
         log_decision(decision)
         model = self.answering.model
         receipt = decision.to_dict() | {

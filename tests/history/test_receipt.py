@@ -64,7 +64,8 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert set(receipt) == {
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
-        *("horizon", "leading", "head", "cut", "under"),
+        *("horizon", "leading", "head", "cut", "under", "layout"),
+            *("notes", "reports"),
     }
     assert set(receipt["settings"]) == {"policy", "length", "tokens", "low_water"}
     assert [part["name"] for part in receipt["parts"]] == [

@@ -150,7 +150,7 @@ def test_zero_in_the_environment_is_a_value() -> None:
     settings = resolved({"HISTORY_LENGTH": "0"}, "historyLength=5")
     assert settings.length.value == 0
     assert settings.locked
-    assert reach(settings) == Users(1)
+    assert reach(settings, room=8_192) == Users(1)
 
 
 def test_a_reason_alone_locks_nothing() -> None:
@@ -261,7 +261,7 @@ def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> 
 
 
 @pytest.mark.parametrize(
-    "value", ["everything", "tokens", "relevant", "summary", "strategy", "", 7]
+    "value", ["everything", "token", "relevance", "summaries", "", 7]
 )
 def test_an_unknown_policy_never_means_all(value: object) -> None:
     settings = resolved(template={"historyPolicy": value})
@@ -344,11 +344,11 @@ def test_the_settings_in_words() -> None:
 
 
 def test_a_policy_says_what_the_store_must_load() -> None:
-    assert reach(resolved(url="historyLength=3")) == Users(3)
-    assert reach(resolved(url="historyPolicy=none")) == Users(1)
-    assert reach(resolved(url="historyPolicy=all")) == Everything()
+    assert reach(resolved(url="historyLength=3"), room=8_192) == Users(3)
+    assert reach(resolved(url="historyPolicy=none"), room=8_192) == Users(1)
+    assert reach(resolved(url="historyPolicy=all"), room=8_192) == Everything()
 
 
 def test_the_names_that_are_read() -> None:
-    assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens")
-    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 12
+    assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens", "historySelector")
+    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 26

@@ -1,0 +1,104 @@
+"""What a request is made of, in order, after its head: stored messages and texts of our own.
+
+A receipt keeps it, so that the request can be built again, and the next one knows how much of
+its beginning stayed the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from chatsite.messages import Message
+
+Kind = Literal["summary", "recalled", "text"]
+KINDS: tuple[Kind, ...] = ("summary", "recalled", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Stored messages in their places, `first` to `last`: all of the path between them.
+
+    `shortened` is the number of characters an answer was cut to, 0 where nothing was.
+    """
+
+    first: int
+    last: int
+    shortened: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        found: dict[str, object] = {"first": self.first, "last": self.last}
+        return found | {"shortened": self.shortened} if self.shortened else found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A message of our own. `digest` is the first 16 hex digits of the sha256 of role and text.
+
+    From what it was made: a summary by its `id` and `version`; what was recalled, and what a
+    background task wrote, by the `sources`' sequence numbers; a strategy's text has no source,
+    and only its digest is kept.
+    """
+
+    kind: Kind
+    role: str
+    digest: str
+    tokens: int
+    id: str = ""
+    sources: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls, message: Message, kind: Kind, *, sources: Sequence[int] = (), id: str = ""
+    ) -> Written:
+        count = message.tokens.count if message.tokens else 0
+        return cls(
+            kind=kind,
+            role=message.role,
+            digest=digest_of(message),
+            tokens=count,
+            id=id,
+            sources=tuple(sources),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "role": self.role,
+            "digest": self.digest,
+            "tokens": self.tokens,
+            "id": self.id,
+            "sources": list(self.sources),
+        }
+
+
+Item = Run | Written
+
+
+def digest_of(message: Message) -> str:
+    said = f"{message.role}\n{message.content or ''}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def items_from(layout: Iterable[object]) -> tuple[Item, ...]:
+    """Raises KeyError, TypeError or ValueError for what `to_dict` didn't write."""
+    return tuple(_item(item) for item in layout)
+
+
+def _item(item: object) -> Item:
+    if not isinstance(item, Mapping):
+        raise ValueError("not an item")
+    if "kind" not in item:
+        return Run(int(item["first"]), int(item["last"]), int(item.get("shortened", 0)))
+    if item["kind"] not in KINDS:
+        raise ValueError(f"unknown kind {item['kind']!r}")
+    return Written(
+        kind=item["kind"],
+        role=str(item["role"]),
+        digest=str(item["digest"]),
+        tokens=int(item["tokens"]),
+        id=str(item["id"]),
+        sources=tuple(int(seq) for seq in item["sources"]),
+    )
