@@ -16,7 +16,8 @@ class Conversation(models.Model):
 
     `path_tokens` adds up the stored counts, whichever tokenizer made them. `marked` counts
     pinned and excluded messages on the path: where it is 0 they need not be looked for.
-    `path_background` counts user messages of background tasks, which `path_users` includes.
+    `path_background` counts user messages of background tasks, which `path_users` includes;
+    `last_background` is the seq of the newest message of one, 0 for none.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -33,6 +34,7 @@ class Conversation(models.Model):
     path_messages = models.PositiveIntegerField(default=0)
     path_users = models.PositiveIntegerField(default=0)
     path_background = models.PositiveIntegerField(default=0)
+    last_background = models.PositiveIntegerField(default=0)
     path_tokens = models.PositiveBigIntegerField(default=0)
     marked = models.PositiveIntegerField(default=0)
     forget_above = models.PositiveIntegerField(default=0)

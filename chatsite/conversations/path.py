@@ -66,7 +66,9 @@ def count(row: Conversation, message: Message) -> None:
     """Add a message to the path's totals."""
     row.path_messages += 1
     row.path_users += message.role == "user"
-    row.path_background += message.role == "user" and message.source in BACKGROUND
+    if message.source in BACKGROUND:
+        row.path_background += message.role == "user"
+        row.last_background = message.seq
     row.path_tokens += message.tokens
 
 

@@ -158,7 +158,9 @@ def first_wanted(row: Conversation, reach: Reach, *, ahead: int) -> int:
     users = max(reach.users, 1) - ahead
     cut = _cut_by_users(row, users) if users > 0 else row.next_seq
     # Only then may what a background task wrote directly before the message lie above the cut.
-    return _before_background(row, cut) if cut and reach.users <= 1 else cut
+    if cut and reach.users <= 1 and row.last_background:
+        return _before_background(row, cut)
+    return cut
 
 
 def _cut_by_users(row: Conversation, users: int) -> int:

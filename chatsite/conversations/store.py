@@ -255,7 +255,7 @@ def clear(*, owner: Owner, conversation: str) -> None:
         raise TurnRunning("An answer is still being written here. Stop it first.")
     Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
     row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
-    row.marked = row.forget_above = 0
+    row.marked = row.forget_above = row.last_background = 0
     row.last_turn = None
     row.updated = timezone.now()
     row.save()
