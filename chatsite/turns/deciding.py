@@ -176,6 +176,14 @@ class Decider:
         long = len(transcript.entries) > LONG
         return await asyncio.to_thread(choose) if long else choose()
 
+    async def counted(self, asking: Asking, answering: Answering, loaded: Loaded) -> Loaded:
+        """With every message counted, once for several decisions."""
+        tokenizer = answering.provider.tokenizer(answering.model)
+        _, transcript = await self._counted(
+            asking.conversation, tokenizer, answering.head, loaded.transcript
+        )
+        return replace(loaded, transcript=transcript)
+
     async def _gathered(self, gathering: Gathering) -> Evidence:
         """What the policy in force needs besides the transcript; nothing where all of it fits."""
         settings = gathering.settings
