@@ -9,42 +9,32 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import NoReturn
 
+from chatsite.agents.files import Mark, content, mark, plain
 from chatsite.agents.reading import join, on_one_line
+from chatsite.agents.strategy.file import StrategyFile, find
 from chatsite.agents.template import Broken, Template, parse
 from chatsite.errors import BadTemplate, NotFound
 
 FILE = "template.json"
-LARGEST = 1024 * 1024  # Bytes; a template is text for people, some kilobytes of it.
 LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """What of a file changes when its content does; its size and times alone can stay the same."""
-
-    path: str
-    inode: int
-    size: int
-    modified: int
-    changed: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Known:
     """A folder as it was read. Without a mark nothing could be read, so it is looked at again."""
 
-    mark: _Mark | None
+    mark: Mark | None
     agent: Template | Broken
+    strategy: StrategyFile | None = None
 
 
 class Catalogue:
@@ -72,6 +62,11 @@ class Catalogue:
             )
         return known.agent
 
+    def strategy(self, slug: str) -> StrategyFile | None:
+        """The agent's strategy file, None where it has none. A broken one breaks no agent."""
+        known = self._look().get(slug)
+        return known.strategy if known else None
+
     def all(self) -> tuple[Template | Broken, ...]:
         """Usable agents by priority, then name; the broken ones after them, by folder."""
         agents = [known.agent for known in self._look().values()]
@@ -95,32 +90,37 @@ class Catalogue:
             with os.scandir(self._folder) as entries:
                 names = [entry.name for entry in entries if _is_candidate(entry)]
         except OSError as error:
-            reason = f"the folder of agents can't be read: {_plain(error)}"
+            reason = f"the folder of agents can't be read: {plain(error)}"
             yield "", _Known(None, Broken(slug="", file=".", key="", reason=reason))
             return
         root = os.path.realpath(self._folder)
         for name in names:
             shown = on_one_line(name)
-            yield shown, self._one(root, name, shown)
+            known = self._one(root, name, shown)
+            if isinstance(known.agent, Template):
+                known = replace(known, strategy=find(root, name, known=known.strategy))
+            yield shown, known
 
     def _one(self, root: str, name: str, shown: str) -> _Known:
         """The folder as known already where nothing changed, else read again."""
-        mark: _Mark | None = None
+        there: Mark | None = None
         try:
             if not _SLUG.fullmatch(name):
                 raise BadTemplate(
                     "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
                     "a letter or digit first"
                 )
-            mark = _mark(root, name)
+            there = mark(root, name, FILE)
+            if there is None:
+                raise BadTemplate("there is no such file")
             known = self._known.get(shown)
-            if known is not None and known.mark == mark:
+            if known is not None and known.mark == there:
                 return known
-            return _Known(mark, parse(name, read_document(_bytes(mark.path))))
+            return _Known(there, parse(name, read_document(content(there.path))))
         except BadTemplate as error:
             file = f"{shown}/{FILE}"
             broken = Broken(slug=shown, file=file, key=error.key, reason=error.message)
-            return _Known(mark, broken)
+            return _Known(there, broken)
 
 
 def in_words(broken: Broken) -> str:
@@ -173,37 +173,3 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir() or (entry.is_symlink() and not os.path.exists(entry.path))
     except OSError:
         return True
-
-
-def _mark(root: str, name: str) -> _Mark:
-    """Follow links, but not out of the folder; refuse what isn't a file of sensible size."""
-    try:
-        path = os.path.realpath(os.path.join(root, name, FILE), strict=True)
-        found = os.stat(path)
-    except FileNotFoundError:
-        raise BadTemplate("there is no such file") from None
-    except OSError as error:
-        raise BadTemplate(f"can't be read: {_plain(error)}") from None
-    if not Path(path).is_relative_to(root):
-        raise BadTemplate("is a link that leads out of the folder of agents")
-    if not stat.S_ISREG(found.st_mode):
-        raise BadTemplate("is not a file")
-    if found.st_size > LARGEST:
-        raise BadTemplate("is larger than 1 MiB")
-    return _Mark(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise BadTemplate(f"can't be read: {_plain(error)}") from None
-    if len(data) > LARGEST:
-        raise BadTemplate("is larger than 1 MiB")
-    return data
-
-
-def _plain(error: OSError) -> str:
-    """What the system says, without the path, which visitors need not know."""
-    return (error.strerror or "unknown reason").lower()

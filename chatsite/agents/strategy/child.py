@@ -1,0 +1,142 @@
+"""The worker's own process: `python -m chatsite.agents.strategy.child`.
+
+It says one line when it is ready, then answers a line of JSON with a line of JSON. A strategy is
+the administrator's code and this is no sandbox: the process is there so that it can be ended,
+and so that it starts without the server's environment. The end of stdin tells that the parent is
+gone, however it went.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import asdict
+from queue import SimpleQueue
+from types import CodeType, ModuleType
+from typing import IO, Any
+
+from chatsite.agents.strategy.context import Context, SlotError
+from chatsite.agents.strategy.wire import Given, Problem, line_of
+
+MEMORY_BYTES = 512 * 1024 * 1024
+LONGEST_TRACE = 4_000  # Characters.
+MODULE = "strategy"
+
+Codes = dict[str, tuple[bytes, CodeType]]
+
+
+def main() -> None:
+    # Ctrl-C reaches the whole group, and so does a service manager's SIGTERM; the parent decides
+    # when we end: answers may still be written then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    asked, answers = _private_pipes()
+    _bound_memory()
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(asked, lines), name="parent", daemon=True).start()
+    codes: Codes = {}
+    answer: dict[str, object] = {"ready": True}
+    while True:
+        answers.write(line_of(answer))
+        answers.flush()
+        answer = _answer(json.loads(lines.get()), codes)
+
+
+def _answer(said: Mapping[str, Any], codes: Codes) -> dict[str, object]:
+    """Run one strategy once; whatever it raises becomes a problem."""
+    path = str(said["path"])
+    _alarm(float(said["seconds"]))
+    try:
+        context = Context.of(Given.from_dict(said["given"]))
+        result = _loaded(path, codes).build(context)
+        if result is not None:
+            kind = type(result).__name__
+            wrong = f"build must return nothing and add to ctx.slots; it returned a {kind}"
+            return {"problem": asdict(Problem(said=wrong))}
+        return {"slots": context.slots.to_list()}
+    except BaseException as error:  # sys.exit() in a strategy ends the strategy only.
+        return {"problem": asdict(_problem(error, path))}
+    finally:
+        _alarm(0)
+        sys.modules.pop(MODULE, None)
+
+
+def _loaded(path: str, codes: Codes) -> Any:
+    """The strategy as a new module: nothing it keeps passes from one conversation to another.
+
+    Only its code is kept, as long as the file holds the same bytes.
+    """
+    with open(path, "rb") as file:
+        source = file.read()
+    known = codes.get(path)
+    if known is None or known[0] != source:
+        codes[path] = known = (source, compile(source, path, "exec", dont_inherit=True))
+    module = ModuleType(MODULE)
+    module.__file__ = path
+    sys.modules[MODULE] = module  # dataclasses look their module up there
+    exec(known[1], module.__dict__)
+    return module
+
+
+def _problem(error: BaseException, path: str) -> Problem:
+    """The error with its place in the file. Only our own words are said: others' may hold texts."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((frame.lineno for frame in reversed(frames) if frame.filename == path), None)
+    said = ""
+    if isinstance(error, SlotError):
+        said = str(error)
+    elif isinstance(error, SyntaxError) and error.filename == path:
+        line, said = error.lineno, "it isn't valid Python"
+    elif isinstance(error, OSError) and line is None:
+        said = "the file can't be read"
+    elif isinstance(error, AttributeError) and line is None and error.name == "build":
+        said = "it has no function build(ctx)"
+    trace = "".join(traceback.format_exception(error))
+    return Problem(error=type(error).__name__, line=line, said=said, trace=trace[-LONGEST_TRACE:])
+
+
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keep stdin and stdout for our lines: a strategy reads nothing and prints to nowhere."""
+    asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    return asked, answers
+
+
+def _read(asked: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    for line in asked:
+        lines.put(line)
+    os._exit(0)
+
+
+def _alarm(seconds: float) -> None:
+    """Have the system end this process after so long, 0 for never again.
+
+    The parent does so earlier, if there still is one. The thread that looks for its end can't: code
+    in C (a regular expression) may never let it run.
+    """
+    if hasattr(signal, "setitimer"):  # not on Windows
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _bound_memory() -> None:
+    """Where the system can: a strategy that takes more gets a MemoryError."""
+    try:
+        import resource
+    except ImportError:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    except (ValueError, OSError):
+        print("memory can't be bounded here", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""`ctx`: what a strategy's `build(ctx)` is given, and where it puts what it chooses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from chatsite.agents.strategy.wire import Given
+from chatsite.history import Selection, estimate
+from chatsite.history.evidence import TEXT_ROLES
+from chatsite.messages import Message
+
+LONGEST_NAME = 80
+
+Content = str | Message | Iterable[Message] | None
+
+
+class SlotError(ValueError):
+    """A wrong call of `ctx.slots.add`. It names the slot and what is allowed, never a content."""
+
+
+class Budget(int):
+    """Tokens that the prompt may take besides its head and the current message.
+
+    A number to reckon with. `limit` is what the whole prompt may take.
+    """
+
+    limit: int
+
+    @classmethod
+    def of(cls, tokens: int, *, limit: int) -> Budget:
+        made = cls(tokens)
+        made.limit = limit
+        return made
+
+    def estimate(self, text: str) -> int:
+        """About how many tokens a text takes, rather too many than too few."""
+        return estimate(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Whose strategy it is."""
+
+    slug: str
+    name: str
+    personality: str
+
+
+class Slots:
+    """What the strategy chose, in the order in which it was added."""
+
+    def __init__(self, given: Given) -> None:
+        self._input = given.input.strip()
+        self._stored = {message.id: (seq, message) for seq, message in given.history}
+        self._added: list[dict[str, object]] = []
+
+    def add(
+        self, name: str, content: Content, priority: float = 0, role: str | None = None
+    ) -> None:
+        """Put a text, a message or a list of messages into the context.
+
+        None, an empty list and a blank text add nothing; the same name twice is two slots. Over
+        budget the lowest `priority` gives way first. `role` is that of a text: "system" in the slot
+        called "system", else "user", unless it is said; a message that has another role than
+        the one said, or was changed, is sent as a text. The current message is sent last and
+        once: adding its text adds nothing. Raises SlotError.
+        """
+        shown = _checked(name, priority, role)
+        default = role or ("system" if name == "system" else "user")
+        items = [self._item(said, default, role) for said in _spoken(shown, content)]
+        kept = [item for item in items if item is not None]
+        if kept:
+            self._added.append({"name": name, "priority": priority, "items": kept})
+
+    def to_list(self) -> list[dict[str, object]]:
+        return self._added
+
+    def _item(
+        self, said: str | Message, default: str, role: str | None
+    ) -> int | dict[str, str] | None:
+        """A stored message's number, or a text; None for what adds nothing."""
+        if isinstance(said, Message):
+            seq, stored = self._stored.get(said.id, (0, None))
+            if said == stored and role in (None, said.role):
+                return seq
+            default = role or ("assistant" if said.role == "tool" else said.role)
+            lines = [said.content] if said.content else []
+            said = "\n".join([*lines, *(f"File: {file.name}" for file in said.attachments)])
+        if not said.strip() or (default == "user" and said.strip() == self._input):
+            return None
+        return {"role": default, "text": said}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """`history` holds what was said before the current message, whose text is `input`."""
+
+    history: Selection
+    slots: Slots
+    budget: Budget
+    input: str
+    agent: Agent
+
+    @classmethod
+    def of(cls, given: Given) -> Context:
+        return cls(
+            history=Selection([message for _, message in given.history]),
+            slots=Slots(given),
+            budget=Budget.of(given.budget, limit=given.limit),
+            input=given.input,
+            agent=Agent(slug=given.slug, name=given.name, personality=given.personality),
+        )
+
+
+def _checked(name: object, priority: object, role: object) -> str:
+    """The slot as an error names it. Raises SlotError."""
+    if not isinstance(name, str):
+        raise SlotError(f"a slot's name must be text, not {_kind(name)}")
+    if not name.strip() or len(name) > LONGEST_NAME:
+        raise SlotError(f"a slot's name must have 1 to {LONGEST_NAME} characters")
+    shown = f'slot "{name}"'
+    if isinstance(priority, bool) or not isinstance(priority, int | float):
+        raise SlotError(f"{shown}: priority must be a number, not {_kind(priority)}")
+    if not math.isfinite(priority):
+        raise SlotError(f"{shown}: priority must be a finite number")
+    if role is not None and role not in TEXT_ROLES:
+        raise SlotError(f"{shown}: role must be one of {', '.join(TEXT_ROLES)}, or left out")
+    return shown
+
+
+def _spoken(shown: str, content: object) -> list[str | Message]:
+    """The content as a list. Raises SlotError, which names the slot as `shown`."""
+    if content is None:
+        return []
+    if isinstance(content, str | Message):
+        return [content]
+    allowed = "content must be a text, a message, a list of messages or None"
+    if not isinstance(content, Iterable):
+        raise SlotError(f"{shown}: {allowed}, not {_kind(content)}")
+    spoken: list[str | Message] = []
+    for place, message in enumerate(content):
+        if not isinstance(message, Message):
+            raise SlotError(f"{shown}: {allowed}; item {place} of it is {_kind(message)}")
+        spoken.append(message)
+    return spoken
+
+
+def _kind(value: object) -> str:
+    """What a value is, without what is in it."""
+    return "None" if value is None else f"a {type(value).__name__}"

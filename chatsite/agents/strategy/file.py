@@ -1,0 +1,84 @@
+"""An agent's strategy file, looked at without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chatsite.agents.files import Mark, content, mark
+from chatsite.errors import BadTemplate
+
+FILE = "strategy.py"
+FUNCTION = "build"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyFile:
+    """Where it lies, and what is wrong with it ("" where nothing is to be seen).
+
+    `shown` is the path relative to the folder of agents, `line` that of the fault.
+    """
+
+    path: str
+    shown: str
+    mark: Mark | None = None
+    fault: str = ""
+    line: int | None = None
+
+
+def find(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | None:
+    """The strategy in that folder, None where there is none; `known` as long as it is the same."""
+    shown = f"{name}/{FILE}"
+    there: Mark | None = None
+    try:
+        there = mark(root, name, FILE)
+        if there is None:
+            return None
+        if known is not None and known.mark == there:
+            return known
+        fault, line = _fault(content(there.path))
+        return StrategyFile(path=there.path, shown=shown, mark=there, fault=fault, line=line)
+    except BadTemplate as error:
+        return StrategyFile(path="", shown=shown, mark=there, fault=f"it {error.message}")
+
+
+def _fault(source: bytes) -> tuple[str, int | None]:
+    """What can be said without running it, and the line."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        return f"it isn't valid Python ({error.msg})", error.lineno
+    except (ValueError, RecursionError, MemoryError):
+        return "it isn't valid Python", None
+    bound = dict(_bound(tree))
+    if FUNCTION not in bound:
+        return f"it has no function {FUNCTION}(ctx)", None
+    node = bound[FUNCTION]
+    if isinstance(node, ast.AsyncFunctionDef):
+        return f"{FUNCTION} must be a plain function, not an async one", node.lineno
+    if isinstance(node, ast.FunctionDef) and not _takes_one(node.args):
+        return f"{FUNCTION} must take one argument: def {FUNCTION}(ctx)", node.lineno
+    return "", None
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Names that the module's own statements bind, the last one of a name last."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((alias.asname or alias.name, node) for alias in node.names)
+        else:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id, node
+                elif isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield inner.name, inner
+
+
+def _takes_one(arguments: ast.arguments) -> bool:
+    placed = len(arguments.posonlyargs) + len(arguments.args)
+    needed = placed - len(arguments.defaults)
+    named = any(default is None for default in arguments.kw_defaults)
+    return needed <= 1 and (placed >= 1 or arguments.vararg is not None) and not named

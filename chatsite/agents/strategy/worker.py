@@ -1,0 +1,148 @@
+"""Runs strategies: one worker process for all agents, kept warm, killed at its time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatsite.agents.strategy.file import StrategyFile
+from chatsite.agents.strategy.wire import Given, Problem, line_of, read_answer
+from chatsite.history.evidence import Slot
+
+log = logging.getLogger("chatsite.strategy")
+
+LIMIT_SECONDS = 2.0
+WAIT_SECONDS = 10.0  # For the worker, while it runs others' strategies.
+START_SECONDS = 30.0
+ANSWER_BYTES = 8 * 1024 * 1024
+_ROOT = Path(__file__).parents[3]
+# Nothing of the server's own, where the keys are. With a fixed seed, sets have the same order in
+# every worker.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a strategy chose, its texts without tokens, and how long that took."""
+
+    slots: tuple[Slot, ...]
+    milliseconds: int
+
+
+class Strategies:
+    """The worker and its replacements. Called in the event loop; it runs one at a time."""
+
+    def __init__(self, *, seconds: float = LIMIT_SECONDS) -> None:
+        self._seconds = seconds
+        self._turn = asyncio.Lock()
+        self._starting: asyncio.Task[Process] | None = None
+        self._running: asyncio.Task[Built | Problem] | None = None
+
+    async def run(self, file: StrategyFile, given: Given) -> Built | Problem:
+        """Never raises but when cancelled; the strategy then still ends, or is ended, by itself."""
+        if file.fault:
+            return Problem(said=file.fault, line=file.line)
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._turn.acquire()
+        except TimeoutError:
+            return Problem(said=f"others kept its worker busy for {WAIT_SECONDS:.0f} seconds")
+        self._running = asyncio.create_task(self._run(file, given), name="strategy")
+        self._running.add_done_callback(lambda _: self._turn.release())
+        return await asyncio.shield(self._running)
+
+    def start(self) -> asyncio.Task[Process]:
+        """Begin to start the worker, unless that was begun; returns at once."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(_started(), name="strategy worker")
+        return self._starting
+
+    async def stop(self) -> None:
+        """End the worker; when this returns none is left."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            (process,) = await asyncio.gather(starting, return_exceptions=True)
+            if isinstance(process, Process):
+                await _end(process)
+        if self._running is not None:
+            await asyncio.wait([self._running])
+
+    async def _run(self, file: StrategyFile, given: Given) -> Built | Problem:
+        try:
+            process = await self._ready()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            log.error("the worker for strategies can't be started: %s", type(error).__name__)
+            self._starting = None
+            return Problem(said="its worker process can't be started")
+        since = time.monotonic()
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await self._asked(process, file, given)
+            if isinstance(answer, Problem):
+                return answer
+            return Built(slots=answer, milliseconds=round((time.monotonic() - since) * 1000))
+        except TimeoutError:
+            said = f"it took longer than {self._seconds:g} seconds and was ended"
+        except (OSError, asyncio.IncompleteReadError):
+            said = "its worker process ended while it ran"
+        except (KeyError, TypeError, ValueError, asyncio.LimitOverrunError):
+            said = "it gave an answer that can't be used"
+        await self._replace(process)
+        return Problem(said=said)
+
+    async def _ready(self) -> Process:
+        """A worker that waits to be asked: the one there is, or a new one where that ended."""
+        process = await self.start()
+        if process.returncode is not None:
+            self._starting = None
+            process = await self.start()
+        return process
+
+    async def _replace(self, process: Process) -> None:
+        await _end(process)
+        if self._starting is not None:  # not stopped meanwhile
+            self._starting = None
+            self.start()
+
+    async def _asked(
+        self, process: Process, file: StrategyFile, given: Given
+    ) -> tuple[Slot, ...] | Problem:
+        assert process.stdin is not None and process.stdout is not None
+        # Its own alarm only rings where we can't end it any more.
+        question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}
+        process.stdin.write(line_of(question))
+        await process.stdin.drain()
+        return read_answer(await process.stdout.readuntil(), given)
+
+
+async def _started() -> Process:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "chatsite.agents.strategy.child",
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        cwd=_ROOT,
+        env=_ENVIRONMENT,
+        limit=ANSWER_BYTES,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await process.stdout.readuntil()
+    except BaseException:
+        await _end(process)
+        raise
+    return process
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    await process.wait()

@@ -1,0 +1,66 @@
+"""A conversation that strategies are given in tests, and what they make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from chatsite.agents.strategy.file import StrategyFile, find
+from chatsite.agents.strategy.wire import Given, Problem
+from chatsite.agents.strategy.worker import Built
+from chatsite.history import Slot
+from chatsite.messages import Attachment, Message, TokenCount
+
+REPORT = Attachment(id="f1", name="report.pdf", size=9, modality="document", mime_type="text/pdf")
+
+
+def counted(message: Message, tokens: int) -> Message:
+    count = TokenCount(count=tokens, tokenizer="test", basis="counted")
+    return Message(
+        id=message.id,
+        role=message.role,
+        content=message.content,
+        attachments=message.attachments,
+        call_id=message.call_id,
+        tokens=count,
+    )
+
+
+SAID = (
+    Message.system("Be kind.", id="a"),
+    Message.user("Check this report", REPORT, id="b"),
+    Message.assistant("It looks correct.", id="c"),
+    Message.user("yes", id="d"),
+    Message.tool("42", id="e", call_id="call"),
+)
+# Numbers as on a path with several versions; each message takes ten times its place in tokens.
+GIVEN = Given(
+    history=tuple((3 * n, counted(m, 10 * n)) for n, m in enumerate(SAID, 1)),
+    input="yes",
+    budget=100,
+    limit=400,
+    slug="ada",
+    name="Ada",
+    personality="You help.",
+)
+
+
+def write(folder: Path, source: str) -> StrategyFile:
+    (folder / "ada").mkdir(exist_ok=True)
+    (folder / "ada" / "strategy.py").write_text(source)
+    found = find(str(folder.resolve()), "ada", known=None)
+    assert found is not None
+    return found
+
+
+def slots(built: Built | Problem) -> tuple[Slot, ...]:
+    assert isinstance(built, Built), built
+    return built.slots
+
+
+def plain(built: Built | Problem) -> list[tuple[str, list[Any]]]:
+    """Slots as names and items; a text as its role and words."""
+    return [
+        (slot.name, [i if isinstance(i, int) else (i.role, i.content) for i in slot.items])
+        for slot in slots(built)
+    ]

@@ -1,0 +1,334 @@
+"""Strategies in the real worker process: what they see, what they choose, and how they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from chatsite.agents.strategy.file import StrategyFile
+from chatsite.agents.strategy.wire import Problem
+from chatsite.agents.strategy.worker import Built, Strategies
+from tests.agents.strategy.given import GIVEN, plain, slots, write
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def strategies() -> AsyncIterator[Strategies]:
+    made = Strategies()
+    yield made
+    await made.stop()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def hasty() -> AsyncIterator[Strategies]:
+    """With a limit of half a second."""
+    made = Strategies(seconds=0.5)
+    yield made
+    await made.stop()
+
+
+def body(*lines: str) -> str:
+    return "\n".join(["def build(ctx):", *(f"    {line}" for line in lines)])
+
+
+def adding(expression: str) -> str:
+    return body(f"ctx.slots.add('s', {expression})")
+
+
+async def said(strategies: Strategies, file: StrategyFile) -> Problem:
+    problem = await strategies.run(file, GIVEN)
+    assert isinstance(problem, Problem)
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("expression", "items"),
+    [
+        ("ctx.history.last_user()", [12]),
+        ("ctx.history.last_assistant()", [9]),
+        ("ctx.history.range(from_end=4, to_end=2)", [6, 9]),
+        ("ctx.history.recent(2)", [12, 15]),
+        ("ctx.history.by_tokens(95)", [12, 15]),
+        ("ctx.history.by_tokens(ctx.budget)", [12, 15]),
+        (
+            "ctx.history.recent_text(4)",
+            [
+                (
+                    "user",
+                    "User: Check this report\nFile: report.pdf\n\nAssistant: It looks correct.\n\n"
+                    "User: yes\n\nTool: 42",
+                )
+            ],
+        ),
+        ("[m for m in ctx.history.recent(9) if m.role == 'user']", [6, 12]),
+        ("filter(lambda m: m.attachments, ctx.history.recent(9))", [6]),
+        ("ctx.history.recent(9)[1].attachments[0].mime_type", [("user", "text/pdf")]),
+        ("str(ctx.budget // 3) + ' of ' + str(ctx.budget.limit)", [("user", "33 of 400")]),
+        ("str(ctx.budget.estimate('Hello there'))", [("user", "3")]),
+        ("ctx.agent.slug + ctx.agent.name + ctx.agent.personality", [("user", "adaAdaYou help.")]),
+        ("ctx.input + '!'", [("user", "yes!")]),
+    ],
+)
+async def test_every_helper_works(
+    strategies: Strategies, tmp_path: Path, expression: str, items: list[object]
+) -> None:
+    built = await strategies.run(write(tmp_path, adding(expression)), GIVEN)
+    assert plain(built) == [("s", items)]
+
+
+async def test_the_current_message_is_no_part_of_the_history_and_adds_nothing(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    file = write(tmp_path, body("ctx.slots.add('input', ctx.input, priority=9)"))
+    assert slots(await strategies.run(file, GIVEN)) == ()
+
+
+async def test_the_same_words_said_before_are_another_message(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    file = write(tmp_path, adding("ctx.history.last_user()"))
+    assert GIVEN.history[3][1].content == GIVEN.input
+    assert plain(await strategies.run(file, GIVEN)) == [("s", [12])]
+
+
+async def test_a_changed_message_becomes_a_text_and_a_copy_of_it_does_not(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    source = "import copy, dataclasses\n" + body(
+        "report, answer = ctx.history.recent(4)[:2]",
+        "ctx.slots.add('same', [copy.deepcopy(report), dataclasses.replace(answer)])",
+        "ctx.slots.add('cut', dataclasses.replace(report, content='Check'))",
+        "ctx.slots.add('tool', dataclasses.replace(ctx.history.recent(1)[0], content='4'))",
+        "ctx.slots.add('role', [answer, report], role='assistant')",
+    )
+    assert plain(await strategies.run(write(tmp_path, source), GIVEN)) == [
+        ("same", [6, 9]),
+        ("cut", [("user", "Check\nFile: report.pdf")]),
+        ("tool", [("assistant", "4")]),
+        ("role", [9, ("assistant", "Check this report\nFile: report.pdf")]),
+    ]
+
+
+async def test_slots_keep_names_priorities_and_order(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    source = body(
+        "ctx.slots.add('system', 'Rules.', priority=3)",
+        "ctx.slots.add('twice', 'one')",
+        "ctx.slots.add('twice', 'two', -1.5, 'assistant')",
+        "for nothing in (None, [], '', ' \\n', ()):",
+        "    ctx.slots.add('nothing', nothing)",
+        "ctx.slots.add('half', '\\ud800 and \\0')",
+    )
+    found = slots(await strategies.run(write(tmp_path, source), GIVEN))
+    assert [(slot.name, slot.priority) for slot in found] == [
+        ("system", 3),
+        ("twice", 0),
+        ("twice", -1.5),
+        ("half", 0),
+    ]
+    texts = [item for slot in found for item in slot.items if not isinstance(item, int)]
+    assert [(text.id, text.role, text.content) for text in texts] == [
+        ("strategy-0", "system", "Rules."),
+        ("strategy-1", "user", "one"),
+        ("strategy-2", "assistant", "two"),
+        ("strategy-3", "user", "\ufffd and \ufffd"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("('x', 3)", 'slot "x": content must be a text, a message, a list of messages or None, '),
+        ("('x', ['a'])", "a list of messages or None; item 0 of it is a str"),
+        ("('x', {'role': 'user'})", "item 0 of it is a str"),
+        ("('x', 'a', 'high')", 'slot "x": priority must be a number, not a str'),
+        ("('x', 'a', True)", 'slot "x": priority must be a number, not a bool'),
+        ("('x', 'a', float('nan'))", 'slot "x": priority must be a finite number'),
+        ("('x', 'a', role='tool')", 'slot "x": role must be one of system, user, assistant, or'),
+        ("(' ', 'a')", "a slot's name must have 1 to 80 characters"),
+        ("(None, 'a')", "a slot's name must be text, not None"),
+    ],
+)
+async def test_a_wrong_slot_is_named_with_what_is_allowed_and_the_line(
+    strategies: Strategies, tmp_path: Path, call: str, words: str
+) -> None:
+    problem = await said(strategies, write(tmp_path, body("", f"ctx.slots.add{call}")))
+    assert words in problem.sentence("ada/strategy.py")
+    assert problem.sentence("ada/strategy.py").startswith("ada/strategy.py, line 3: ")
+
+
+async def test_an_error_says_file_line_and_kind_but_no_words_of_a_message(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    source = body("for m in ctx.history.recent(9):", "    raise ValueError(m.content)")
+    problem = await said(strategies, write(tmp_path, source))
+    assert problem.sentence("ada/strategy.py") == "ada/strategy.py, line 3: ValueError"
+    assert "Be kind." in problem.trace  # for the administrator's own screen
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("import sys\n" + body("sys.exit(3)"), "s.py, line 3: SystemExit"),
+        (body("return ctx.history.recent(3)"), "it returned a list"),
+        ("import none_such\n" + body("pass"), "s.py, line 1: ModuleNotFoundError"),
+        ("if False:\n    def build(ctx): pass", "s.py: it has no function build(ctx)"),
+        (body("build(ctx)"), "s.py, line 2: RecursionError"),
+        (body("return bytearray(2**40)"), "s.py, line 2: MemoryError"),
+        (body("print('x' * 100_000)", "input()"), "s.py, line 3: EOFError"),
+        ("def build(ctx:", "s.py, line 1: it isn't valid Python"),
+        ("", "s.py: it has no function build(ctx)"),
+    ],
+)
+async def test_what_else_goes_wrong_is_said(
+    strategies: Strategies, tmp_path: Path, source: str, sentence: str
+) -> None:
+    assert sentence in (await said(strategies, write(tmp_path, source))).sentence("s.py")
+
+
+async def test_what_a_strategy_prints_disturbs_nothing(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    source = "import os, sys\n" + body(
+        "print('{}')",
+        "os.write(1, b'{}\\n')",
+        "print('!', file=sys.stderr)",
+        "os.system('echo {}')",
+    )
+    assert plain(await strategies.run(write(tmp_path, source), GIVEN)) == []
+
+
+async def test_the_environment_of_the_server_is_not_there(
+    strategies: Strategies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    await strategies.stop()  # a new worker, started from this environment
+    source = "import os\n" + adding("' '.join(sorted(os.environ))")
+    ((_, [(_, names)]),) = plain(await strategies.run(write(tmp_path, source), GIVEN))
+    assert set(names.split()) <= {"PYTHONHASHSEED", "LC_CTYPE"}
+
+
+async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    file = write(tmp_path, "kept = []\n" + body("kept.append('x')", "ctx.slots.add('s', *kept)"))
+    times = os.stat(file.path)
+    for _ in range(2):
+        assert plain(await strategies.run(file, GIVEN)) == [("s", [("user", "x")])]
+    write(tmp_path, "kept = []\n" + body("kept.append('y')", "ctx.slots.add('s', *kept)"))
+    os.utime(file.path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert plain(await strategies.run(file, GIVEN)) == [("s", [("user", "y")])]
+    os.remove(file.path)
+    assert (await said(strategies, file)).sentence("s.py") == "s.py: the file can't be read"
+
+
+@pytest.mark.parametrize(
+    "endless",
+    ["while True: pass", "import time; time.sleep(99)", "import re; re.match('(a+)+b', 'a' * 40)"],
+)
+async def test_one_that_takes_too_long_is_ended_and_the_next_one_runs(
+    hasty: Strategies, tmp_path: Path, endless: str
+) -> None:
+    problem = await said(hasty, write(tmp_path, body(endless)))
+    assert problem.said == "it took longer than 0.5 seconds and was ended"
+    assert plain(await hasty.run(write(tmp_path, adding("'a'")), GIVEN)) == [("s", [("user", "a")])]
+
+
+async def test_a_crash_is_said_and_the_next_one_runs(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    file = write(tmp_path, "import os\n" + body("os._exit(3)"))
+    assert (await said(strategies, file)).said == "its worker process ended while it ran"
+    assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
+
+
+async def test_an_answer_that_is_too_large_is_refused(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    file = write(tmp_path, adding("'x' * 9_000_000"))
+    assert (await said(strategies, file)).said == "it gave an answer that can't be used"
+    assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
+
+
+async def test_a_worker_that_died_while_it_waited_is_replaced(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    source = "import os\n" + adding("str(os.getpid())")
+    file = write(tmp_path, source)
+    ((_, [(_, first)]),) = plain(await strategies.run(file, GIVEN))
+    os.kill(int(first), signal.SIGKILL)
+    process = await strategies.start()
+    await process.wait()
+    ((_, [(_, second)]),) = plain(await strategies.run(file, GIVEN))
+    assert first != second
+    ((_, [(_, third)]),) = plain(await strategies.run(file, GIVEN))
+    assert second == third
+
+
+async def test_stopping_a_turn_leaves_the_worker_in_step(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    slow = write(tmp_path, "import time\n" + body("time.sleep(0.05)", "ctx.slots.add('s', 'slow')"))
+    turn = asyncio.create_task(strategies.run(slow, GIVEN))
+    await asyncio.sleep(0)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    other = replace(GIVEN, input="other")
+    runs = [strategies.run(slow, given) for given in (GIVEN, other, GIVEN)]
+    assert all(isinstance(built, Built) for built in await asyncio.gather(*runs))
+    quick = write(tmp_path, adding("'quick'"))
+    assert plain(await strategies.run(quick, GIVEN)) == [("s", [("user", "quick")])]
+
+
+@pytest.mark.parametrize("state", ["waiting", "busy"])
+async def test_the_worker_ends_when_its_parent_is_killed(tmp_path: Path, state: str) -> None:
+    """A parent that tells the worker's number, gives it something endless to do, and is killed."""
+    file = write(tmp_path, body("while True: pass"))
+    program = f"""
+import asyncio
+from chatsite.agents.strategy.file import StrategyFile
+from chatsite.agents.strategy.worker import Strategies
+from tests.agents.strategy.given import GIVEN
+async def main():
+    strategies = Strategies(seconds=60)
+    process = await strategies.start()
+    print(process.pid, flush=True)
+    if {state == "busy"}:
+        await strategies.run(StrategyFile(path={file.path!r}, shown=""), GIVEN)
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=PIPE)
+    assert parent.stdout is not None
+    worker = int(await parent.stdout.readline())
+    parent.kill()
+    await parent.wait()
+    deadline = time.monotonic() + 10
+    await asyncio.to_thread(wait_for_the_end, worker, deadline)
+
+
+def wait_for_the_end(pid: int, deadline: float) -> None:
+    while is_running(pid):
+        assert time.monotonic() < deadline, "it still runs"
+        time.sleep(0.02)
+
+
+def is_running(pid: int) -> bool:
+    """Whether it still runs; one that ended and that nobody has asked for is a zombie (Z)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
