@@ -1,0 +1,96 @@
+"""What was said is changed or deleted afterwards: nothing that was made from it may outlive it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import transaction
+
+from chatsite.conversations import summaries
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import estimated
+from chatsite.conversations.rows import message_of
+from chatsite.conversations.store import title_from
+from chatsite.errors import NotFound, TurnRunning
+from chatsite.history import BACKGROUND
+from chatsite.messages import TokenCount
+
+
+@transaction.atomic
+def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | None = None) -> str:
+    """Say something else in a message's place; the conversation's id.
+
+    Summaries that cover the message become stale. Raises NotFound for what isn't in a
+    conversation of this owner, TurnRunning while an answer is written.
+    """
+    row, found = _changeable(owner, message)
+    before = found.content or ""
+    summaries.touched(row, found.seq)
+    found.content, found.reasoning = text, None
+    # What a provider and the engine's cache know of the message is about the old text.
+    found.metadata = ""
+    found.kv_size, found.kv_start_position, found.kv_status = -1, -1, 1
+    count = tokens or estimated(message_of(found))
+    if found.on_path:
+        row.path_tokens += count.count - found.tokens
+    found.tokens, found.tokenizer, found.basis = count.count, count.tokenizer, count.basis
+    found.save()
+    if row.title == title_from(before):
+        row.title = title_from(text)
+    row.save()
+    return str(row.id)
+
+
+@transaction.atomic
+def delete_message(*, owner: Owner, message: str) -> str:
+    """Take one message away, and its words with it; the conversation's id.
+
+    What answered a deleted user message stays and belongs to the turn before. Summaries that
+    cover the message lose their text, and the title is new where it was the message's beginning.
+    Raises as `edit_message` does.
+    """
+    row, found = _changeable(owner, message)
+    above = found.parent
+    summaries.forgotten(row, found.seq)
+    if found.role == "user" and above is not None:
+        summaries.touched(row, above.seq)  # its turn goes on with what answered the deleted one
+    Message.objects.filter(parent=found).update(parent=above)
+    if found.role == "user":
+        turn_seq = above.turn_seq if above is not None else 0
+        Message.objects.filter(conversation=row, turn_seq=found.seq).update(turn_seq=turn_seq)
+    if found.on_path:
+        _uncount(row, found)
+    if row.forget_above == found.seq:
+        below = Message.objects.filter(conversation=row, on_path=True, seq__gt=found.seq)
+        row.forget_above = below.order_by("seq").values_list("seq", flat=True).first() or 0
+    found.delete()
+    if row.title == title_from(found.content or ""):
+        first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
+        row.title = title_from(first.values_list("content", flat=True).first() or "")
+    row.save()
+    return str(row.id)
+
+
+def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
+    """The conversation, locked, and its message."""
+    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
+    seen = theirs.filter(id=uuid.UUID(id)).first()
+    if seen is None:
+        raise NotFound("There is no such message.")
+    row = Conversation.objects.select_for_update().get(id=seen.conversation_id)
+    found = Message.objects.select_related("parent").filter(id=seen.id).first()
+    if found is None:
+        raise NotFound("There is no such message.")
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is still being written here. Stop it first.")
+    return row, found
+
+
+def _uncount(row: Conversation, message: Message) -> None:
+    user = message.role == "user"
+    row.path_messages -= 1
+    row.path_users -= user
+    row.path_background -= user and message.source in BACKGROUND
+    row.path_tokens -= message.tokens
+    row.marked -= message.pinned or message.excluded

@@ -1,0 +1,176 @@
+"""Writing the running summaries of conversations: folding, editing, and what makes one stale."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from chatsite.conversations.coverage import holding, standing_of, start_of, why_not, written
+from chatsite.conversations.models import Conversation, Message, Summary
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.queries import owned
+from chatsite.conversations.summary_records import Standing, Unfolded
+from chatsite.errors import NotFound, Refused
+from chatsite.history import Entry
+from chatsite.messages import TokenCount
+
+YOU = "you"
+
+
+@transaction.atomic
+def fold(
+    *,
+    owner: Owner,
+    conversation: str,
+    start: Unfolded,
+    folded: Sequence[Entry],
+    messages: int,
+    text: str,
+    by: str,
+    tokens: TokenCount,
+    report: Mapping[str, Any],
+) -> Standing | None:
+    """Store a new version: what `start` had, with the entries `folded` that followed it.
+
+    `messages` of them are in its text. None, and nothing is stored, where the conversation was
+    cleared, deleted or switched off, or what is covered was changed, while the text was made.
+    """
+    row = _locked(owner, conversation)
+    base = start.standing.summary
+    if row is None or not row.summary_on or start_of(row).first() != start.first:
+        return None
+    standing = holding(row).first()
+    if (str(standing.id) if standing else None) != (base.id if base else None):
+        return None
+    above = base.last if base else start.first - 1
+    last = folded[-1].seq
+    stored = written(row).filter(seq__gt=above, seq__lte=last)
+    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
+    if found != [(e.message.id, e.message.content, e.excluded) for e in folded]:
+        return None
+    _append(
+        row,
+        Summary(
+            first_seq=start.first,
+            last_id=uuid.UUID(folded[-1].message.id),
+            last_seq=last,
+            messages=(base.messages if base else 0) + messages,
+            text=text,
+            by=by,
+            made_from=standing,
+            report=dict(report),
+        ),
+        tokens,
+    )
+    return standing_of(row)
+
+
+@transaction.atomic
+def rewrite(
+    *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
+) -> Standing:
+    """A new version with the coverage of `version`: with a person's text, or, for None, its own.
+
+    Raises NotFound for no such version, Refused for one that doesn't hold for the path any more.
+    """
+    row = _require(owner, conversation)
+    old = (
+        Summary.objects.filter(conversation=row, version=version)
+        .select_related("last", "made_from")
+        .first()
+    )
+    if old is None:
+        raise NotFound("There is no such summary.")
+    if reason := why_not(old, start_of(row).first()):
+        raise Refused(f"This version can't be used any more. {reason} Nothing was changed.")
+    _append(
+        row,
+        Summary(
+            first_seq=old.first_seq,
+            last_id=old.last_id,
+            last_seq=old.last_seq,
+            messages=old.messages,
+            text=old.text if text is None else text,
+            by=old.by if text is None else YOU,
+            made_from=old,
+        ),
+        tokens,
+    )
+    return standing_of(row)
+
+
+def switch(*, owner: Owner, conversation: str, on: bool) -> Standing:
+    """Whether the summary is sent, and made, in this conversation."""
+    row = owned(owner, conversation)
+    row.summary_on = on
+    row.save(update_fields=["summary_on"])
+    return standing_of(row)
+
+
+def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
+    """The next version; the conversation's row is locked."""
+    newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
+    summary.conversation = row
+    summary.version = (newest or 0) + 1
+    summary.tokens, summary.tokenizer, summary.basis = tokens.count, tokens.tokenizer, tokens.basis
+    summary.created = timezone.now()
+    summary.save(force_insert=True)
+
+
+def _locked(owner: Owner, conversation: str) -> Conversation | None:
+    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
+    return rows.filter(id=uuid.UUID(conversation)).first()
+
+
+def _require(owner: Owner, conversation: str) -> Conversation:
+    owned(owner, conversation)
+    row = _locked(owner, conversation)
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+# ---- what was covered changes ----------------------------------------------------------------
+def touched(row: Conversation, seq: int) -> int:
+    """Mark every version that covers the message `seq` as stale; how many there were.
+
+    Call it in the transaction that edits, excludes or includes a message again, or moves the
+    marker "forget what is above". Versions that don't cover the message stay as they are.
+    """
+    covering = _covering(row, seq)
+    return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
+
+
+def forgotten(row: Conversation, seq: int) -> int:
+    """The message `seq` is being deleted: also empty every text that was made from it.
+
+    Call it before the message's row goes.
+    """
+    return Summary.objects.filter(id__in=_covering(row, seq)).update(stale=True, text="")
+
+
+def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:
+    """Versions between whose first message and `last`, upwards in the tree, the message lies."""
+    near = Summary.objects.filter(conversation=row, first_seq__lte=seq, last_seq__gte=seq)
+    found = list(near.values_list("id", "last_seq"))
+    if not found:
+        return []
+    parents = _parents(row, seq, to=max(last for _, last in found))
+    return [id for id, last in found if _lies_above(parents, last, seq)]
+
+
+def _parents(row: Conversation, seq: int, *, to: int) -> dict[int, int]:
+    """By sequence number, that of the message directly above; it is always smaller."""
+    some = Message.objects.filter(conversation=row, seq__gt=seq, seq__lte=to)
+    return {one: above or 0 for one, above in some.values_list("seq", "parent__seq")}
+
+
+def _lies_above(parents: Mapping[int, int], last: int, seq: int) -> bool:
+    while last > seq:
+        last = parents.get(last, 0)
+    return last == seq

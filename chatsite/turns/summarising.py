@@ -1,0 +1,182 @@
+"""The running summary of a conversation: made after an answer, gathered before the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+
+from chatsite.conversations.summary_records import Standing
+from chatsite.errors import ChatsiteError, NotFound, ProviderError, Refused
+from chatsite.events import Event, SummaryChanged
+from chatsite.history import Evidence, Settings, estimate_message
+from chatsite.messages import Message, TokenCount
+from chatsite.providers.base import Tokenizer
+from chatsite.turns.answering import Answering
+from chatsite.turns.deciding import Asking
+from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, summary_tokens
+from chatsite.turns.gathering import Gathering
+from chatsite.turns.ports import Owner, Run
+
+logger = logging.getLogger("chatsite.turns")
+POLICY = "summary"
+# What went wrong, for the next receipts of so many conversations.
+MAX_FAILURES = 1_000
+# A person's own summary may be longer than a model's, but leaves room for the conversation.
+PARTS_OF_ROOM = 3
+OFF = "The summary is switched off in this conversation: only the newest turns are sent."
+FAILED = "The last attempt to bring the summary up to date failed."
+
+
+class Summariser:
+    """Built once by `wiring`. One summary at a time is made in a conversation."""
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        reads: SummaryReads,
+        writes: SummaryWrites,
+        answering: Callable[[str], Answering],
+        publish: Callable[[str, Event], None],
+    ) -> None:
+        self.run = run
+        self.reads = reads
+        self.writes = writes
+        self.answering = answering
+        self.publish = publish
+        self._making: dict[str, asyncio.Task[None]] = {}
+        self._failures: OrderedDict[str, str] = OrderedDict()
+        self._draining = False
+
+    # ---- before an answer --------------------------------------------------------------------
+    async def gather(self, gathering: Gathering) -> Evidence:
+        """The summary that holds for the path, where there is one and it is switched on."""
+        standing = await self._standing(gathering.owner, gathering.conversation)
+        if not standing.on:
+            return Evidence(notes=(OFF,))
+        failure = self._failures.get(gathering.conversation)
+        notes = (failure,) if failure else ()
+        summary = standing.summary
+        if summary is None:
+            return Evidence(notes=notes)
+        tokens = await _counted(summary.text, gathering.tokenizer)
+        report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
+        return Evidence(
+            summary=replace(summary, tokens=tokens), notes=notes, reports={POLICY: report}
+        )
+
+    async def _standing(self, owner: Owner, conversation: str) -> Standing:
+        return await self.run(self.reads.standing, owner=owner, conversation=conversation)
+
+    # ---- after an answer ---------------------------------------------------------------------
+    def after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+        """Begin to make the next summary where the policy needs one; nobody waits for it."""
+        conversation = asking.conversation
+        if settings.policy.value != POLICY or self._draining or conversation in self._making:
+            return
+        fold = Fold(
+            owner=asking.owner,
+            conversation=conversation,
+            answering=answering,
+            settings=settings,
+            run=self.run,
+            reads=self.reads,
+            writes=self.writes,
+        )
+        self._making[conversation] = asyncio.create_task(self._make(fold))
+
+    async def _make(self, fold: Fold) -> None:
+        try:
+            made = await fold.make()
+            self._failures.pop(fold.conversation, None)
+            if made is not None:
+                self.publish(fold.conversation, SummaryChanged(summary=made.view))
+        except NotFound:
+            self._failures.pop(fold.conversation, None)  # deleted meanwhile
+        except TimeoutError:
+            self._failed(fold.conversation, "The model took too long.")
+        except ChatsiteError as error:
+            detail = error.detail if isinstance(error, ProviderError) else ""
+            logger.warning("no summary of %s: %s (%s)", fold.conversation, error.code, detail)
+            self._failed(fold.conversation, _first_sentence(error.message))
+            # What was made before the failure is stored.
+            await self.tell(owner=fold.owner, conversation=fold.conversation)
+        except Exception:
+            logger.exception("no summary of %s", fold.conversation)
+            self._failed(fold.conversation, "Something went wrong here.")
+        finally:
+            del self._making[fold.conversation]
+
+    def _failed(self, conversation: str, why: str) -> None:
+        self._failures[conversation] = f"{FAILED} {why}"
+        self._failures.move_to_end(conversation)
+        if len(self._failures) > MAX_FAILURES:
+            self._failures.popitem(last=False)
+
+    async def drain(self) -> None:
+        """End what is being made; it is made again after the conversation's next turn."""
+        self._draining = True
+        tasks = list(self._making.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # ---- what a person does ------------------------------------------------------------------
+    async def rewrite(
+        self, *, owner: Owner, conversation: str, agent: str, version: int, text: str | None
+    ) -> Standing:
+        """A new version with a person's text and the coverage of `version`; None brings the text
+        of that version back. Raises NotFound, and Refused for what can't be used or is too long."""
+        answering = self.answering(agent)
+        said = text
+        if said is None:
+            said = await self.run(
+                self.reads.text_of, owner=owner, conversation=conversation, version=version
+            )
+        tokens = await _counted(said, answering.provider.tokenizer(answering.model))
+        most = answering.window.room // PARTS_OF_ROOM
+        if text is not None and tokens.count > most:
+            raise Refused(
+                f"This summary takes {tokens.count:,} tokens, and {most:,} are allowed, so that "
+                "there is room for the conversation. Your text is kept; shorten it.",
+                code="summary_too_long",
+            )
+        standing = await self.run(
+            self.writes.rewrite,
+            owner=owner,
+            conversation=conversation,
+            version=version,
+            text=text,
+            tokens=tokens,
+        )
+        self.publish(conversation, SummaryChanged(summary=standing.view))
+        return standing
+
+    async def switch(self, *, owner: Owner, conversation: str, on: bool) -> Standing:
+        """Whether the summary is sent, and made, in this conversation."""
+        standing = await self.run(self.writes.switch, owner=owner, conversation=conversation, on=on)
+        self.publish(conversation, SummaryChanged(summary=standing.view))
+        return standing
+
+    async def tell(self, *, owner: Owner, conversation: str) -> None:
+        """Tell open pages which summary holds, after something it may cover was changed."""
+        standing = await self._standing(owner, conversation)
+        self.publish(conversation, SummaryChanged(summary=standing.view))
+
+
+async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:
+    """Estimated where nobody can count now."""
+    try:
+        return await summary_tokens(text, tokenizer)
+    except ProviderError:
+        count = estimate_message(Message.user(text, id="summary"))
+        return TokenCount(count=count, tokenizer="estimate", basis="estimated")
+
+
+def _first_sentence(text: str) -> str:
+    """What happened, without what the person at the page could do about an answer."""
+    return text.partition(". ")[0].rstrip(".") + "."
