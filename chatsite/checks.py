@@ -2,7 +2,7 @@
 
 Identifiers: W001 a broken template, W002 a history setting in a template that is passed over,
 W003 a variable without effect, I001 a key in a template without effect, I002 an agentId that
-is not the folder's name.
+is not the folder's name, W004 a strategy that is broken or missing.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Info, Warning, register
 
 from chatsite.agents.catalogue import FILE, Catalogue, in_words
+from chatsite.agents.strategy.file import in_words as strategy_in_words
 from chatsite.agents.template import Broken, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
+from chatsite.history.conversation import CONVERSATION_NAMES
+from chatsite.history.policies import TRIAGE
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
+OF_ONE_POLICY = {
+    "HISTORY_STEP": "lastN",
+    "HISTORY_SELECTOR": "relevant",
+    "HISTORY_SUMMARY_MODEL": "summary",
+}
+OF_TRIAGE = frozenset(CONVERSATION_NAMES) - {"CONVERSATION_PREVIOUS_TASKS_COUNT"}
 ABOUT_LINKS = ("HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_MAX_TOKENS")
 
 
@@ -32,12 +41,14 @@ def check_templates(
 ) -> list[CheckMessage]:
     """Every template in the folder of agents: broken, or with keys and values without effect."""
     found: list[CheckMessage] = []
-    for agent in Catalogue(settings.AGENTS_DIR).all():
+    catalogue = Catalogue(settings.AGENTS_DIR)
+    for agent in catalogue.all():
         if isinstance(agent, Broken):
             found.append(_broken(agent))
         else:
             found += _passed_over(agent)
             found += _unused(agent)
+            found += _strategy(agent, catalogue)
     return found
 
 
@@ -58,9 +69,10 @@ def check_variables(
 
 def _vain_models() -> Iterator[tuple[str, str, str]]:
     """Variables about models that nothing reads as the others are set."""
-    if settings.CHAT_MODEL and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
-        hint = "Set OPENAI_API_KEY or OPENAI_BASE_URL too, or remove it."
-        yield "CHAT_MODEL", "it names a model of a provider that isn't set", hint
+    for name in ("CHAT_MODEL", "FAST_MODEL"):
+        if getattr(settings, name) and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
+            hint = "Set OPENAI_API_KEY or OPENAI_BASE_URL too, or remove it."
+            yield name, "it names a model of a provider that isn't set", hint
     if settings.CHAT_MODEL_PATH and settings.CHAT_ENGINE == "off":
         yield "CHAT_MODEL_PATH", "CHAT_ENGINE is off", "Remove one of the two."
     for name in settings.HISTORY_UNKNOWN:
@@ -91,6 +103,24 @@ def without_effect(
         yield from _vain_for(
             "HISTORY_LOW_WATER", policies, useful=set(POLICIES) - {"none"}, hint=hint
         )
+    for name, policy in OF_ONE_POLICY.items():
+        if name in given:
+            hint = f"Set HISTORY_POLICY={policy} too, or remove it."
+            yield from _vain_for(name, policies, useful={policy}, hint=hint)
+    yield from _vain_triage(environment, agents, given=given)
+
+
+def _vain_triage(
+    environment: Mapping[str, str], agents: Sequence[Template], *, given: set[str]
+) -> Iterator[tuple[str, str, str]]:
+    selectors = {
+        resolve(environment=environment, url={}, template=agent.chat_settings).selector.value
+        for agent in agents
+    }
+    if selectors and TRIAGE not in selectors:
+        for name in sorted(given & OF_TRIAGE):
+            hint = "Set HISTORY_POLICY=relevant and HISTORY_SELECTOR=triage, or remove it."
+            yield name, "it is about triage, and no agent's selector is triage", hint
 
 
 def _policy(environment: Mapping[str, str], agent: Template) -> str:
@@ -130,7 +160,12 @@ def _broken(agent: Broken) -> CheckMessage:
 
 def _passed_over(agent: Template) -> Iterator[CheckMessage]:
     decided = resolve(environment={}, url={}, template=agent.chat_settings)
-    for setting in (decided.policy, decided.length, decided.tokens, decided.low_water):
+    every = [
+        *(decided.policy, decided.length, decided.tokens, decided.low_water),
+        *(decided.step, decided.selector, decided.summary_model),
+        *decided.conversation.all.values(),
+    ]
+    for setting in every:
         applies = "the model's window" if setting.value is None else setting.value
         for said in setting.said:
             if said.source == "template" and said.outcome == "bad":
@@ -139,6 +174,13 @@ def _passed_over(agent: Template) -> Iterator[CheckMessage]:
                     hint=f"What applies instead: {applies} ({setting.source}).",
                     id="chatsite.W002",
                 )
+
+
+def _strategy(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
+    said = strategy_in_words(agent, catalogue.strategy(agent.slug))
+    if said:
+        hint = f"manage.py check_strategy {agent.slug} tries it out."
+        yield Warning(f"{agent.slug}: {said}", hint=hint, id="chatsite.W004")
 
 
 def _unused(agent: Template) -> Iterator[CheckMessage]:

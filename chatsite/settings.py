@@ -146,13 +146,16 @@ CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR
 if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
     raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
 CHAT_MODEL = text("CHAT_MODEL")
+FAST_MODEL = text("FAST_MODEL")
 OPENAI_API_KEY = text("OPENAI_API_KEY")
 OPENAI_BASE_URL = address("OPENAI_BASE_URL")
 
 # ---- history: copied once, checked by resolving it --------------------------------------------
 HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}
 HISTORY_UNKNOWN = sorted(
-    name for name in os.environ if name.startswith("HISTORY_") and name not in ENVIRONMENT_NAMES
+    name
+    for name in os.environ
+    if name.startswith(("HISTORY_", "CONVERSATION_")) and name not in ENVIRONMENT_NAMES
 )
 resolve(environment=HISTORY_ENVIRONMENT, url={}, template={})
 

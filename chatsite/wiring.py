@@ -13,8 +13,10 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.strategy.file import in_words
+from chatsite.agents.strategy.worker import Strategies
 from chatsite.agents.template import Broken, Template
-from chatsite.conversations import queries, store
+from chatsite.conversations import queries, receipts, store, summaries, summary_queries
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.history import may_use_url
@@ -24,8 +26,11 @@ from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
+from chatsite.turns.comparing import Comparing
 from chatsite.turns.deciding import Asking, Decider
 from chatsite.turns.sockets import Sockets
+from chatsite.turns.strategies import StrategyGatherer
+from chatsite.turns.summarising import Summariser
 from chatsite.turns.turns import Caps, Turns
 
 P = ParamSpec("P")
@@ -76,17 +81,38 @@ class Site:
                 api_key=settings.OPENAI_API_KEY,
                 base_url=settings.OPENAI_BASE_URL or None,
                 model=settings.CHAT_MODEL or None,
+                fast=settings.FAST_MODEL or None,
             )
+        self.summariser = Summariser(
+            run=self.run,
+            reads=summary_queries,
+            writes=summaries,
+            answering=self.answering,
+            publish=lambda conversation, event: self.turns.publish(conversation, event),
+        )
+        self.strategies = Strategies()
         self.turns = Turns(
             decider=Decider(
                 environment=settings.HISTORY_ENVIRONMENT,
                 run=self.run,
                 reads=queries,
                 writes=store,
+                gatherers={
+                    "strategy": StrategyGatherer(
+                        strategies=self.strategies, file=self.catalogue.strategy
+                    ),
+                },
             ),
             answering=self.answering,
             describe=self.describe,
             caps=Caps(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
+            after_turn=self.summariser.after_turn,
+        )
+        self.comparing = Comparing(
+            decider=self.turns.decider,
+            reads=receipts,
+            offering=self.turns.offering,
+            answering=self.answering,
         )
         self._lock: IO[str] | None = None
 
@@ -101,6 +127,8 @@ class Site:
 
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
+        await self.summariser.drain()
+        await self.strategies.stop()
         await self.engine.stop()
         if self.openai is not None:
             await self.openai.aclose()
@@ -160,10 +188,13 @@ class Site:
         }
 
     def _note(self, who: Answering) -> str:
-        """Why it is this provider, where that isn't the one the agent asks for."""
-        if who.provider is not self.echo or settings.CHAT_ENGINE == "off":
-            return who.note
-        return f"{who.note} {self.embedded.status().sentence}".strip()
+        """Why it is this provider, where that isn't the one the agent asks for; and what is wrong
+        with the agent's strategy."""
+        notes = [who.note]
+        if who.provider is self.echo and settings.CHAT_ENGINE != "off":
+            notes.append(self.embedded.status().sentence)
+        notes.append(in_words(who.template, self.catalogue.strategy(who.agent)))
+        return " ".join(note for note in notes if note)
 
     def asking(
         self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str

@@ -46,10 +46,14 @@ _TOP = _FIELDS | {"isEnabled", "maxConcurrency", "notes", "options", "orchestrat
 _CHAT = frozenset(
     {
         "chatPrompts",
+        "conversation",
         "history",
         "historyLength",
         "historyLowWater",
         "historyPolicy",
+        "historySelector",
+        "historyStep",
+        "historySummaryModel",
         "historyTokens",
         "initialMessages",
         "placeholderText",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
@@ -13,6 +13,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 LARGEST = 1_000_000
 _WHOLE_NUMBER = re.compile(r"\+?[0-9]+", re.ASCII)
+# So many digits are above any allowed number, and cost nothing to read.
+_DECIMAL = re.compile(r"\+?[0-9]{1,20}(\.[0-9]{1,20})?", re.ASCII)
 _SHOWN = 80
 
 
@@ -81,6 +83,85 @@ class Choice:
         meant = near_miss(text, self.words)
         hint = f"; {meant} was probably meant" if meant else ""
         return f"allowed are {', '.join(self.words)}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A number of ASCII digits, with a point and digits after it where it isn't whole.
+
+    From 0 up; `above_zero`: 0 itself is not allowed.
+    """
+
+    above_zero: bool = False
+
+    def read(self, text: str) -> float:
+        digits = text.strip()
+        if not _DECIMAL.fullmatch(digits):
+            raise Unreadable(self._allowed())
+        return self._within(float(digits))
+
+    def read_json(self, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Unreadable(f"{self._allowed()}, as a JSON number")
+        return self._within(value)
+
+    def _within(self, number: float) -> float:
+        # Before float(): a JSON integer may be too large for one. NaN is never inside.
+        if not 0 <= number <= LARGEST or (self.above_zero and not number):
+            raise Unreadable(self._allowed())
+        return float(number)
+
+    def _allowed(self) -> str:
+        least = "above 0" if self.above_zero else "from 0"
+        return f"allowed is a number {least} up to {LARGEST:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """true or false, matched exactly; in a template JSON's own."""
+
+    def read(self, text: str) -> bool:
+        return _FLAGS.read(text) == "true"
+
+    def read_json(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise Unreadable("allowed are true, false, as JSON")
+        return value
+
+
+_FLAGS = Choice(("true", "false"))
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that somebody else gives, a model's say: any text without blanks, up to 80 long."""
+
+    def read(self, text: str) -> str:
+        name = text.strip()
+        if not name or len(name) > _SHOWN or any(c.isspace() or not c.isprintable() for c in name):
+            raise Unreadable(f"allowed is a name of up to {_SHOWN} characters, without blanks")
+        return name
+
+    def read_json(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise Unreadable("allowed is a name, as text")
+        return self.read(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """Settings by name: an object in a template, and nothing that text could say."""
+
+    def read(self, text: str) -> Mapping[str, object]:
+        raise Unreadable(_NO_OBJECT)
+
+    def read_json(self, value: object) -> Mapping[str, object]:
+        if not isinstance(value, Mapping):
+            raise Unreadable(_NO_OBJECT)
+        return value
+
+
+_NO_OBJECT = "allowed is an object with settings"
 
 
 def near_miss(text: str, words: Iterable[str]) -> str | None:

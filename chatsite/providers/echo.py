@@ -47,6 +47,9 @@ class EchoProvider:
             note="No model answers here. You get back what would have been sent to one.",
         )
 
+    def small(self, beside: Model | None = None) -> None:
+        """Nothing here can judge."""
+
     def tokenizer(self, model: Model) -> Words:
         return self._words
 

@@ -18,7 +18,7 @@ import httpx2
 
 from chatsite.providers import openai_errors as errors
 from chatsite.providers.base import Chunk, Model, Request, Status
-from chatsite.providers.openai_models import ASSUMED_WINDOW, DEFAULT_MODEL, known
+from chatsite.providers.openai_models import ASSUMED_WINDOW, DEFAULT_MODEL, SMALL_MODEL, known
 from chatsite.providers.openai_wire import AnswerReader, wire_messages
 from chatsite.providers.sse import SseParser
 from chatsite.providers.tokenizers import Estimate, O200k
@@ -45,9 +45,8 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 
 class OpenAIProvider:
-    """`model` overrides what agents ask for: another server knows other names.
-
-    `api_key` may be None for servers that want none.
+    """`model` overrides what agents ask for: another server knows other names. `fast` names the
+    small model. `api_key` may be None for servers that want none.
     """
 
     kind = "openai"
@@ -58,12 +57,14 @@ class OpenAIProvider:
         api_key: str | None,
         base_url: str | None = None,
         model: str | None = None,
+        fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
         self._key = api_key or "none"
         self._url = base_url or OPENAI_URL
         self._is_openai = urlsplit(self._url).hostname == urlsplit(OPENAI_URL).hostname
         self._model = model
+        self._fast = fast
         self._timeouts = timeouts
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
@@ -74,7 +75,17 @@ class OpenAIProvider:
         return f"{type(self).__name__}(model={self._model!r})"
 
     def model(self, name: str | None) -> Model:
-        chosen = self._model or name or DEFAULT_MODEL
+        return self._described(self._model or name or DEFAULT_MODEL)
+
+    def small(self, beside: Model | None = None) -> Model | None:
+        """Another server's small models have names that only its administrator knows."""
+        if self._fast:
+            return self._described(self._fast)
+        if self._is_openai and not self._model:
+            return self._described(SMALL_MODEL)
+        return beside or self.model(None)
+
+    def _described(self, chosen: str) -> Model:
         facts = known(chosen)
         note = "" if facts else f"Its window isn't known; {ASSUMED_WINDOW:,} tokens are assumed."
         window = facts.window if facts else ASSUMED_WINDOW
@@ -201,7 +212,10 @@ class OpenAIProvider:
             "stream_options": {"include_usage": True},
             bound: request.max_tokens,
         }
-        if not reasoning:
+        if reasoning:
+            effort = request.options.get("reasoning_effort")
+            body |= {"reasoning_effort": effort} if effort else {}
+        else:
             sampling: dict[str, object] = {
                 "temperature": request.temperature,
                 "top_p": request.top_p,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DEFAULT_MODEL = "gpt-4o-mini"
+# Made for classification and the cheapest there is; smaller ones before it end in 2026.
+SMALL_MODEL = "gpt-6-luna"
 ASSUMED_WINDOW = 8192
 
 
@@ -27,6 +29,8 @@ _FAMILIES: dict[str, Known] = {
     "gpt-4.1": Known(1_047_576),
     "gpt-5": Known(400_000, reasoning=True),
     "gpt-5-chat": Known(128_000),
+    "gpt-5.6": Known(1_050_000, reasoning=True),
+    "gpt-6": Known(1_050_000, o200k=False, reasoning=True),
     "o1": Known(200_000, reasoning=True),
     "o1-mini": Known(128_000, reasoning=True),
     "o1-preview": Known(128_000, reasoning=True),

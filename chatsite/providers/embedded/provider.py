@@ -56,6 +56,9 @@ class EmbeddedProvider:
         note = _NOTE if engine.bundled else ""
         return Model(provider=self.kind, name=engine.name, label=label, window=window, note=note)
 
+    def small(self, beside: Model | None = None) -> None:
+        """A model of this size answers, but can't be asked to judge."""
+
     def tokenizer(self, model: Model) -> EngineTokenizer | Estimate:
         """An estimate while the engine isn't ready, or can't count (a template that isn't
         additive)."""

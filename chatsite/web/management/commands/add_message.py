@@ -1,0 +1,45 @@
+"""`manage.py add_message CONVERSATION --source briefing TEXT`: what a background task reports."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.conversations.background import ROLES, SOURCES, add_message
+from chatsite.errors import ChatsiteError
+
+
+class Command(BaseCommand):
+    help = (
+        "Add a message of a background task to a conversation. People see it when they next open "
+        "the conversation; a model sees it only with the message that follows it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("conversation", help="the conversation's id")
+        parser.add_argument("text", nargs="?", help="the message; without it, what comes on stdin")
+        parser.add_argument("--source", required=True, choices=SOURCES)
+        parser.add_argument(
+            "--role",
+            choices=ROLES,
+            default="assistant",
+            help="assistant for what the task reports, user for what it was asked",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        text = options["text"]
+        if text is None:
+            # Not every task writes UTF-8; the rest of its report is still worth having.
+            text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        try:
+            stored = add_message(
+                conversation=options["conversation"],
+                source=options["source"],
+                text=text,
+                role=options["role"],
+            )
+        except ChatsiteError as error:
+            raise CommandError(error.message) from None
+        self.stdout.write(f"Stored as message {stored.seq} of {options['conversation']}.")

@@ -1,0 +1,47 @@
+"""Turns for the tests of triage."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from chatsite.history.conversation import ConversationSettings, resolve_conversation
+from chatsite.history.transcript import Entry, Turn
+from chatsite.messages import Message, Source
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def conversation(**said: object) -> ConversationSettings:
+    """Settings as a template says them."""
+    return resolve_conversation(environment={}, template={"conversation": said})
+
+
+def turn(
+    first: int,
+    *,
+    asked: str = "",
+    answered: str = "",
+    hours: float | None = 0.0,
+    source: Source = "web",
+    **marks: Any,
+) -> Turn:
+    """A question and its answer, at `first` and the next number, `hours` before noon."""
+    at = None if hours is None else NOON - timedelta(hours=hours)
+    user = Message.user(asked or f"question {first}", id=f"u{first}", source=source)
+    answer = Message.assistant(answered or f"answer {first}", id=f"a{first}")
+    return Turn(
+        (
+            Entry(message=user, seq=first, at=at, **marks),
+            Entry(message=answer, seq=first + 1, at=at),
+        )
+    )
+
+
+def turns_of(count: int, **options: Any) -> list[Turn]:
+    """Turns 1, 3, 5 and so on, oldest first."""
+    return [turn(1 + 2 * number, **options) for number in range(count)]
+
+
+def firsts(turns: tuple[Turn, ...] | list[Turn]) -> list[int]:
+    return [turn.entries[0].seq for turn in turns]

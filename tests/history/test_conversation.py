@@ -1,0 +1,157 @@
+"""The settings of triage: where each comes from, and what is said of a bad value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.errors import BadSetting
+from chatsite.history import resolve
+from chatsite.history.conversation import (
+    CONVERSATION_NAMES,
+    ConversationSettings,
+    resolve_conversation,
+)
+
+BUILT_IN = {
+    "enabled": True,
+    "lookback_count": 25,
+    "context_recency_hours": 0.0,
+    "context_min_messages": 10,
+    "skip_selection_threshold": 3,
+    "always_include_recent": 5,
+    "use_selection": True,
+    "selection_model": "fast",
+    "selection_timeout": 30.0,
+    "context_truncation": 0,
+    "previous_tasks_count": 3,
+}
+# name, as a variable, as a template's value, what both mean
+SAID: list[tuple[str, str, object, object]] = [
+    ("enabled", "false", False, False),
+    ("lookback_count", "0", 0, 0),
+    ("context_recency_hours", "1.5", 1.5, 1.5),
+    ("context_recency_hours", "24", 24, 24.0),
+    ("context_min_messages", "0", 0, 0),
+    ("skip_selection_threshold", "0", 0, 0),
+    ("always_include_recent", "0", 0, 0),
+    ("use_selection", "false", False, False),
+    ("selection_model", "gpt-x", "gpt-x", "gpt-x"),
+    ("selection_timeout", "0.5", 0.5, 0.5),
+    ("context_truncation", "500", 500, 500),
+    ("previous_tasks_count", "0", 0, 0),
+]
+WHOLE = "a whole number from 0"
+BAD: list[tuple[str, str, object, str]] = [
+    ("enabled", "True", "true", "true, false"),
+    ("use_selection", "1", 1, "true, false"),
+    ("lookback_count", "-1", -1, WHOLE),
+    ("lookback_count", "2.0", 2.0, WHOLE),
+    ("context_min_messages", "ten", "10", WHOLE),
+    ("skip_selection_threshold", "1e1", True, WHOLE),
+    ("always_include_recent", "1000001", 1_000_001, WHOLE),
+    ("context_truncation", "٣", [3], WHOLE),
+    ("previous_tasks_count", "0x3", {"n": 3}, WHOLE),
+    ("context_recency_hours", "-0.5", -0.5, "a number from 0 up to"),
+    ("context_recency_hours", "1e3", "1", "a number from 0 up to"),
+    ("context_recency_hours", "nan", float("nan"), "a number from 0 up to"),
+    ("context_recency_hours", "9" * 5000, 10**400, "a number from 0 up to"),
+    ("selection_timeout", "0", 0, "a number above 0"),
+    ("selection_timeout", "0.000", float("inf"), "a number above 0"),
+    ("selection_timeout", ".5", True, "a number above 0"),
+    ("selection_model", "two words", "two words", "a name"),
+    ("selection_model", "x" * 81, 4, "a name"),
+]
+
+
+def resolved(
+    environment: dict[str, str] | None = None, conversation: object = None, **chat: object
+) -> ConversationSettings:
+    template = {**chat, **({"conversation": conversation} if conversation is not None else {})}
+    return resolve_conversation(environment=environment or {}, template=template)
+
+
+def outcomes(settings: ConversationSettings, name: str) -> list[tuple[str, str]]:
+    return [(said.source, said.outcome) for said in settings.all[name].said]
+
+
+def test_what_is_built_in_applies_where_nothing_is_said() -> None:
+    settings = resolved()
+    assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
+    assert {setting.source for setting in settings.all.values()} == {"built in"}
+    assert set(CONVERSATION_NAMES) == {f"CONVERSATION_{name.upper()}" for name in BUILT_IN}
+
+
+@pytest.mark.parametrize(("name", "variable", "value", "meant"), SAID)
+def test_the_environment_comes_before_the_template(
+    name: str, variable: str, value: object, meant: object
+) -> None:
+    by_template = resolved(None, {name: value}).all[name]
+    assert (by_template.value, by_template.source) == (meant, "template")
+    assert type(by_template.value) is type(BUILT_IN[name])
+    of_template = {name: BUILT_IN[name]}
+    both = resolved({f"CONVERSATION_{name.upper()}": variable}, of_template)
+    assert (both.all[name].value, both.all[name].source) == (meant, "environment")
+    assert outcomes(both, name) == [
+        ("environment", "won"),
+        ("template", "overruled"),
+        ("built in", "overruled"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "variable", "value", "allowed"), BAD)
+def test_a_bad_variable_stops_the_start_and_a_bad_template_is_passed_over_and_shown(
+    name: str, variable: str, value: object, allowed: str
+) -> None:
+    with pytest.raises(BadSetting) as stopped:
+        resolved({f"CONVERSATION_{name.upper()}": variable})
+    said = str(stopped.value)
+    assert said.startswith(f"CONVERSATION_{name.upper()} is {variable[:80]!r}"[:60]), said
+    assert allowed in said
+    setting = resolved(None, {name: value}).all[name]
+    assert (setting.value, setting.source) == (BUILT_IN[name], "built in")
+    bad = setting.said[1]
+    assert (bad.name, bad.outcome) == (f"conversation.{name}", "bad")
+    assert allowed in bad.why
+
+
+def test_a_blank_variable_is_not_set() -> None:
+    settings = resolved({"CONVERSATION_LOOKBACK_COUNT": " "}, {"lookback_count": 7})
+    assert settings.lookback_count.value == 7
+
+
+@pytest.mark.parametrize("value", [[], "on", True, 3])
+def test_what_is_no_object_is_passed_over_and_shown(value: object) -> None:
+    settings = resolved(None, value)
+    assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
+    (bad,) = (said for said in settings.enabled.said if said.outcome == "bad")
+    assert bad.name == "conversation" and "an object" in bad.why
+
+
+def test_near_misses_are_named() -> None:
+    settings = resolved(None, {"lookbackCount": 3}, Conversation={"enabled": False})
+    (bad,) = (said for said in settings.lookback_count.said if said.outcome == "bad")
+    assert bad.name == "conversation.lookbackCount" and "lookback_count was probably" in bad.why
+    (bad,) = (said for said in settings.enabled.said if said.outcome == "bad")
+    assert bad.name == "Conversation" and "conversation was probably meant" in bad.why
+    assert settings.enabled.value is True
+
+
+def test_none_of_them_locks_the_address_and_no_address_sets_them() -> None:
+    settings = resolve(
+        environment={"CONVERSATION_ENABLED": "false"},
+        url={"historyLength": "2", "enabled": "true", "conversation": "{}"},
+        template={},
+    )
+    assert not settings.locked
+    assert settings.length.value == 2
+    assert settings.conversation.enabled.value is False
+
+
+def test_they_are_told_with_the_other_settings() -> None:
+    told: Any = resolved({"CONVERSATION_USE_SELECTION": "false"}).to_dict()
+    assert set(told) == set(BUILT_IN)
+    assert told["use_selection"]["value"] is False
+    assert told["use_selection"]["source"] == "environment"
+    assert [said["raw"] for said in told["use_selection"]["said"]] == ["false", None, "true"]
