@@ -34,7 +34,7 @@ HEAD = head()
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)
 
 
-def said(seq: int, role: Role, tokens: int, source: Source = "web", **marks: bool) -> Entry:
+def said(seq: int, role: Role, tokens: int, source: Source = "web", **marks: Any) -> Entry:
     text = f"{role} {seq} " + "word " * tokens
     message = Message(id=f"m{seq}", role=role, content=text, source=source)
     return Entry(message=counted(message, tokens), seq=seq, **marks)
@@ -331,7 +331,7 @@ class TestSummary:
 
 
 class TestTriage:
-    TRIAGE = {"historySelector": "triage"}
+    TRIAGE: dict[str, Any] = {"historySelector": "triage"}
 
     def test_what_was_chosen_keeps_its_place(self) -> None:
         evidence = Evidence(triaged=Triaged(turns=frozenset({21, 41})))
