@@ -1,0 +1,155 @@
+"""The words of one conversation, ready to be looked up: grows at its end and is never rebuilt.
+
+What is stored is each passage's own words. The words around it, which matter as much, are spread
+from there when a question is asked (`lexical`): stored, they would take thirteen times the room.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from chatsite.history.cues import date_terms, is_question, tells_time
+from chatsite.history.passages import passages
+from chatsite.history.words import terms
+
+# How far a passage's words count for its neighbours, and how much at each distance (measured, see
+# docs/benchmarks.md: six are better than the previous message alone by two points of recall).
+REACH = 6
+OWN = 2.0
+AROUND = tuple(1.6 / (1 + distance) for distance in range(1, REACH + 1))
+# Seconds. Talk that rests so long is another talk; its words say nothing about what comes after.
+PAUSE = 3 * 60 * 60
+
+TELLS_TIME, ASKS = 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One message as it is indexed. `author` is one character; `at` is when it was said."""
+
+    seq: int
+    author: str
+    text: str
+    at: datetime | None = None
+
+
+class Index:
+    """Passages by number, in the order of their messages. Not for two threads at once.
+
+    Attributes are read by `lexical`; only `add` writes them. A posting is a passage's number,
+    once for every time the term occurs in it.
+    """
+
+    def __init__(self) -> None:
+        self.postings: dict[str, array[int]] = {}
+        self.days: dict[str, array[int]] = {}
+        self.seqs = array("I")
+        self.authors = bytearray()
+        self.flags = bytearray()
+        self.lengths = array("H")
+        self.widths = array("f")
+        self.starts = array("I")
+        self.day_lengths = array("B")
+        self.length = 0
+        self.width = 0.0
+        self._times = array("q")
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    @property
+    def last(self) -> int:
+        """The last message's sequence number, 0 where there is none."""
+        return self.seqs[-1] if self.seqs else 0
+
+    @property
+    def size(self) -> int:
+        """Bytes, about: a term takes 200 with its string, its place and its array."""
+        each = 4 + 1 + 1 + 2 + 4 + 8
+        return 200 * len(self.postings) + 4 * self.length + each * len(self)
+
+    def session(self, passage: int) -> tuple[int, int]:
+        """Its talk: the first passage and the one behind the last."""
+        return self.bounds(self.session_number(passage))
+
+    def session_number(self, passage: int) -> int:
+        return bisect_right(self.starts, passage) - 1
+
+    def bounds(self, session: int) -> tuple[int, int]:
+        after = session + 1
+        return self.starts[session], self.starts[after] if after < len(self.starts) else len(self)
+
+    def cut(self, seq: int) -> None:
+        """Forget the messages behind `seq`: they are not on the path. 10 ms with 30,000 terms."""
+        first = bisect_right(self.seqs, seq)
+        sessions = bisect_left(self.starts, first)
+        _drop(self.postings, first)
+        _drop(self.days, sessions)
+        for passage in range(first, min(first + REACH, len(self))):
+            start, _ = self.session(passage)
+            for distance in range(passage - first + 1, min(REACH, passage - start) + 1):
+                self.widths[passage - distance] -= AROUND[distance - 1] * self.lengths[passage]
+        columns = (self.seqs, self.lengths, self.widths, self._times, self.authors, self.flags)
+        for column in columns:
+            del column[first:]
+        del self.starts[sessions:], self.day_lengths[sessions:]
+        self.length, self.width = sum(self.lengths), sum(self.widths)
+
+    def extend(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: Line) -> None:
+        """Put a message at the end; 70 us for one of 30 words."""
+        time = self._begin(line.at)
+        for text in passages(line.text):
+            self._add(line, time, text, Counter(terms(text)))
+
+    def _begin(self, at: datetime | None) -> int:
+        """The time of what is said at `at`, in seconds; after a long pause another talk begins."""
+        time = round(at.timestamp()) if at else self._times[-1] if self._times else 0
+        rested = bool(self._times) and time - self._times[-1] > PAUSE
+        if not self.starts or rested:
+            words = date_terms(at) if at else []
+            for word in words:
+                self.days.setdefault(word, array("I")).append(len(self.starts))
+            self.starts.append(len(self))
+            self.day_lengths.append(len(words))
+        return time
+
+    def _add(self, line: Line, time: int, text: str, counts: Counter[str]) -> None:
+        passage, length = len(self), min(counts.total(), 65_535)
+        for term, count in counts.items():
+            places = self.postings.get(term)
+            if places is None:
+                self.postings[term] = array("I", [passage] * count)
+            else:
+                places.extend([passage] * count)
+        width = OWN * length + self.day_lengths[-1]
+        for distance in range(1, min(REACH, passage - self.starts[-1]) + 1):
+            weight = AROUND[distance - 1]
+            self.widths[passage - distance] += weight * length
+            width += weight * self.lengths[passage - distance]
+            self.width += weight * length
+        self.seqs.append(line.seq)
+        self._times.append(time)
+        self.authors.append(ord(line.author))
+        self.flags.append(TELLS_TIME * tells_time(text) | ASKS * is_question(text))
+        self.lengths.append(length)
+        self.widths.append(width)
+        self.length += length
+        self.width += width
+
+
+def _drop(known: dict[str, array[int]], first: int) -> None:
+    """Take out what is at `first` or behind it, and the words that are left with nothing."""
+    for word, places in list(known.items()):
+        if places[-1] >= first:
+            del places[bisect_left(places, first) :]
+            if not places:
+                del known[word]

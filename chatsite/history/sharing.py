@@ -1,0 +1,65 @@
+"""What a passage has in common with a question, in words for a reader."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from chatsite.history.index import REACH, Index
+
+# A word that stands in more of the passages than this tells nothing, unless these are few.
+COMMON, FEW = 0.3, 5
+NAMED = 3
+
+
+class Sharing:
+    """A question's telling words, the rarest first, looked up where an index has them."""
+
+    def __init__(self, index: Index, spelled: Iterable[tuple[str, str]]) -> None:
+        self._index = index
+        most = max(COMMON * len(index), FEW)
+        words: dict[str, str] = {}
+        for word, term in spelled:
+            words.setdefault(term, word)
+        counted = sorted((len(index.postings.get(term, ())), term) for term in words)
+        self._words = {term: words[term] for count, term in counted if 0 < count <= most}
+        few = max(COMMON * len(index.starts), 1) if len(index.starts) > 1 else 0
+        named = (index.days.get(term, ()) for term in words)
+        self._days = {session for days in named if len(days) <= few for session in days}
+
+    def tells(self, place: int) -> bool:
+        """Whether the passage or the window around it has a word that tells something."""
+        return bool(self._near(place)) or self._on_named_day(place)
+
+    def why(self, place: int) -> str:
+        """Completes "recalled because ..."."""
+        if own := self._between(place, place + 1):
+            return f"it shares {_quoted(own)} with your message"
+        if near := self._near(place):
+            return f"it stands close to where {_quoted(near)} was said"
+        if self._on_named_day(place):
+            return "it was said at a time that your message names"
+        return "it means something close to your message"
+
+    def _near(self, place: int) -> list[str]:
+        start, end = self._index.session(place)
+        return self._between(max(start, place - REACH), min(end, place + REACH + 1))
+
+    def _between(self, start: int, end: int) -> list[str]:
+        found = []
+        for term, word in self._words.items():
+            places = self._index.postings[term]
+            at = bisect_left(places, start)
+            if at < len(places) and places[at] < end:
+                found.append(word)
+        return found
+
+    def _on_named_day(self, place: int) -> bool:
+        return bool(self._days) and self._index.session_number(place) in self._days
+
+
+def _quoted(words: list[str]) -> str:
+    quoted = [f'"{word}"' for word in words[:NAMED]]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,98 @@
+"""Text to index terms: words, and pairs of characters where a script writes without spaces.
+
+The stop list and the stemmer know English and touch nothing but ASCII words; other languages get
+their words as they are. A function word that no list knows costs little: it is in most messages,
+and what is in most messages weighs next to nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+STOP = frozenset(
+    """
+    a about after again all also am an and any are aren as at be because been before being both but
+    by can can't cannot could couldn couldn't d did didn didn't do does doesn doesn't doing don
+    don't down during each for from further get gets getting go going got gotten had hadn hadn't has
+    hasn hasn't have haven haven't having he her here hers herself him himself his how i i'd i'll
+    i'm i've if in into is isn isn't it it's its itself just let let's ll m me more most my myself
+    no nor not now of off on once only or other our ours ourselves out over own re s same she should
+    so some such t than that that's the their theirs them themselves then there there's these they
+    they're this those through to too under until up us ve very was wasn wasn't we we're were weren
+    what what's when where which while who whom whose why will with won won't would wouldn wouldn't
+    you you'd you'll you're you've your yours yourself yourselves
+    hello hey hi ok okay please thank thanks wow yeah yep yes
+    """.split()
+)
+
+# Scripts without spaces: Thai and Lao, Myanmar, Khmer, kana, Han (with its iteration mark).
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Marks that belong to a word though they are no letters: accents, Hebrew and Arabic points, the
+# vowel signs of India (their blocks less the danda), Tibet's.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
+)
+_ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z]+)?")
+_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:'[a-z]+)?")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+def terms(text: str) -> list[str]:
+    """The index terms of a text in order, repeated as often as they occur."""
+    return [term for _, term in spelled(text)]
+
+
+def spelled(text: str) -> Iterator[tuple[str, str]]:
+    """Pairs of a word as it was written and its index term."""
+    if text.isascii():
+        yield from _ascii(_ASCII.findall(text))
+        return
+    for found in _WORD.finditer(unicodedata.normalize("NFKC", text).replace("\u2019", "'")):
+        word = found[0]
+        if found["unspaced"]:
+            yield from ((part, part) for part in _parts(word))
+        elif word.isascii():
+            yield from _ascii([word])
+        else:
+            yield word, word.casefold()
+
+
+def _ascii(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        whole = word.lower()
+        base = whole.partition("'")[0]
+        if whole not in STOP and base not in STOP:
+            yield word, stem(base)
+
+
+def _parts(run: str) -> Iterator[str]:
+    """Neighbouring characters in pairs, and each Han character, which can be a word of its own."""
+    for pair in zip(run, run[1:], strict=False):
+        yield "".join(pair)
+    yield from (run if len(run) == 1 else _HAN.findall(run))
+
+
+def stem(word: str) -> str:
+    """An ASCII word without its English endings: "studies" and "studied" meet in "studi"."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+    for ending in ("ing", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) >= 3 and any(c in "aeiouy" for c in base):
+            doubled = base[-1] == base[-2] and base[-1] not in "lsz"
+            word = base[:-1] if doubled else base
+            break
+    if word.endswith("ly") and len(word) > 5:
+        word = word[:-2]
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    if word.endswith("y") and len(word) > 3:
+        word = word[:-1] + "i"
+    return word
