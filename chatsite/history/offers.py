@@ -5,7 +5,7 @@ The page draws these lists and knows no policy by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -216,7 +216,7 @@ def alternatives(sources: Sources, settings: Settings) -> tuple[Alternative, ...
     )
 
 
-def _lengths(line: _Line, settings: Settings) -> list[int | None]:
+def _lengths(line: _Line, settings: Settings) -> Sequence[int | None]:
     if not POLICIES[line.policy].uses_length:
         return [None]
     return sorted({SHORT, settings.length.value})

@@ -25,15 +25,11 @@ class Price:
     cached: float | None
     output: float
 
-    def prompt(self, tokens: int, *, leading: int) -> float:
-        """Dollars for a prompt of which the first `leading` tokens are those of the last one."""
-        reused = reusable(min(leading, tokens)) if self.cached is not None else 0
-        full = (tokens - reused) * self.input
-        return (full + reused * (self.cached or 0.0)) / _MILLION
-
-    def answer(self, tokens: int) -> float:
-        """Dollars for an answer."""
-        return tokens * self.output / _MILLION
+    def cost(self, *, prompt: int, cached: int = 0, answer: int = 0) -> float:
+        """Dollars for so many tokens; `cached` are part of `prompt`."""
+        reused = self.input if self.cached is None else self.cached
+        full = (prompt - cached) * self.input + cached * reused + answer * self.output
+        return full / _MILLION
 
 
 _PRICES: dict[str, Price] = {

@@ -1,26 +1,83 @@
-"""A stored receipt's request, rebuilt from the head and the messages that are still stored."""
+"""The request of an answered turn, as the provider got it, and its fingerprint."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from chatsite.history import Head
+from chatsite.history.replaying import Kept, rebuild
 from chatsite.messages import Message
+from chatsite.providers.openai_wire import wire_messages
+
+CHANGED = "The text of a message was changed since it was sent."
+# Two bytes of each message's sha256 name the one that was changed. Of a request with more
+# messages only the whole is kept: a receipt stays small.
+MARK = 4
+MARKED = 2_000
 
 
-def request_of(receipt: Mapping[str, Any], head: Head, sent: Sequence[Message]) -> dict[str, Any]:
-    """`{asked, messages, complete, note}`. It is complete where the agent's head is still the one
-    that was sent and every sent message is still stored; the note says what differs."""
-    notes = []
-    if head.hash != receipt["head"]["hash"]:
-        notes.append("The agent was changed since: its own messages are shown as they are now.")
-    if len(sent) != receipt["facts"]["sent"]:
-        notes.append("Some of the messages that were sent are not stored any more.")
-    whole = (*head.messages, *sent)
-    return {
-        "asked": receipt.get("asked", {}),
-        "messages": [{"role": message.role, "content": message.content} for message in whole],
-        "complete": not notes,
-        "note": " ".join(notes),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """`messages` in the order in which they were sent; `asked` is what went with them.
+
+    `differences` name what isn't as it was sent, a sentence each; empty: byte for byte the same.
+    """
+
+    asked: Mapping[str, Any]
+    messages: tuple[Message, ...]
+    differences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """`messages` in the form of chat completions."""
+        return {
+            "asked": dict(self.asked),
+            "messages": wire_messages(self.messages),
+            "complete": not self.differences,
+            "note": " ".join(self.differences),
+        }
+
+
+def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
+    """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
+    request, and the beginning of each message's, one after the other."""
+    each = [_sha256(message) for message in wire_messages(messages)]
+    whole = hashlib.sha256("".join(each).encode()).hexdigest()
+    marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
+    return {"whole": whole, "each": marks}
+
+
+def _sha256(message: Mapping[str, Any]) -> str:
+    said = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def request_of(kept: Kept, head: Head) -> Rebuilt:
+    """Build the request again; `head` is the agent's as it is now.
+
+    Raises KeyError, TypeError or ValueError for what is no receipt.
+    """
+    messages, differences = rebuild(kept, head)
+    if not differences:
+        differences = _changed(kept, messages)
+    return Rebuilt(asked=kept.receipt.get("asked", {}), messages=messages, differences=differences)
+
+
+def _changed(kept: Kept, messages: Sequence[Message]) -> tuple[str, ...]:
+    """Nothing is missing; whether every text is what it was. Older receipts don't say."""
+    then = kept.receipt.get("fingerprint")
+    now = fingerprint(messages)
+    if not then or then["whole"] == now["whole"]:
+        return ()
+    if len(then["each"]) != len(now["each"]):
+        return (CHANGED,)
+    places = {entry.message.id: entry.seq for entry in kept.entries}
+    named = [
+        f"The text of message {places[message.id]} was changed since it was sent."
+        for start, message in zip(range(0, len(now["each"]), MARK), messages, strict=False)
+        if message.id in places and then["each"][start:][:MARK] != now["each"][start:][:MARK]
+    ]
+    return tuple(named) or (CHANGED,)

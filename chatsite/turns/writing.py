@@ -13,11 +13,13 @@ from chatsite.conversations.records import Begun, Ended
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import Decided, Problem, State, TurnEnded
 from chatsite.messages import UNSOUND, Message
-from chatsite.providers.base import Finished, Text
+from chatsite.providers.base import Finished, Text, Usage
+from chatsite.providers.prices import price_of
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking, Decider, token_counts
 from chatsite.turns.feed import Feed, Generation
 from chatsite.turns.log import log_decision
+from chatsite.turns.requests import fingerprint
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
@@ -92,6 +94,8 @@ class Writing:
             "number": self.begun.number,
             "provider": {"kind": model.provider, "model": model.name, "label": model.label},
             "asked": self.answering.parameters,
+            # 5 us a message: everybody else's answers would stand still for a long one.
+            "fingerprint": await asyncio.to_thread(fingerprint, decision.request),
         }
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
@@ -215,6 +219,17 @@ class Writing:
             "prompt": usage.prompt if usage else None,
             "cached": usage.cached if usage else None,
             "completion": usage.completion if usage else None,
+            "cost": self._cost(usage) if usage else None,
             "first_token_ms": self.progress.first_token_ms,
         }
         return self.progress.receipt | {"reported": reported}
+
+    def _cost(self, usage: Usage) -> float | None:
+        """In US dollars, estimated from list prices; None where the price or the count of the
+        prompt isn't known."""
+        price = price_of(self.answering.model.provider, self.answering.model.name)
+        if price is None or usage.prompt is None:
+            return None
+        return price.cost(
+            prompt=usage.prompt, cached=usage.cached or 0, answer=usage.completion or 0
+        )

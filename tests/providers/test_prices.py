@@ -34,9 +34,9 @@ def test_a_dated_version_with_a_price_of_its_own_keeps_it() -> None:
 def test_what_a_provider_can_reuse_costs_less() -> None:
     price = price_of("openai", "gpt-4.1-mini")
     assert price is not None
-    assert price.prompt(1_000_000, leading=0) == pytest.approx(0.40)
-    assert price.prompt(1_024_000, leading=1_024_000) == pytest.approx(0.1024)
-    assert price.answer(1_000_000) == pytest.approx(1.60)
+    assert price.cost(prompt=1_000_000) == pytest.approx(0.40)
+    assert price.cost(prompt=1_000_000, cached=1_000_000) == pytest.approx(0.10)
+    assert price.cost(prompt=0, answer=1_000_000) == pytest.approx(1.60)
 
 
 def test_short_beginnings_are_not_reused_and_long_ones_in_whole_steps() -> None:
@@ -46,4 +46,4 @@ def test_short_beginnings_are_not_reused_and_long_ones_in_whole_steps() -> None:
 def test_a_model_without_a_price_for_reused_input_takes_the_full_one() -> None:
     price = price_of("openai", "gpt-4")
     assert price is not None
-    assert price.prompt(8_192, leading=8_192) == price.prompt(8_192, leading=0)
+    assert price.cost(prompt=8_192, cached=8_192) == price.cost(prompt=8_192)

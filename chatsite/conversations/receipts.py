@@ -1,0 +1,141 @@
+"""What is still stored of an answered turn: its receipt, and all that its request was made of."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from chatsite.conversations.models import Message, Summary, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.queries import owned_turn
+from chatsite.conversations.records import Loaded
+from chatsite.conversations.rows import ENTRY, entry_of
+from chatsite.errors import NotFound
+from chatsite.history import Run, Transcript, Written
+from chatsite.history.replaying import Kept, items_of
+
+# SQLite takes an expression of about a thousand terms; a range of numbers has three.
+RANGES = 100
+
+
+def kept(
+    *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
+) -> Kept:
+    """What a turn's request can be built from again; without `receipt` by the stored one.
+
+    Without an `owner` of anybody: for the administrator. Raises NotFound where there is no such
+    turn or no receipt, ValueError for a receipt that can't be read.
+    """
+    row = owned_turn(owner, turn) if owner else _any_turn(turn)
+    receipt = receipt or row.receipt
+    if receipt is None:
+        raise NotFound("This answer has no receipt.")
+    items = items_of(receipt)
+    runs = [(item.first, item.last) for item in items if isinstance(item, Run)]
+    sources = [seq for i in items if isinstance(i, Written) for seq in i.sources]
+    on_chain = _chain(row)
+    rows = _between(row, [*runs, *((seq, seq) for seq in sources)])
+    wanted = [item.id for item in items if isinstance(item, Written) and item.kind == "summary"]
+    return Kept(
+        agent=row.conversation.agent,
+        receipt=receipt,
+        entries=tuple(
+            entry_of(message, forget_above=0)
+            for message in sorted(rows, key=lambda message: message.seq)
+            if message.id in on_chain
+        ),
+        summaries={
+            str(summary.id): summary.text
+            for summary in Summary.objects.filter(
+                conversation=row.conversation_id, id__in=list(_keys(wanted))
+            )
+        },
+    )
+
+
+def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded]:
+    """The conversation, and its path as it was when the turn's message was asked, with the
+    receipt of the answer before. Marks are those of today. Raises NotFound."""
+    row = owned_turn(owner, turn)
+    asked = _asked(row)
+    if asked is None:
+        raise NotFound("The message of this answer isn't stored any more.")
+    chain = _chain(row)
+    conversation = row.conversation
+    until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
+    rows = [message for message in until.only(*ENTRY) if message.id in chain]
+    above = conversation.forget_above
+    return str(conversation.id), Loaded(
+        agent=conversation.agent,
+        transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
+        next_seq=asked.seq + 1,
+        receipt=_receipt_before(asked, chain),
+    )
+
+
+def _receipt_before(asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
+    before = Message.objects.filter(
+        conversation=asked.conversation_id, seq__lt=asked.seq, turn__receipt__isnull=False
+    )
+    for id, turn in before.order_by("-seq").values_list("id", "turn_id").iterator(chunk_size=100):
+        if id in chain:
+            receipt: Mapping[str, Any] | None = Turn.objects.get(id=turn).receipt
+            return receipt
+    return None
+
+
+def _any_turn(id: str) -> Turn:
+    found = next(
+        (
+            turn
+            for key in _keys([id])
+            for turn in Turn.objects.select_related("conversation").filter(id=key)
+        ),
+        None,
+    )
+    if found is None:
+        raise NotFound("There is no such answer here.")
+    return found
+
+
+def _keys(ids: Iterable[str]) -> Iterator[uuid.UUID]:
+    for id in ids:
+        try:
+            yield uuid.UUID(id)
+        except ValueError:
+            continue
+
+
+def _asked(turn: Turn) -> Message | None:
+    return Message.objects.filter(turn=turn, role="user").first()
+
+
+def _chain(turn: Turn) -> set[uuid.UUID]:
+    """The path on which the turn stood: its user message and all above it, wherever the
+    conversation's path goes now. Reads two columns of every message: 0.1 s for 100,000."""
+    asked = _asked(turn)
+    if asked is None:
+        return set()
+    above = Message.objects.filter(conversation=turn.conversation_id, seq__lte=asked.seq)
+    parents = dict(above.values_list("id", "parent_id"))
+    chain: set[uuid.UUID] = set()
+    place: uuid.UUID | None = asked.id
+    while place is not None:
+        chain.add(place)
+        place = parents.get(place)
+    return chain
+
+
+def _between(turn: Turn, ranges: Sequence[tuple[int, int]]) -> list[Message]:
+    """The messages in these ranges of sequence numbers, each once, in no order."""
+    found: dict[uuid.UUID, Message] = {}
+    of_turn: QuerySet[Message] = Message.objects.filter(conversation=turn.conversation_id)
+    for start in range(0, len(ranges), RANGES):
+        inside = Q(pk__in=[])
+        for pair in ranges[start : start + RANGES]:
+            inside |= Q(seq__range=pair)
+        found |= {row.id: row for row in of_turn.filter(inside).only(*ENTRY)}
+    return list(found.values())

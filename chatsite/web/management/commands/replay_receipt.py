@@ -1,0 +1,60 @@
+"""`manage.py replay_receipt FILE`: the request of an answer, built again from its receipt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.conversations import receipts
+from chatsite.errors import ChatsiteError
+from chatsite.turns.requests import Rebuilt, request_of
+from chatsite.wiring import Site
+
+NOT_A_RECEIPT = (
+    "{file} is not a receipt that can be read. Copy one in the debug panel under an answer, "
+    "with “Copy as JSON”."
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Build the request of an answer again from its receipt, the stored messages and the agent "
+        "as it is now. Prints it as JSON; names what isn't as it was sent, and fails then."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the receipt, as copied in the debug panel")
+        parser.add_argument("--out", help="write the request to this file instead of printing it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        rebuilt = self._rebuilt(Path(options["file"]))
+        messages = rebuilt.to_dict()["messages"]
+        text = json.dumps({**rebuilt.asked, "messages": messages}, ensure_ascii=False, indent=2)
+        if options["out"]:
+            try:
+                Path(options["out"]).write_text(f"{text}\n")
+            except OSError as error:
+                raise CommandError(f"{options['out']}: {error.strerror}.") from None
+        else:
+            self.stdout.write(text)
+        if rebuilt.differences:
+            raise CommandError(
+                "This is not byte for byte what was sent:\n- " + "\n- ".join(rebuilt.differences)
+            )
+        self.stderr.write(f"Byte for byte the request that was sent: {len(messages)} messages.")
+
+    def _rebuilt(self, file: Path) -> Rebuilt:
+        """Raises CommandError for what can't be read or isn't here."""
+        try:
+            receipt = json.loads(file.read_text())
+            kept = receipts.kept(turn=str(receipt["turn"]), receipt=receipt)
+            return request_of(kept, Site().would_answer(kept.agent).head)
+        except OSError as error:
+            raise CommandError(f"{file}: {error.strerror}.") from None
+        except ChatsiteError as error:
+            raise CommandError(error.message) from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
