@@ -6,11 +6,6 @@ import { icon } from "./icons.js";
 import { rewrite, saysHistory, withoutHistory } from "./page.js";
 import { Popover } from "./popover.js";
 
-const CHOICES = [
-  { policy: "none", words: "Only the message you send", more: "Nothing said before is sent." },
-  { policy: "lastN", words: "The last messages", more: "Yours, and what answered them." },
-  { policy: "all", words: "Everything", more: "As far as the model has room." },
-];
 const LOSSES = ["bad", "locked", "not allowed"];
 
 export class Chip {
@@ -47,80 +42,81 @@ export class Chip {
     if (this.popover.shown) this.#refresh();
   }
 
+  /** Says in the page's address what applies from the next message on. */
+  say(changes) {
+    rewrite(changes);
+    this.changed();
+  }
+
   /** @param {HTMLElement} box */
   #fill(box) {
     const { decision } = this;
-    if (!decision) {
+    if (!decision?.offers) {
       put(box, h("p", { class: "pop-note" }, "The settings arrive with the connection."));
       return;
     }
-    const locked = Boolean(decision.locked);
-    this.length = this.#stepper(decision, locked);
-    this.budget = this.#budget(decision, locked);
+    const { closed, list } = decision.offers;
+    const shut = Boolean(closed);
     this.notes = h("div", { class: "pop-notes", role: "status" });
     this.back = h("button", { type: "button", class: "link", on: { click: () => this.#toTemplate() } },
       "Back to the template's setting");
     put(
       box,
       h("h2", { class: "pop-title" }, "What the model sees of this chat"),
-      locked && lockNote(decision),
-      h("fieldset", { disabled: locked, class: "choices" },
+      shut && closedNote(decision, closed),
+      h("fieldset", { disabled: shut, class: "choices" },
         h("legend", { class: "hidden" }, "Policy"),
-        CHOICES.map((choice) => this.#choice(choice, decision))),
-      this.budget,
+        list.map((choice) => this.#choice(choice, decision, shut))),
+      this.#budget(decision, shut),
       this.notes,
       h("div", { class: "pop-foot" }, this.back),
     );
     this.#refresh();
   }
 
-  #choice({ policy, words, more }, decision) {
-    const radio = h("input", { type: "radio", name: "policy", value: policy });
-    radio.checked = decision.settings.policy.value === policy;
-    radio.addEventListener("change", () => this.#say({ historyPolicy: policy }));
+  #choice(choice, decision, shut) {
+    const { key, title, about, allowed, why } = choice;
+    const barred = !allowed && !shut;
+    const radio = h("input", { type: "radio", name: "policy", value: key, disabled: barred });
+    radio.checked = choice.in_force;
+    radio.addEventListener("change", () => this.say(choice.address));
     return h("div", { class: "choice" },
-      h("label", {}, radio, h("span", {}, h("b", {}, words), h("small", {}, more))),
-      policy === "lastN" && this.length);
+      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capital(why)}.` : about))),
+      choice.length && this.#stepper(choice, decision, shut));
   }
 
-  #stepper(decision, locked) {
+  #stepper(choice, decision, shut) {
     const input = h("input", {
-      type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: locked,
+      type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: shut,
       "aria-label": "How many of your messages",
     });
     input.value = String(decision.settings.length.value);
+    const say = () => {
+      if (input.value.trim() === "") return;
+      // Whoever sets a length means the policy that has one.
+      const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
+      this.say({ ...(now ? {} : choice.address), historyLength: input.value.trim() });
+    };
     const step = (by) => {
       input.value = String(Math.max(1, Number(input.value || 0) + by));
-      this.#sayLength(input);
+      say();
     };
-    input.addEventListener("input", () => this.#sayLength(input));
+    input.addEventListener("input", say);
     const button = (by, label) =>
-      h("button", { type: "button", disabled: locked, "aria-label": label, on: { click: () => step(by) } },
+      h("button", { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
         by > 0 ? "+" : "−");
     return h("span", { class: "stepper" }, button(-1, "One fewer"), input, button(1, "One more"));
   }
 
-  #sayLength(input) {
-    if (input.value.trim() === "") return;
-    // Whoever sets a length means the policy that has one.
-    const policy = this.decision?.settings.policy.value === "lastN" ? {} : { historyPolicy: "lastN" };
-    this.#say({ ...policy, historyLength: input.value.trim() });
-  }
-
-  #budget(decision, locked) {
+  #budget(decision, shut) {
     const input = h("input", {
-      type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: locked,
+      type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
       placeholder: number(decision.limit),
     });
     const said = decision.settings.tokens?.value;
     input.value = said === null || said === undefined ? "" : String(said);
-    input.addEventListener("input", () => this.#say({ historyTokens: input.value.trim() || null }));
+    input.addEventListener("input", () => this.say({ historyTokens: input.value.trim() || null }));
     return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, "At most this many tokens"), input);
-  }
-
-  #say(changes) {
-    rewrite(changes);
-    this.changed();
   }
 
   #toTemplate() {
@@ -132,31 +128,35 @@ export class Chip {
   /** Follows the decision without taking what is being typed away. */
   #refresh() {
     const { decision } = this;
-    if (!decision || !this.notes) return;
-    for (const radio of this.popover.box.querySelectorAll("input[type=radio]")) {
-      const one = /** @type {HTMLInputElement} */ (radio);
-      one.checked = one.value === decision.settings.policy.value;
+    if (!decision?.offers || !this.notes) return;
+    for (const choice of decision.offers.list) {
+      const radio = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`input[value="${CSS.escape(choice.key)}"]`));
+      if (radio) radio.checked = choice.in_force;
     }
     for (const [id, value] of [["policy-length", decision.settings.length.value], ["policy-tokens", decision.settings.tokens?.value]]) {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
       if (input && input !== document.activeElement) input.value = value === null || value === undefined ? "" : String(value);
     }
     put(this.notes, complaints(decision).map((why) => h("p", {}, icon("warn", 13), why)));
-    if (this.back) this.back.hidden = Boolean(decision.locked) || !saysHistory();
+    if (this.back) this.back.hidden = Boolean(decision.offers.closed) || !saysHistory();
   }
 }
 
 /** Why something that the address says does not apply. */
 function complaints(decision) {
-  if (decision.locked) return [];
-  const said = Object.values(decision.settings).flatMap((setting) => setting.said);
+  if (decision.offers.closed) return [];
+  const { conversation, ...own } = decision.settings;
+  const said = Object.values(own).flatMap((setting) => setting.said);
   return said
     .filter((one) => one.source === "URL" && LOSSES.includes(one.outcome))
     .map((one) => `${one.name}=${one.raw}: ${one.why}`);
 }
 
-function lockNote(decision) {
-  const said = Object.values(decision.settings).flatMap((setting) => setting.said);
+/** Why nothing can be chosen here: the administrator's reason where the environment decides. */
+function closedNote(decision, closed) {
+  if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capital(closed)}.`));
+  const { conversation = {}, ...own } = decision.settings;
+  const said = [...Object.values(own), ...Object.values(conversation)].flatMap((setting) => setting.said);
   const names = [...new Set(
     said.filter((one) => one.source === "environment" && one.outcome === "won").map((one) => one.name),
   )];

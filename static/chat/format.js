@@ -19,6 +19,17 @@ export function duration(milliseconds) {
   return `${(milliseconds / 1000).toFixed(milliseconds < 10000 ? 1 : 0)} s`;
 }
 
+/**
+ * "$0.0012": two digits that mean something, cents where there are any.
+ * @param {number} value in US dollars
+ */
+export function dollars(value) {
+  if (value === 0) return "$0";
+  if (value < 0.000001) return "under $0.000001";
+  const digits = value >= 0.1 ? 2 : Math.min(7, 1 - Math.floor(Math.log10(value)));
+  return `$${value.toFixed(digits)}`;
+}
+
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 

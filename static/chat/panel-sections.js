@@ -1,15 +1,12 @@
-/** The panel's sections that are made of a decision alone: facts, sources, parts, usage. */
+/** The panel's sections that are made of a decision alone: facts, parts, how it was chosen, usage. */
 
 import { h } from "./dom.js";
-import { duration, number, plural } from "./format.js";
+import { dollars, duration, number, plural } from "./format.js";
 
-const SOURCES = ["environment", "URL", "template", "built in"];
-const SETTINGS = { policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark" };
 const PARTS = {
   system: "system", prefilled: "prefilled", tools: "tools", summary: "summary", recalled: "recalled",
-  history: "history", current: "this message", reply: "kept for the reply", free: "free",
+  strategy: "strategy", history: "history", current: "this message", reply: "kept for the reply", free: "free",
 };
-const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "not allowed": "not allowed" };
 
 /** @param {import("./state.js").Decision} decision */
 export function facts(decision) {
@@ -34,61 +31,24 @@ function lengthWords({ length, policy }) {
   return plural(Number(length), "user message");
 }
 
-/** @param {import("./state.js").Decision} decision */
-export function settings(decision) {
-  const rows = Object.entries(decision.settings);
+/**
+ * What didn't go as the settings ask; nothing where all went well.
+ * @param {import("./state.js").Decision} decision
+ */
+export function notes(decision) {
+  const said = decision.notes ?? [];
+  if (!said.length) return null;
   return {
-    data: rows,
-    draw: () => [
-      h("h3", {}, "Where each setting came from"),
-      h("div", { class: "scroll" },
-        h("table", {},
-          h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, "setting")),
-            SOURCES.map((source) => h("th", { scope: "col" }, source)))),
-          h("tbody", {}, rows.map(([name, setting]) =>
-            h("tr", {}, h("th", { scope: "row" }, SETTINGS[name] ?? name),
-              SOURCES.map((source) => h("td", {}, cells(setting, source)))))))),
-      reasons(rows),
-    ],
+    data: said,
+    draw: () => [h("h3", {}, "Please note"), h("ul", { class: "notes" }, said.map((one) => h("li", {}, one)))],
   };
-}
-
-/** What one source said of one setting; an environment may say it under two names. */
-function cells(setting, source) {
-  const said = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
-  if (!said.length) {
-    const won = setting.source === source;
-    return won ? h("span", { class: "win" }, shown(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
-  }
-  return said.map((one) => {
-    // The built-in value has no text of its own where it is none.
-    const value = one.raw ?? (one.outcome === "won" ? shown(setting.value) : "none");
-    if (one.outcome === "won") return h("span", { class: "win" }, shown(value));
-    const loss = LOSSES[one.outcome] ?? one.outcome;
-    return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
-      h("s", {}, shown(value)), h("span", { class: "hidden" }, ` (${loss})`));
-  });
-}
-
-const shown = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
-
-/** The same as the strokes in the table, as sentences. */
-function reasons(rows) {
-  const said = rows.flatMap(([name, setting]) =>
-    setting.said.filter((one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why)
-      .map((one) => ({ ...one, setting: name })));
-  const telling = said.filter((one) => one.outcome !== "overruled" || one.source !== "template");
-  if (!telling.length) return null;
-  return h("ul", { class: "reasons" }, telling.map((one) =>
-    h("li", { class: one.outcome === "bad" ? "bad" : "" },
-      h("b", {}, one.source, " "), h("code", {}, `${one.name}=${one.raw}`), ` ${LOSSES[one.outcome]}: ${one.why}`)));
 }
 
 /**
  * @param {import("./state.js").Decision} decision
- * @param {boolean} next
+ * @param {{next: boolean, before: boolean}} view `before`: there was a request before this one
  */
-export function parts(decision, next) {
+export function parts(decision, { next, before }) {
   const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply } = decision;
   // Within a budget the model's window is no measure: what is free is free of the budget.
   const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
@@ -99,29 +59,39 @@ export function parts(decision, next) {
   const bases = new Set(counted.filter((part) => part.name !== "free" && part.name !== "reply").map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
   return {
-    data: [all, total, limit, leading, budget, size, reply, next],
+    data: [all, total, limit, leading, budget, size, reply, next, before],
     draw: () => [
       h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${number(total)} of ${number(limit)} tokens`)),
-      bar(counted),
+      bar(counted, before ? leading : 0),
       h("ul", { class: "key" }, counted.map((part) =>
         h("li", {}, h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${number(part.tokens)}`,
           !one && part.basis && part.name !== "free" && part.name !== "reply" && h("small", {}, ` ${part.basis}`)))),
+      before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), reuse(leading, total)),
       h("p", { class: "quiet" }, [
         one ? `All ${one}. ` : "",
         budget ? `The limit is the token budget, ${number(budget)}. ` : `The model's window is ${number(size)}, of which ${number(reply)} are kept for the reply. `,
-        leading ? `The first ${number(leading)} tokens are those of the request before.` : "",
       ].join("")),
     ],
   };
 }
 
-function bar(all) {
+/** How much of the prompt's beginning is that of the request before it. */
+function reuse(leading, total) {
+  if (!leading) return "None of its beginning is the same as last time: a provider has nothing to reuse.";
+  const share = Math.floor((100 * leading) / Math.max(1, total));
+  return `${number(leading)} of ${number(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
+}
+
+function bar(all, leading) {
   const total = all.reduce((sum, part) => sum + part.tokens, 0) || 1;
-  return h("div", { class: "bar", "aria-hidden": "true" }, all.map((part) => {
+  const pieces = all.map((part) => {
     const piece = h("i", { class: `seg-${part.name}` });
     piece.style.width = `${(100 * part.tokens) / total}%`;
     return piece;
-  }));
+  });
+  const same = h("i", {});
+  same.style.width = `${Math.min(100, (100 * leading) / total)}%`;
+  return h("div", { "aria-hidden": "true" }, h("div", { class: "bar" }, pieces), h("div", { class: "same" }, leading > 0 && same));
 }
 
 /** @param {import("./state.js").Decision} receipt */
@@ -130,6 +100,7 @@ export function reported(receipt) {
   const rows = [
     ["Prompt", said.prompt, plural], ["Cached", said.cached, plural], ["Answer", said.completion, plural],
     ["First token", said.first_token_ms, (value) => `after ${duration(value)}`],
+    ["Cost", said.cost, (value) => [dollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]],
   ].filter(([, value]) => typeof value === "number");
   const { provider } = receipt;
   if (!rows.length && !provider) return null;

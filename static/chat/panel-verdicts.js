@@ -23,18 +23,24 @@ export function verdicts(decision, messages, next, toMessage) {
   };
 }
 
+/** "quoted": as text before the current message, not in its place. */
+function fate({ sent, quoted }) {
+  if (quoted) return "quoted";
+  return sent ? "sent" : "left out";
+}
+
 function row(verdict, index, messages, last, next, toMessage) {
-  const { first, last: end, sent, sentence, tokens, basis } = verdict;
+  const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
   const place = first <= 0 ? "" : first === end ? `${first}` : `${first}–${end}`;
   const draft = next && first > last;
   const who = draft ? "draft" : verdict.role ?? plural(verdict.messages, "message");
   const inside = messages.filter((message) => first > 0 && first <= message.seq && message.seq <= end);
-  return h("li", { class: sent ? "" : "d" },
+  return h("li", { class: quoted ? "q" : sent ? "" : "d" },
     h("details", { "data-key": `${index}:${first}-${end}` },
       h("summary", {},
         h("span", { class: "place" }, place),
         h("span", { class: "role" }, who),
-        h("span", { class: "why" }, h("b", {}, sent ? "sent" : "left out"), `: ${sentence}`),
+        h("span", { class: "why" }, h("b", {}, fate(verdict)), `: ${sentence}`),
         h("span", { class: "n" }, number(tokens), h("span", { class: "hidden" }, ` tokens, ${basis}`))),
       h("div", { class: "inside" }, contents(verdict, inside, draft, toMessage))));
 }
@@ -46,6 +52,7 @@ function contents(verdict, inside, draft, toMessage) {
   const shown = inside.slice(-LONGEST);
   const hidden = verdict.messages - shown.length;
   return [
+    verdict.quoted && h("p", {}, "Not in its place: its text is quoted directly before your message."),
     hidden > 0 && h("p", { class: "quiet" }, `${plural(hidden, "message")} further up.`),
     h("ul", {}, shown.map((message) =>
       h("li", {},

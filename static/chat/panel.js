@@ -1,17 +1,24 @@
 /** The debug panel: what the next message would be sent with, or what an answer was. */
 
+import { copy } from "./clipboard.js";
 import { byId, h, put } from "./dom.js";
 import { duration } from "./format.js";
 import { get } from "./http.js";
 import { icon } from "./icons.js";
-import { facts, parts, reported, settings } from "./panel-sections.js";
+import { chosen } from "./panel-chosen.js";
+import { Comparison } from "./panel-compare.js";
 import { requestSection } from "./panel-request.js";
+import { facts, notes, parts, reported } from "./panel-sections.js";
+import { settings } from "./panel-settings.js";
 import { verdicts } from "./panel-verdicts.js";
+
+const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "verdicts", "request"];
 
 export class Panel {
   /**
    * @param {import("./page.js").Page} page
-   * @param {{close: () => void, toMessage: (seq: number) => void}} actions
+   * @param {{close: () => void, toMessage: (seq: number) => void, draft: () => string,
+   *   apply: (address: Record<string, string|null>) => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -30,8 +37,9 @@ export class Panel {
     this.next = this.#tab("next", "Next message");
     this.answer = this.#tab("answer", "Last answer");
     this.problem = h("p", { class: "insp-note", hidden: true });
-    this.sections = ["facts", "settings", "parts", "reported", "verdicts", "request"].map((name) =>
-      h("section", { class: "sec", "data-section": name, hidden: true }));
+    this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
+    this.comparison = new Comparison(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
+    this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, "Copy as JSON");
     put(
       this.element,
       h("header", {},
@@ -41,6 +49,7 @@ export class Panel {
       h("div", { class: "switch", role: "group", "aria-label": "Which request" }, this.next, this.answer),
       this.problem,
       this.sections,
+      h("p", { class: "insp-foot" }, this.copying),
     );
   }
 
@@ -92,7 +101,7 @@ export class Panel {
     const { state } = this;
     if (!state) return;
     const receipt = this.chosen ?? state.receipt;
-    const decision = this.view === "next" ? state.decision : receipt;
+    const decision = this.#shown(state);
     this.next.setAttribute("aria-pressed", String(this.view === "next"));
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
     this.answer.disabled = !receipt && this.view === "next";
@@ -100,13 +109,30 @@ export class Panel {
     this.small.textContent = this.view === "answer" ? subtitle(decision) : "";
     this.#sayProblem(state, decision);
     const next = this.view === "next";
+    const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
+    this.copying.hidden = !decision;
+    this.#section("notes", decision && notes(decision));
     this.#section("facts", decision && facts(decision));
     this.#section("settings", decision && settings(decision));
-    this.#section("parts", decision && parts(decision, next));
+    this.#section("parts", decision && parts(decision, { next, before }));
+    this.#section("chosen", decision && chosen(decision));
+    this.#section("compare", this.comparison.section(state, decision, next));
     this.#section("reported", decision && !next && reported(decision));
     this.#section("verdicts", decision && verdicts(decision, state.messages, next, this.actions.toMessage));
     const turn = !next && this.page.show_request ? decision?.turn : null;
     this.#section("request", turn ? requestSection(this.page, turn) : null);
+  }
+
+  /** @returns {import("./state.js").Decision|null} */
+  #shown(state) {
+    return this.view === "next" ? state.decision : this.chosen ?? state.receipt;
+  }
+
+  /** The record itself, as `manage.py replay_receipt` reads it. */
+  #copy() {
+    if (!this.state) return;
+    const { offers, ...record } = this.#shown(this.state) ?? {};
+    void copy(`${JSON.stringify(record, null, 2)}\n`, this.copying);
   }
 
   #sayProblem(state, decision) {
@@ -131,11 +157,12 @@ export class Panel {
     this.drawn.set(name, data);
     const open = new Set([...section.querySelectorAll("details[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.key));
     const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
-    const held = active?.closest("details")?.dataset.key;
+    const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
     put(section, made ? made.draw() : []);
-    for (const details of section.querySelectorAll("details")) {
-      if (open.has(details.dataset.key)) details.open = true;
-      if (held && details.dataset.key === held) details.querySelector("summary")?.focus();
+    for (const kept of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
+      const details = kept instanceof HTMLDetailsElement ? kept : null;
+      if (details && open.has(details.dataset.key)) details.open = true;
+      if (held && kept.dataset.key === held) (details?.querySelector("summary") ?? kept).focus();
     }
   }
 }
