@@ -1,0 +1,145 @@
+"""One turn under other policies: the numbers that a turn would really have, and no model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import receipts, store
+from chatsite.conversations.models import Turn
+from chatsite.errors import BadCommand, NotFound
+from chatsite.messages import Message, ToolCall
+from chatsite.turns.comparing import Comparing
+from chatsite.turns.deciding import Asking
+from chatsite.turns.offering import Offering
+from tests.conversations.given import ADA, BOB, new_id, row
+from tests.turns.conftest import World
+
+
+def comparing(world: World) -> Comparing:
+    return Comparing(
+        decider=world.turns.decider,
+        reads=receipts,
+        offering=Offering(world.turns.decider.environment),
+        answering=world.answering,
+    )
+
+
+def by_words(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["words"]: row for row in found["rows"]}
+
+
+async def talk(world: World, *texts: str, query: str = "") -> Asking:
+    asking = replace(world.asking(), query=query)
+    for text in texts:
+        await world.say(asking, text)
+    return asking
+
+
+async def test_each_row_says_what_the_next_message_would_really_be_sent_with(world: World) -> None:
+    asking = await talk(world, *"One Two Three Four Five Six Seven".split())
+    asked = len(world.provider.requests)
+    rows = by_words(await comparing(world).of_draft(asking, "Eight"))
+    assert list(rows) == ["none", "lastN 5", "lastN 20", "all", "tokens", "relevant"]
+    assert [words for words, one in rows.items() if one["in_force"]] == ["lastN 20"]
+    for words, query in (
+        ("none", "historyPolicy=none"),
+        ("lastN 5", "historyLength=5"),
+        ("all", "historyPolicy=all"),
+        ("tokens", "historyPolicy=tokens"),
+    ):
+        there = replace(asking, query=query)
+        seen = await world.turns.preview(there, "Eight")
+        outcome = rows[words]["outcome"]
+        assert outcome["messages"] == seen["facts"]["sent"], words
+        assert outcome["tokens"] == seen["prompt_tokens"], words
+        assert outcome["leading"] == seen["leading"], words
+    assert len(world.provider.requests) == asked
+
+
+async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> None:
+    asking = await talk(world, "One", query="historyPolicy=none")
+    rows = by_words(await comparing(world).of_draft(asking, ""))
+    assert rows["lastN 5"]["address"] == {
+        "historyPolicy": "lastN", "historySelector": None, "historyLength": "5",
+    }  # fmt: skip
+    assert all(one["allowed"] for one in rows.values())
+
+
+async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
+    asking = await talk(world, "One", "Two")
+    locked = comparing(world)
+    decider = replace(locked.decider, environment={"HISTORY_POLICY": "none"})
+    locked = replace(locked, decider=decider, offering=Offering(decider.environment))
+    rows = by_words(await locked.of_draft(asking, "Three"))
+    assert rows["none"]["in_force"]
+    assert not any(one["allowed"] for one in rows.values())
+    assert "HISTORY_POLICY" in rows["all"]["why"]
+    assert rows["all"]["outcome"]["messages"] == 5
+
+
+async def test_an_answered_turn_is_compared_as_it_was_asked(world: World) -> None:
+    asking = await talk(world, "One", "Two", "Three", query="historyPolicy=all")
+    turns = await world.run(lambda: list(Turn.objects.order_by("number")))
+    receipt = turns[1].receipt
+    rows = by_words(await comparing(world).of_turn(asking, str(turns[1].id)))
+    now = rows["all"]
+    assert now["in_force"] and receipt is not None
+    assert now["outcome"]["messages"] == receipt["facts"]["sent"] == 3
+    assert now["outcome"]["tokens"] == receipt["prompt_tokens"]
+    assert now["outcome"]["leading"] == receipt["leading"] > 0
+    assert rows["none"]["outcome"]["messages"] == 1
+    first = by_words(await comparing(world).of_turn(asking, str(turns[0].id)))
+    assert first["all"]["outcome"]["share"] is None
+
+
+async def test_nobody_compares_what_is_not_theirs(world: World) -> None:
+    asking = await talk(world, "One")
+    turn = await world.run(lambda: str(Turn.objects.get().id))
+    bob = replace(asking, owner=BOB)
+    with pytest.raises(NotFound):
+        await comparing(world).of_draft(bob, "")
+    with pytest.raises(NotFound):
+        await comparing(world).of_turn(bob, turn)
+    with pytest.raises(BadCommand):
+        await comparing(world).of_draft(replace(asking, agent="other"), "")
+
+
+async def test_a_message_that_fits_nowhere_says_so_in_every_row(world: World) -> None:
+    asking = replace(world.asking(), query="historyTokens=1")
+    found = await comparing(world).of_draft(asking, "Far too much")
+    assert {one["note"] for one in found["rows"]} == {"doesn't fit"}
+
+
+async def test_no_price_is_made_up(world: World) -> None:
+    found = await comparing(world).of_draft(await talk(world, "One"), "")
+    assert found["note"].startswith("Tokens: estimated. No price known for")
+    assert {one["outcome"]["cost"] for one in found["rows"]} == {None}
+
+
+async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> None:
+    def call(number: int) -> list[Message]:
+        calls = (ToolCall(id=f"c{number}", name="search", arguments={}),)
+        return [
+            Message.user(f"Look {number}", id=new_id()),
+            Message.assistant("", id=new_id(), calls=calls),
+            Message.tool("Found.", id=new_id(), call_id=f"c{number}"),
+            Message.assistant("It is there.", id=new_id()),
+        ]
+
+    messages = [message for number in range(6) for message in call(number)]
+    stored = await world.run(
+        store.import_conversation, owner=ADA, agent="demo", title="Tools", messages=messages
+    )
+    asking = world.asking(stored.id)
+    rows = by_words(await comparing(world).of_draft(asking, "And now?"))
+    groups = {
+        words: (one["outcome"]["groups"], one["outcome"]["groups_left_out"])
+        for words, one in rows.items()
+    }
+    assert groups["all"] == (6, 0) and groups["lastN 5"] == (6, 2) and groups["none"] == (6, 6)
+    assert {one["outcome"]["groups_cut"] for one in rows.values()} == {0}
+    found = await world.run(row, stored.id)
+    assert found.path_messages == 24
