@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from chatsite.agents.strategy.file import FILE, StrategyFile
-from chatsite.agents.strategy.wire import Given, Problem
+from chatsite.agents.strategy.given import given_of
+from chatsite.agents.strategy.wire import Problem
 from chatsite.agents.strategy.worker import Strategies
 from chatsite.history import Chosen, Evidence, Slot
-from chatsite.history.offered import offered
-from chatsite.history.room import Room
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.gathering import Gathering
@@ -29,7 +28,14 @@ class StrategyGatherer:
         file = self.file(gathering.agent)
         if file is None:
             return _failed(f"{gathering.agent}/{FILE}: there is no such file")
-        built = await self.strategies.run(file, given(gathering))
+        given = given_of(
+            gathering.transcript,
+            gathering.answering.template,
+            head=gathering.head,
+            window=gathering.answering.window,
+            budget=gathering.settings.tokens.value,
+        )
+        built = await self.strategies.run(file, given)
         if isinstance(built, Problem):
             return _failed(built.sentence(file.shown))
         slots = await _counted(built.slots, gathering.tokenizer)
@@ -39,31 +45,6 @@ class StrategyGatherer:
             "slots": [_report(slot) for slot in slots],
         }
         return Evidence(chosen=Chosen(slots=slots), reports={"strategy": report})
-
-
-def given(gathering: Gathering) -> Given:
-    """What the strategy gets to see of this turn."""
-    transcript, current = gathering.transcript, gathering.current
-    answered = frozenset({current.reply_to} if current.reply_to else ())
-    before = offered(transcript, reply_to=answered)
-    start = max(e.seq for e in transcript.entries if e.message is current)
-    room = Room.of(
-        gathering.answering.window,
-        budget=gathering.settings.tokens.value,
-        head=gathering.head,
-        system=[e.message for e in before if e.message.role == "system"],
-        current=[e.message for e in transcript.entries if e.seq >= start],
-    )
-    template = gathering.answering.template
-    return Given(
-        history=tuple((entry.seq, entry.message) for entry in before),
-        input=current.content or "",
-        budget=max(0, room.limit - room.fixed),
-        limit=room.limit,
-        slug=gathering.agent,
-        name=template.name,
-        personality=template.personality,
-    )
 
 
 def _failed(sentence: str) -> Evidence:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chatsite.agents.files import Mark, content, mark
+from chatsite.agents.template import Template
 from chatsite.errors import BadTemplate
 
 FILE = "strategy.py"
@@ -41,6 +42,19 @@ def find(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | 
         return StrategyFile(path=there.path, shown=shown, mark=there, fault=fault, line=line)
     except BadTemplate as error:
         return StrategyFile(path="", shown=shown, mark=there, fault=f"it {error.message}")
+
+
+def in_words(template: Template, file: StrategyFile | None) -> str:
+    """What is wrong with the agent's strategy and what applies instead, "" where nothing is."""
+    instead = "Until that is mended, the newest turns within the budget are sent."
+    if file is None:
+        if template.chat_settings.get("historyPolicy") != "strategy":
+            return ""
+        return f"Its template names the policy strategy, and there is no {FILE}. {instead}"
+    if not file.fault:
+        return ""
+    where = file.shown if file.line is None else f"{file.shown}, line {file.line}"
+    return f"Its strategy is broken ({where}: {file.fault}). {instead}"
 
 
 def _fault(source: bytes) -> tuple[str, int | None]:

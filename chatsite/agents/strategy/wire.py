@@ -53,13 +53,15 @@ class Problem:
     """Why a strategy gave nothing. `error` is the exception's class, `line` its line in the file.
 
     `said` is in words of our own, "" where the strategy or Python raised: what those say may hold
-    parts of messages. `trace` may, too, and is for the administrator's own screen only.
+    parts of messages. `trace` may, too, and is for the administrator's own screen only. `ended`:
+    it was killed at its time limit.
     """
 
     error: str = ""
     line: int | None = None
     said: str = ""
     trace: str = ""
+    ended: bool = False
 
     def sentence(self, file: str) -> str:
         """File, line and what went wrong, on one line; never a message's text."""

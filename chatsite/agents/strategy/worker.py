@@ -88,12 +88,13 @@ class Strategies:
             return Built(slots=answer, milliseconds=round((time.monotonic() - since) * 1000))
         except TimeoutError:
             said = f"it took longer than {self._seconds:g} seconds and was ended"
+            problem = Problem(said=said, ended=True)
         except (OSError, asyncio.IncompleteReadError):
-            said = "its worker process ended while it ran"
+            problem = Problem(said="its worker process ended while it ran")
         except (KeyError, TypeError, ValueError, asyncio.LimitOverrunError):
-            said = "it gave an answer that can't be used"
+            problem = Problem(said="it gave an answer that can't be used")
         await self._replace(process)
-        return Problem(said=said)
+        return problem
 
     async def _ready(self) -> Process:
         """A worker that waits to be asked: the one there is, or a new one where that ended."""
