@@ -31,6 +31,7 @@ from chatsite.turns.deciding import Asking, Decider
 from chatsite.turns.sockets import Sockets
 from chatsite.turns.strategies import StrategyGatherer
 from chatsite.turns.summarising import Summariser
+from chatsite.turns.triaging import Triager
 from chatsite.turns.turns import Caps, Turns
 
 P = ParamSpec("P")
@@ -98,6 +99,7 @@ class Site:
                 reads=queries,
                 writes=store,
                 gatherers={
+                    "triage": Triager(),
                     "strategy": StrategyGatherer(
                         strategies=self.strategies, file=self.catalogue.strategy
                     ),
@@ -151,14 +153,18 @@ class Site:
 
         Raises NotFound.
         """
-        found = answering(
+        found = self.would_answer(slug)
+        if found.provider is self.embedded:
+            self.engine.start()
+        return found
+
+    def would_answer(self, slug: str) -> Answering:
+        """The same, and nothing is started. Raises NotFound."""
+        return answering(
             self.catalogue.get(slug),
             self.providers(),
             trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
         )
-        if found.provider is self.embedded:
-            self.engine.start()
-        return found
 
     def describe(self, slug: str) -> dict[str, Any] | None:
         """The agent as the page shows it, broken or not; None where there is none."""

@@ -70,6 +70,16 @@ def test_a_bad_history_setting_is_shown_as_passed_over(put: Put) -> None:
     assert tokens.hint == "What applies instead: the model's window (built in)."
 
 
+def test_so_is_a_bad_setting_of_triage(put: Put) -> None:
+    put("ada", {"historySelector": "Triage", "conversation": {"lookback_count": "25"}})
+    put("bob", {"conversation": "on"})
+    selector, lookback, whole = check_templates(None)
+    assert "chatSettings.historySelector: passed over: " in selector.msg
+    assert "chatSettings.conversation.lookback_count: passed over: " in lookback.msg
+    assert lookback.hint == "What applies instead: 25 (built in)."
+    assert "bob/template.json: chatSettings.conversation: passed over: " in whole.msg
+
+
 def test_the_environment_does_not_hide_what_is_bad_in_a_template(
     put: Put, settings: Settings
 ) -> None:
@@ -94,6 +104,10 @@ VAIN: list[tuple[dict[str, str], str, str]] = [
     ({"HISTORY_MAX_TOKENS": "9", "HISTORY_POLICY": "lastN"}, "HISTORY_MAX_TOKENS", "no link"),
     ({"HISTORY_URL": "staff", "HISTORY_POLICY": "all"}, "HISTORY_URL", "no link"),
     ({"HISTORY_URL": "off", "HISTORY_MAX_LENGTH": "9"}, "HISTORY_MAX_LENGTH", "HISTORY_URL is off"),
+    ({"HISTORY_STEP": "5"}, "HISTORY_STEP", "archivist (all), rewriter (none) doesn't use it"),
+    ({"HISTORY_SELECTOR": "triage"}, "HISTORY_SELECTOR", "archivist (all), demo (lastN)"),
+    ({"HISTORY_SUMMARY_MODEL": "gpt-x"}, "HISTORY_SUMMARY_MODEL", "archivist (all), demo"),
+    ({"CONVERSATION_ENABLED": "true"}, "CONVERSATION_ENABLED", "no agent's selector is triage"),
 ]
 
 
@@ -121,6 +135,13 @@ def test_a_variable_without_effect_is_named_with_the_reason(
         {"HISTORY_URL": "off"},
         {"HISTORY_MAX_LENGTH": "5", "HISTORY_MAX_TOKENS": "900", "HISTORY_URL": "staff"},
         {"HISTORY_LOW_WATER": "60", "HISTORY_POLICY": "all"},
+        {"HISTORY_STEP": "5", "HISTORY_POLICY": "lastN"},
+        {
+            "HISTORY_POLICY": "relevant",
+            "HISTORY_SELECTOR": "triage",
+            "CONVERSATION_ENABLED": "true",
+        },
+        {"CONVERSATION_PREVIOUS_TASKS_COUNT": "0"},
     ],
 )
 def test_variables_with_an_effect_are_not_mentioned(

@@ -27,7 +27,7 @@ _UNKNOWN = Usage()
 REPLY_TOKENS = 4_096
 
 Result = Literal[
-    "off", "nothing to choose", "on sending", "chosen", "no model", "timeout", "error", "unreadable"
+    "nothing to choose", "on sending", "chosen", "no model", "timeout", "error", "unreadable"
 ]
 
 
@@ -54,8 +54,6 @@ class Triager:
     async def gather(self, gathering: Gathering) -> Evidence:
         """The turns that the model chose; without a choice, notes that say why all are kept."""
         settings = gathering.settings.conversation
-        if not settings.enabled.value:
-            return _evidence(Outcome(result="off"), candidates=0, notes=())
         plan = _plan(gathering)
         count = len(plan.candidates)
         if not count:
@@ -109,7 +107,7 @@ async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
             estimated=estimated,
         )
 
-    who = f"{model.label}, asked which older turns matter,"
+    who, what = model.label, "which older turns matter"
     seconds = settings.selection_timeout.value
     try:
         completed = await complete(
@@ -121,18 +119,18 @@ async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
             seconds=seconds,
         )
     except TimeoutError:
-        return failed("timeout", f"{who} hadn't replied after {seconds:g} seconds")
+        return failed("timeout", f"{who} hadn't said {what} after {seconds:g} seconds")
     except Unfinished as error:
-        return failed("unreadable", f"{who} didn't reply to the end", error.usage)
+        return failed("unreadable", f"{who} broke off while it said {what}", error.usage)
     except ProviderError as error:
         logger.warning("triage: %s (%s)", error.code, error.detail)
-        return failed("error", f"{who} didn't reply ({error.message.rstrip('.')})")
+        return failed("error", f"{who} couldn't be asked {what} ({_problem(error)})")
     except Exception:
         logger.exception("triage failed")
-        return failed("error", f"{who} couldn't be asked")
+        return failed("error", f"{who} couldn't be asked {what}")
     positions = read_reply(completed.text, len(plan.candidates))
     if positions is None:
-        return failed("unreadable", f"{who} gave no readable reply", completed.usage)
+        return failed("unreadable", f"{who} didn't say readably {what}", completed.usage)
     return Outcome(
         result="chosen",
         chosen=frozenset(plan.candidates[place].entries[0].seq for place in positions),
@@ -141,6 +139,12 @@ async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
         milliseconds=completed.milliseconds,
         estimated=estimated,
     )
+
+
+def _problem(error: ProviderError) -> str:
+    """Its first sentence, to stand in another one: the rest is about an answer to a person."""
+    sentence = error.message.partition(". ")[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _evidence(outcome: Outcome, *, candidates: int, notes: tuple[str, ...]) -> Evidence:

@@ -53,11 +53,13 @@ class Plan:
     def of(cls, body: Mapping[str, Any], *, script: deque[str]) -> Plan:
         found = _DIRECTIVE.search(_newest_user_text(body))
         keys = {"mode": "ok"}
+        if not found and script:
+            answer = script.popleft()
+            found = _DIRECTIVE.fullmatch(answer)
+            keys |= {} if found else {"text": answer}
         for part in found.group(1).split(";") if found else ():
             key, _, value = part.partition("=")
             keys[key.strip()] = value
-        if not found and script:
-            keys["text"] = script.popleft()
         if "b64" in keys:
             keys["text"] = base64.urlsafe_b64decode(keys["b64"]).decode()
         mode = keys["mode"]

@@ -13,7 +13,8 @@ first        seconds before the first token (0)
 retry_after  seconds, a header of 429
 crumbs       1: every byte is its own write
 
-Without a directive the next answer of `FakeOpenAI.script` comes, as long as there is one.
+Without a directive the next answer of `FakeOpenAI.script` comes, as long as there is one: words,
+or a directive.
 
 `with FakeOpenAI() as fake:` runs it in a thread; `python -m tests.fakes.openai_server --port 8199`
 runs it alone, then `GET /_stats` and `GET /_requests` tell what it saw.

@@ -1,0 +1,162 @@
+"""What background tasks write: stored at the end of the path, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import queries, store
+from chatsite.conversations.background import add_message
+from chatsite.errors import BadCommand, NotFound, TurnRunning
+from chatsite.history import Users, estimate_message
+from chatsite.messages import TokenCount
+from tests.conversations.given import (
+    ADA,
+    at_once,
+    begin,
+    end,
+    messages,
+    new_id,
+    recounted,
+    row,
+    talk,
+    totals,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def conversation() -> str:
+    made = new_id()
+    talk(made, 2)
+    return made
+
+
+def places(conversation: str) -> list[tuple[int, int, str, str]]:
+    path = messages(conversation).filter(on_path=True).order_by("seq")
+    return list(path.values_list("seq", "turn_seq", "role", "source"))
+
+
+def test_a_report_stands_at_the_end_in_the_turn_that_it_follows(conversation: str) -> None:
+    view = add_message(conversation=conversation, source="briefing", text=" It will rain.\n")
+    assert (view.message.content, view.message.role) == ("It will rain.", "assistant")
+    assert (view.message.source, view.seq, view.state) == ("briefing", 5, "complete")
+    assert view.turn is None, "it is nobody's answer and has no receipt"
+    assert places(conversation)[-2:] == [
+        (4, 3, "assistant", "web"),
+        (5, 3, "assistant", "briefing"),
+    ]
+    stored = messages(conversation).get(seq=5)
+    assert stored.parent == messages(conversation).get(seq=4)
+
+
+def test_what_a_task_was_asked_begins_a_turn_of_its_own(conversation: str) -> None:
+    add_message(conversation=conversation, source="scheduled", text="Check it", role="user")
+    add_message(conversation=conversation, source="scheduled", text="It is fine.")
+    assert places(conversation)[-2:] == [
+        (5, 5, "user", "scheduled"),
+        (6, 5, "assistant", "scheduled"),
+    ]
+    assert row(conversation).path_background == 1
+
+
+def test_the_totals_stay_true_and_the_tokens_can_be_counted_later(conversation: str) -> None:
+    view = add_message(conversation=conversation, source="briefing", text="It will rain.")
+    tokens = view.message.tokens
+    assert tokens is not None and tokens.basis == "estimated"
+    assert tokens.count == estimate_message(view.message)
+    add_message(conversation=conversation, source="scheduled", text="Check it", role="user")
+    assert totals(conversation) == recounted(conversation)
+    counted = TokenCount(count=4, tokenizer="words", basis="counted")
+    store.save_counts(conversation=conversation, counts={view.message.id: counted})
+    assert totals(conversation) == recounted(conversation)
+
+
+def test_the_page_shows_it_and_the_next_turn_follows_it(conversation: str) -> None:
+    before = row(conversation)
+    add_message(conversation=conversation, source="briefing", text="It will rain.")
+    opened = queries.open_conversation(owner=ADA, conversation=conversation)
+    assert opened.messages[-1].to_dict()["source"] == "briefing"
+    assert opened.running is None and opened.receipt == before.last_turn.receipt  # type: ignore[union-attr]
+    assert row(conversation).updated > before.updated
+    assert (row(conversation).title, row(conversation).turns) == (before.title, before.turns)
+    end(begin(conversation, "Really?"), "Yes.")
+    assert [place[:2] for place in places(conversation)[-3:]] == [(5, 3), (6, 6), (7, 6)]
+    assert totals(conversation) == recounted(conversation)
+
+
+def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None:
+    """The newest ones directly before a user message can be found on the loaded path."""
+    add_message(conversation=conversation, source="briefing", text="one")
+    end(begin(conversation, "And?"), "Well.")
+    add_message(conversation=conversation, source="scheduled", text="two", role="user")
+    add_message(conversation=conversation, source="scheduled", text="three")
+    begin(conversation, "Which?")
+    loaded = queries.load(owner=ADA, conversation=conversation, reach=Users(2))
+    said = [(e.message.content, e.message.source) for e in loaded.transcript.entries]
+    assert said[-4:] == [
+        ("Well.", "web"),
+        ("two", "scheduled"),
+        ("three", "scheduled"),
+        ("Which?", "web"),
+    ]
+
+
+def test_an_empty_path_takes_it(conversation: str) -> None:
+    store.clear(owner=ADA, conversation=conversation)
+    view = add_message(conversation=conversation, source="briefing", text="It will rain.")
+    assert places(conversation) == [(view.seq, 0, "assistant", "briefing")]
+    assert totals(conversation) == recounted(conversation)
+
+
+def test_what_can_not_be_stored_is_replaced(conversation: str) -> None:
+    view = add_message(conversation=conversation, source="briefing", text="a\x00b\ud800c")
+    assert view.message.content == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
+
+
+class TestRefused:
+    def refused(self, conversation: str, error: type[Exception], match: str, **more: Any) -> None:
+        known = messages(conversation).count() if len(conversation) == 36 else 0
+        said: dict[str, Any] = {"source": "briefing", "text": "It will rain.", **more}
+        with pytest.raises(error, match=match):
+            add_message(conversation=conversation, **said)
+        if known:
+            assert messages(conversation).count() == known
+
+    def test_while_an_answer_is_written(self, conversation: str) -> None:
+        begun = begin(conversation)
+        self.refused(conversation, TurnRunning, "An answer is being written there")
+        end(begun)
+        add_message(conversation=conversation, source="briefing", text="Now.")
+        assert totals(conversation) == recounted(conversation)
+
+    @pytest.mark.parametrize("text", ["", " \n\t"])
+    def test_an_empty_text(self, conversation: str, text: str) -> None:
+        self.refused(conversation, BadCommand, "is empty; nothing was stored", text=text)
+
+    def test_another_source_or_role(self, conversation: str) -> None:
+        self.refused(
+            conversation, BadCommand, "'web' isn't one of scheduled, briefing", source="web"
+        )
+        self.refused(conversation, BadCommand, "'tool' isn't one of assistant, user", role="tool")
+
+    def test_a_conversation_that_is_not_there(self, conversation: str) -> None:
+        unknown = new_id()
+        with pytest.raises(NotFound, match=f"There is no conversation {unknown}"):
+            add_message(conversation=unknown, source="briefing", text="x")
+        with pytest.raises(NotFound, match="'today'.*its id is a UUID"):
+            add_message(conversation="today", source="briefing", text="x")
+        store.delete(owner=ADA, conversation=conversation)
+        self.refused(conversation, NotFound, "There is no conversation")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_at_once_all_find_a_place() -> None:
+    chat = new_id()
+    talk(chat, 1)
+    found = at_once(6, lambda: add_message(conversation=chat, source="scheduled", text="Done."))
+    assert not [error for error in found if isinstance(error, Exception)]
+    assert [place[0] for place in places(chat)] == list(range(1, 9))
+    assert totals(chat) == recounted(chat)

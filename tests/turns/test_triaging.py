@@ -1,0 +1,225 @@
+"""The fast model asked which turns matter, over a real socket; and what follows when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from chatsite.agents.template import parse
+from chatsite.history import Evidence, Transcript, resolve
+from chatsite.history.transcript import Entry
+from chatsite.messages import Message
+from chatsite.providers.base import Provider
+from chatsite.providers.echo import EchoProvider
+from chatsite.providers.openai import OpenAIProvider
+from chatsite.turns.answering import answering
+from chatsite.turns.gathering import Gathering
+from chatsite.turns.triaging import Triager
+from tests.conversations.given import ADA
+from tests.fakes.openai_server import FakeOpenAI
+from tests.history.older import turns_of
+
+Gather = Callable[..., "asyncio.Task[Evidence]"]
+ALL_KEPT = "so all of the last 25 turns are kept as far as there is room."
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as server:
+        yield server
+
+
+@pytest.fixture
+def fake(shared: FakeOpenAI) -> FakeOpenAI:
+    shared.script.clear()
+    shared.requests.clear()
+    return shared
+
+
+def gathering(
+    provider: Provider,
+    *,
+    turns: int = 9,
+    preview: bool = False,
+    conversation: Mapping[str, object] | None = None,
+) -> Gathering:
+    """Turns 1, 3, 5 and so on, and a current one that asks "And now?"."""
+    chat = {
+        "historyPolicy": "relevant",
+        "historySelector": "triage",
+        "conversation": conversation or {},
+    }
+    described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
+    who = answering(parse("demo", {**described, "chatSettings": chat}), {provider.kind: provider})
+    older = [entry for turn in turns_of(turns) for entry in turn.entries]
+    current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
+    return Gathering(
+        owner=ADA,
+        conversation="c",
+        agent="demo",
+        answering=who,
+        settings=resolve(environment={}, url={}, template=chat),
+        transcript=Transcript(entries=(*older, current)),
+        head=who.head,
+        tokenizer=provider.tokenizer(who.model),
+        preview=preview,
+    )
+
+
+async def gathered(fake: FakeOpenAI, *script: str, **options: Any) -> Evidence:
+    fake.script.extend(script)
+    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    try:
+        return await Triager().gather(gathering(provider, **options))
+    finally:
+        await provider.aclose()
+
+
+def report(evidence: Evidence) -> dict[str, Any]:
+    return dict(evidence.reports["triage"])
+
+
+async def test_the_model_chooses_by_positions_and_the_receipt_tells_what_it_cost(
+    fake: FakeOpenAI,
+) -> None:
+    evidence = await gathered(fake, '{"relevant": [0, 2, 2, 9, true]}')
+    assert evidence.triaged is not None and evidence.triaged.turns == {1, 5}
+    assert evidence.notes == ()
+    told = report(evidence)
+    assert told.pop("milliseconds") >= 0
+    assert 100 < told.pop("estimated_prompt") < 2_000
+    assert told.pop("prompt") > 100
+    assert told == {
+        "result": "chosen",
+        "model": "gpt-4o-mini",
+        "asked": True,
+        "candidates": 4,
+        "chosen": 2,
+        "cached": 0,
+        "completion": 6,
+    }
+    asked = json.dumps(fake.requests[-1]["messages"])
+    assert "question 1" in asked and "question 7" in asked and "And now?" in asked
+    assert "question 9" not in asked, "it is sent anyway"
+
+
+async def test_an_empty_list_is_a_choice(fake: FakeOpenAI) -> None:
+    evidence = await gathered(fake, '```json\n{"relevant": []}\n```')
+    assert evidence.triaged is not None and evidence.triaged.turns == frozenset()
+    assert report(evidence)["chosen"] == 0 and evidence.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "result", "why"),
+    [
+        ("I'd say the first one.", "unreadable", "didn't say readably which older turns matter"),
+        (
+            '[[mode=length;text={"relevant": [1]}]]',
+            "unreadable",
+            "broke off while it said which older turns matter",
+        ),
+        ("[[mode=500]]", "error", "(the provider has a problem of its own)"),
+        ("[[mode=401]]", "error", "(the provider refused this site's key)"),
+        ("[[mode=cut]]", "error", "(the answer broke off before its end)"),
+        ("[[mode=hang0]]", "timeout", "hadn't said which older turns matter after 0.2 seconds"),
+        ("[[mode=hang;at=1]]", "timeout", "hadn't said which older turns matter after 0.2 seconds"),
+    ],
+)
+async def test_where_it_can_not_choose_nothing_is_left_out_and_the_reader_is_told_why(
+    fake: FakeOpenAI, script: str, result: str, why: str
+) -> None:
+    seconds = 0.2 if result == "timeout" else 30
+    evidence = await gathered(fake, script, conversation={"selection_timeout": seconds})
+    assert evidence.triaged is None
+    (note,) = evidence.notes
+    assert note.startswith("gpt-4o-mini ") and "which older turns matter" in note
+    assert why in note and note.endswith(ALL_KEPT)
+    told = report(evidence)
+    assert (told["result"], told["chosen"], told["candidates"]) == (result, None, 4)
+    assert told["asked"] and told["milliseconds"] >= 0 and told["estimated_prompt"] > 100
+    if result == "unreadable":
+        assert told["prompt"] > 100 and told["completion"] > 0, "it was charged all the same"
+
+
+async def test_no_model_is_asked_where_there_is_nothing_to_choose(fake: FakeOpenAI) -> None:
+    for options in ({"turns": 3}, {"turns": 5}, {"conversation": {"use_selection": False}}):
+        evidence = await gathered(fake, **options)
+        assert evidence.triaged is not None and evidence.notes == ()
+        assert report(evidence)["result"] == "nothing to choose"
+        assert report(evidence)["asked"] is False
+    assert fake.requests == []
+
+
+async def test_a_provider_that_can_not_judge_leaves_nothing_out() -> None:
+    for preview in (True, False):
+        evidence = await Triager().gather(gathering(EchoProvider(), preview=preview))
+        assert evidence.triaged is None
+        assert evidence.notes == (
+            f"Echo (no model) can't judge which of 4 older turns matter, {ALL_KEPT}",
+        )
+        assert report(evidence)["result"] == "no model"
+
+
+async def test_a_preview_asks_nobody_and_says_so(fake: FakeOpenAI) -> None:
+    evidence = await gathered(fake, preview=True)
+    assert evidence.triaged is None
+    assert evidence.notes == (
+        "Which of 4 older turns are sent is chosen on sending, by gpt-4o-mini.",
+    )
+    assert report(evidence)["result"] == "on sending" and fake.requests == []
+
+
+async def test_a_model_may_be_named(fake: FakeOpenAI) -> None:
+    said = {"selection_model": "judge"}
+    evidence = await gathered(fake, '{"relevant": [1]}', conversation=said)
+    assert fake.requests[-1]["model"] == report(evidence)["model"] == "judge"
+    assert evidence.notes == ()
+
+
+async def test_another_model_than_the_named_one_is_told(fake: FakeOpenAI) -> None:
+    fake.script.append('{"relevant": [1]}')
+    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url, model="local")
+    made = gathering(provider, conversation={"selection_model": "judge"})
+    evidence = await Triager().gather(made)
+    await provider.aclose()
+    assert fake.requests[-1]["model"] == "local"
+    assert evidence.notes == ("judge was to choose among older turns; local is asked here.",)
+
+
+async def test_what_was_forgotten_is_never_shown_to_it(fake: FakeOpenAI) -> None:
+    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    made = gathering(provider, conversation={"always_include_recent": 1})
+    *older, current = made.transcript.entries
+    below = Entry(message=current.message, seq=current.seq, forgets_above=True)
+    for marked in ([*older, below], [*older[:14], _marked(older[14]), *older[15:], current]):
+        object.__setattr__(made, "transcript", Transcript(entries=tuple(marked)))
+        evidence = await Triager().gather(made)
+        assert report(evidence)["result"] == "nothing to choose"
+    await provider.aclose()
+    assert fake.requests == []
+
+
+def _marked(entry: Entry) -> Entry:
+    return Entry(message=entry.message, seq=entry.seq, forgets_above=True)
+
+
+async def test_stop_ends_the_question_too(fake: FakeOpenAI) -> None:
+    fake.script.append("[[mode=hang0]]")
+    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    asking = asyncio.create_task(Triager().gather(gathering(provider)))
+    await _until(lambda: fake.in_flight == 1)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await _until(lambda: fake.in_flight == 0)
+    await provider.aclose()
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - the server lives in another thread
+            await asyncio.sleep(0.005)

@@ -1,0 +1,72 @@
+"""`manage.py add_message`, as a scheduled task calls it."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from chatsite.conversations.models import Message
+from tests.conversations.given import begin, messages, new_id, talk
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def conversation() -> str:
+    made = new_id()
+    talk(made, 1)
+    return made
+
+
+def add(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("add_message", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def last(conversation: str) -> Message:
+    found = messages(conversation).order_by("seq").last()
+    assert found is not None
+    return found
+
+
+def test_a_text_is_stored_as_the_assistants(conversation: str) -> None:
+    said = add(conversation, "It will rain.", "--source", "briefing")
+    assert said == f"Stored as message 3 of {conversation}.\n"
+    stored = last(conversation)
+    assert (stored.content, stored.role, stored.source) == (
+        "It will rain.",
+        "assistant",
+        "briefing",
+    )
+
+
+def test_the_role_may_be_the_users(conversation: str) -> None:
+    add(conversation, "Check it", "--source", "scheduled", "--role", "user")
+    assert (last(conversation).role, last(conversation).source) == ("user", "scheduled")
+
+
+def test_without_a_text_it_comes_on_stdin(
+    conversation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piped = io.TextIOWrapper(io.BytesIO("Grüße\naus dem Skript \n".encode() + b"\xff"))
+    monkeypatch.setattr(sys, "stdin", piped)
+    add(conversation, "--source", "scheduled")
+    assert last(conversation).content == "Grüße\naus dem Skript \n\N{REPLACEMENT CHARACTER}"
+
+
+def test_what_is_refused_is_said_in_a_sentence(conversation: str) -> None:
+    with pytest.raises(CommandError, match="The message is empty; nothing was stored"):
+        add(conversation, "  ", "--source", "briefing")
+    with pytest.raises(CommandError, match="There is no conversation"):
+        add(new_id(), "Hello", "--source", "briefing")
+    with pytest.raises(CommandError, match="invalid choice: 'web'"):
+        add(conversation, "Hello", "--source", "web")
+    with pytest.raises(CommandError, match="required: --source"):
+        add(conversation, "Hello")
+    begin(conversation)
+    with pytest.raises(CommandError, match="An answer is being written there"):
+        add(conversation, "Hello", "--source", "briefing")
