@@ -56,24 +56,25 @@ def kept(
     )
 
 
-def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded]:
-    """The conversation, and its path as it was when the turn's message was asked, with the
-    receipt of the answer before. Marks are those of today. Raises NotFound."""
+def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded, Mapping[str, Any]]:
+    """The conversation, its path as it was when the turn's message was asked, with the receipt of
+    the answer before, and the turn's own receipt. Marks are those of today. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = _asked(row)
-    if asked is None:
-        raise NotFound("The message of this answer isn't stored any more.")
+    if asked is None or row.receipt is None:
+        raise NotFound("Of this answer not enough is stored.")
     chain = _chain(row)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
     rows = [message for message in until.only(*ENTRY) if message.id in chain]
     above = conversation.forget_above
-    return str(conversation.id), Loaded(
+    loaded = Loaded(
         agent=conversation.agent,
         transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
         next_seq=asked.seq + 1,
         receipt=_receipt_before(asked, chain),
     )
+    return str(conversation.id), loaded, row.receipt
 
 
 def _receipt_before(asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from chatsite.history.policies import LEXICAL, POLICIES, TRIAGE
 from chatsite.history.settings import Settings, resolve
@@ -250,3 +251,15 @@ def under(
         selector=replace(settings.selector, value=selector or settings.selector.value),
         length=settings.length if length is None else replace(settings.length, value=length),
     )
+
+
+def as_then(settings: Settings, receipt: Mapping[str, Any]) -> Settings:
+    """The settings with the values that an answered turn had; what its receipt doesn't say, as
+    it is now."""
+    said = receipt.get("settings", {})
+    then = {
+        name: replace(getattr(settings, name), value=said[name]["value"])
+        for name in ("policy", "length", "tokens", "low_water", "step", "selector")
+        if name in said
+    }
+    return replace(settings, **then)

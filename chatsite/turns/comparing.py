@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from chatsite.conversations.records import Loaded
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything
 from chatsite.history.comparing import outcome
-from chatsite.history.offers import Alternative, alternatives
+from chatsite.history.offers import Alternative, alternatives, as_then
 from chatsite.providers.prices import PUBLISHED, Price, price_of, reusable
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking, Decider
@@ -23,7 +23,7 @@ TOO_LARGE = "doesn't fit"
 class AskedReads(Protocol):
     """What storage knows of a turn that was answered; `conversations.receipts` is one."""
 
-    def as_asked(self, *, owner: Any, turn: str) -> tuple[str, Loaded]: ...
+    def as_asked(self, *, owner: Any, turn: str) -> tuple[str, Loaded, Mapping[str, Any]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +46,31 @@ class Comparing:
         return await self._compared(asking, answering, loaded)
 
     async def of_turn(self, asking: Asking, turn: str) -> dict[str, Any]:
-        """A turn that was answered, with the agent and the marks as they are now."""
-        conversation, loaded = await self.decider.run(
+        """A turn that was answered, under the settings it had, with the agent and the marks as
+        they are now."""
+        conversation, loaded, receipt = await self.decider.run(
             self.reads.as_asked, owner=asking.owner, turn=turn
         )
         asking = replace(asking, conversation=conversation, agent=loaded.agent)
-        return await self._compared(asking, self.answering(loaded.agent), loaded)
+        return await self._compared(asking, self.answering(loaded.agent), loaded, receipt)
 
     async def _compared(
-        self, asking: Asking, answering: Answering, loaded: Loaded
+        self,
+        asking: Asking,
+        answering: Answering,
+        loaded: Loaded,
+        receipt: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         sources = self.offering.sources(asking, answering)
+        settings = sources.resolve()
+        if receipt is not None:
+            settings = as_then(settings, receipt)
         model = answering.model
         price = price_of(model.provider, model.name)
         loaded = await self.decider.counted(asking, answering, loaded)
         rows = [
             await self._row(asking, answering, loaded, alternative, price)
-            for alternative in alternatives(sources, sources.resolve())
+            for alternative in alternatives(sources, settings)
         ]
         return {
             "rows": rows,

@@ -8,6 +8,9 @@ const PARTS = {
   strategy: "strategy", history: "history", current: "this message", reply: "kept for the reply", free: "free",
 };
 
+// A prompt of less than this part of its limit is drawn without what is free.
+const SCALE = 12;
+
 /** @param {import("./state.js").Decision} decision */
 export function facts(decision) {
   const { facts: said, locked, lock_reason: reason } = decision;
@@ -58,13 +61,15 @@ export function parts(decision, { next, before }) {
   const counted = measured.filter((part) => part.tokens > 0);
   const bases = new Set(counted.filter((part) => part.name !== "free" && part.name !== "reply").map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
+  // In a large window a short prompt would be a stroke: then the bar is the prompt alone.
+  const drawn = total * SCALE < limit ? counted.filter((part) => part.name !== "free" && part.name !== "reply") : counted;
   return {
     data: [all, total, limit, leading, budget, size, reply, next, before],
     draw: () => [
       h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${number(total)} of ${number(limit)} tokens`)),
-      bar(counted, before ? leading : 0),
+      bar(drawn, before ? leading : 0),
       h("ul", { class: "key" }, counted.map((part) =>
-        h("li", {}, h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${number(part.tokens)}`,
+        h("li", {}, drawn.includes(part) && h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${number(part.tokens)}`,
           !one && part.basis && part.name !== "free" && part.name !== "reply" && h("small", {}, ` ${part.basis}`)))),
       before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), reuse(leading, total)),
       h("p", { class: "quiet" }, [
