@@ -53,6 +53,7 @@ class Send(Command):
     agent: Slug
     client_id: UUID
     text: Words
+    reply_to: UUID | None = None
 
 
 class Stop(Command):
@@ -63,6 +64,7 @@ class AskPreview(Command):
     type: Literal["preview"]
     agent: Slug
     draft: Words
+    reply_to: UUID | None = None
 
 
 AnyCommand = Open | Send | Stop | AskPreview

@@ -113,6 +113,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                     self._asking(command, command.agent),
                     client_id=str(command.client_id),
                     text=command.text,
+                    reply_to=str(command.reply_to) if command.reply_to else None,
                 )
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._say(started)
@@ -164,7 +165,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _preview(self, command: AskPreview) -> None:
         try:
             asking = self._asking(command, command.agent)
-            decision = await self.site.turns.preview(asking, command.draft)
+            decision = await self.site.turns.preview(
+                asking,
+                command.draft,
+                reply_to=str(command.reply_to) if command.reply_to else None,
+            )
         except ChatsiteError as error:
             problem = Problem(code=error.code, message=error.message)
             await self._say(Preview(ref=command.ref, decision=None, problem=problem))

@@ -3,6 +3,7 @@
 import { byId, h, put, say } from "./dom.js";
 import { keepDraft, readDraft } from "./drafts.js";
 import { icon } from "./icons.js";
+import { Reply } from "./reply.js";
 
 const TALLEST = 240;
 const TOO_LONG = "This text is longer than one message can be (64 KiB). Shorten it or send it in parts; it stays here.";
@@ -11,7 +12,7 @@ const SHORT = 8_000;
 
 export class Composer {
   /**
-   * @param {{send: (text: string) => void, stop: () => void, typed: () => void,
+   * @param {{send: (text: string, reply: import("./state.js").Quote|null) => void, stop: () => void, typed: () => void,
    *   fits: (text: string) => boolean}} actions
    */
   constructor(actions) {
@@ -19,6 +20,7 @@ export class Composer {
     this.box = /** @type {HTMLTextAreaElement} */ (byId("draft"));
     this.button = /** @type {HTMLButtonElement} */ (byId("send"));
     this.notice = byId("notice");
+    this.reply = new Reply(() => this.actions.typed());
     this.conversation = "";
     this.running = false;
     this.sending = false;
@@ -41,6 +43,7 @@ export class Composer {
   enter(conversation) {
     this.conversation = conversation;
     this.box.value = readDraft(conversation);
+    this.reply.enter(conversation);
     this.complain("");
     this.#grow();
     this.#look();
@@ -70,8 +73,19 @@ export class Composer {
     this.box.setSelectionRange(text.length, text.length);
   }
 
+  /**
+   * Begins a reply, or turns what is typed into one; `text` is for an empty box.
+   * @param {import("./state.js").Quote} quote
+   */
+  replyTo(quote, text = "") {
+    this.reply.set(quote);
+    if (text && !this.box.value.trim()) this.suggest(text);
+    this.box.focus();
+  }
+
   /** Puts back what could not be sent, before what was typed since. */
-  restore(text) {
+  restore(text, reply = null) {
+    if (reply) this.reply.set(reply);
     this.box.value = this.box.value.trim() ? `${text}\n\n${this.box.value}` : text;
     this.#typed();
   }
@@ -92,7 +106,7 @@ export class Composer {
     this.box.value = "";
     this.complain("");
     this.#typed();
-    this.actions.send(text);
+    this.actions.send(text, this.reply.take());
   }
 
   #typed() {

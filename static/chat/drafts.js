@@ -12,7 +12,7 @@ const TAB = "sessionStorage";
  */
 export function claimTab(owner) {
   const before = read("owner", TAB);
-  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "pending:", "new:"], TAB);
+  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "reply:", "pending:", "new:"], TAB);
   keep("owner", owner, TAB);
 }
 
@@ -20,6 +20,21 @@ export function claimTab(owner) {
 export const readDraft = (conversation) => read(`draft:${conversation}`, TAB) ?? "";
 
 export const keepDraft = (conversation, text) => keep(`draft:${conversation}`, text || null, TAB);
+
+/**
+ * What is being replied to.
+ * @returns {import("./state.js").Quote|null}
+ */
+export function readReply(conversation) {
+  try {
+    return JSON.parse(read(`reply:${conversation}`, TAB) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+export const keepReply = (conversation, quote) =>
+  keep(`reply:${conversation}`, quote ? JSON.stringify(quote) : null, TAB);
 
 /** @returns {import("./state.js").Pending[]} */
 export function readPending(conversation) {

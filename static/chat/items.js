@@ -2,12 +2,25 @@
 
 import { verdictOf } from "./state.js";
 
-const PLAIN = { seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
-  problem: null, failed: false };
+/**
+ * What a row shows. `content` is all of the text; `writing` while more comes.
+ * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
+ * @typedef {{key: string, id: string|null, role: string, name: string, content: string, seq: number|null,
+ *   created: string, state: string, finish: string, turn: string|null, writing: boolean, waiting: boolean,
+ *   problem: import("./state.js").Problem|null, failed: boolean, pinned: boolean, excluded: boolean,
+ *   background: boolean, reply: import("./state.js").Quote|null, forgets: boolean, first: boolean,
+ *   greets: boolean}} Item
+ * @typedef {{kind: "sent"|"left", sentence: string}|null} Mark
+ */
+
+const PLAIN = { id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false,
+  waiting: false, problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null,
+  forgets: false, first: false, greets: false };
+const BACKGROUND = ["scheduled", "briefing"];
 
 /**
  * @param {import("./state.js").State} state
- * @returns {import("./message.js").Item[]}
+ * @returns {Item[]}
  */
 export function items(state) {
   const name = state.agent?.name ?? "Agent";
@@ -15,7 +28,7 @@ export function items(state) {
   for (const pending of state.pending) {
     rows.push({
       ...PLAIN, key: pending.client_id, role: "user", name: "You", content: pending.text, created: pending.at,
-      waiting: true,
+      waiting: true, reply: pending.reply ?? null,
     });
   }
   if (state.turn) {
@@ -37,11 +50,14 @@ function stored(state, name) {
   const shown = state.messages.filter(
     (message) => (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
   );
+  const starts = turnStarts(shown);
+  const first = shown.find((message) => message.role === "user")?.seq ?? null;
   return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
+    id: message.id,
     role: message.role,
-    name: message.role === "user" ? "You" : name,
+    name: message.role === "user" ? (isBackground(message) ? "Background task" : "You") : name,
     content: message.content ?? "",
     seq: message.seq,
     created: message.created,
@@ -49,8 +65,23 @@ function stored(state, name) {
     finish: message.finish_reason,
     turn: message.role === "assistant" ? message.turn : null,
     problem: message.problem,
-    failed: message.role === "user" && isUnanswered(state, shown, index),
+    failed: message.role === "user" && !isBackground(message) && isUnanswered(state, shown, index),
+    pinned: message.pinned,
+    excluded: message.excluded,
+    background: isBackground(message),
+    reply: message.reply ?? null,
+    forgets: state.forgetAbove > 0 && starts[index] === state.forgetAbove,
+    first: !state.earlier && starts[index] === first,
+    greets: !state.earlier && starts[index] === 0,
   }));
+}
+
+const isBackground = (message) => BACKGROUND.includes(message.source);
+
+/** For every message the number of the user message whose turn it belongs to. */
+function turnStarts(shown) {
+  let start = 0;
+  return shown.map((message) => (start = message.role === "user" ? message.seq : start));
 }
 
 /** Nothing was stored as its answer and nothing is being written: whatever went wrong, it can be said. */
@@ -64,17 +95,17 @@ const isRunning = (state, message) => message.state === "running" && message.rol
   && state.turn !== null;
 
 /**
- * Whether a message is above the line, and the mark it carries where its own verdict differs.
+ * Whether a message is above the line, the mark it carries where its own verdict differs, and the verdict.
  * @param {import("./state.js").Decision|null} decision
  * @param {number|null} seq
- * @returns {{out: boolean, mark: import("./message.js").Mark}}
+ * @returns {{out: boolean, mark: Mark, verdict: import("./state.js").Verdict|null}}
  */
 export function standing(decision, seq) {
-  if (!decision || seq === null) return { out: false, mark: null };
+  if (!decision || seq === null) return { out: false, mark: null, verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
   const verdict = verdictOf(decision, seq);
-  if (!verdict) return { out: above, mark: null };
-  if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence } };
-  if (!above && !verdict.sent) return { out: true, mark: { kind: "left", sentence: verdict.sentence } };
-  return { out: above, mark: null };
+  if (!verdict) return { out: above, mark: null, verdict };
+  if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
+  if (!above && !verdict.sent) return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
+  return { out: above, mark: null, verdict };
 }

@@ -5,6 +5,8 @@ import { h, put, say } from "./dom.js";
 import { time } from "./format.js";
 import { icon } from "./icons.js";
 import { render } from "./markdown.js";
+import { MessageMenu } from "./message-menu.js";
+import { quoteLink } from "./reply.js";
 import { Stream } from "./stream.js";
 
 const ENDINGS = {
@@ -18,12 +20,10 @@ const FINISHES = {
 };
 
 /**
- * What a row shows. `content` is all of the text; `writing` while more comes.
- * @typedef {{key: string, role: string, name: string, content: string, seq: number|null, created: string,
- *   state: string, finish: string, turn: string|null, writing: boolean, waiting: boolean,
- *   problem: import("./state.js").Problem|null, failed: boolean}} Item
- * @typedef {{kind: "sent"|"left", sentence: string}|null} Mark
- * @typedef {{inspects: boolean, receipt: (turn: string) => void, reuse: (text: string) => void}} Actions
+ * @typedef {import("./items.js").Item} Item
+ * @typedef {import("./items.js").Mark} Mark
+ * @typedef {import("./message-menu.js").Wishes & {inspects: boolean, receipt: (turn: string) => void,
+ *   reuse: (text: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
 export class Row {
@@ -37,17 +37,24 @@ export class Row {
     /** @type {Stream|null} */
     this.stream = null;
     this.shown = "";
+    /** @type {import("./state.js").Verdict|null} */
+    this.verdict = null;
+    /** @type {MessageMenu|null} */
+    this.menu = null;
+    this.labels = h("span", { class: "m-label", hidden: true });
+    this.head = h("div", { class: "m-head" });
+    this.quoted = h("div", { hidden: true });
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.body = h("div", { class: item.role === "user" ? "body" : "body md", dir: "auto" });
     this.mark = h("p", { class: "mark", hidden: true });
     this.ending = h("p", { class: "ending", hidden: true });
     this.acts = h("div", { class: "acts" });
+    put(this.head, h("h2", { class: "who" }, item.name, this.stateText, this.labels, this.clock));
     this.element = h(
       "article",
       { class: `m ${item.role}`, tabindex: "-1" },
-      h("h2", { class: "who" }, item.name, this.stateText, this.clock),
-      this.body, this.mark, this.ending, this.acts,
+      this.head, this.quoted, this.body, this.mark, this.ending, this.acts,
     );
     this.update(item);
   }
@@ -67,14 +74,17 @@ export class Row {
     }
     this.#draw(item);
     this.#sayEnding(item);
+    this.#sayMarks(item);
     if (before === item || before.turn !== item.turn || before.writing !== item.writing) this.#offerActions(item);
   }
 
   /**
    * @param {boolean} out whether the model no longer sees it
    * @param {Mark} mark
+   * @param {import("./state.js").Verdict|null} verdict
    */
-  place(out, mark) {
+  place(out, mark, verdict) {
+    this.verdict = verdict;
     this.element.classList.toggle("out", out);
     this.mark.hidden = !mark;
     this.mark.className = `mark ${mark?.kind ?? ""}`;
@@ -110,6 +120,20 @@ export class Row {
         "Write it again")
       : null;
     put(this.ending, icon("warn", 14), h("span", {}, text), again);
+  }
+
+  /** What is marked on it, what it replies to, and the menu once it is stored. */
+  #sayMarks(item) {
+    const said = [item.background && "written by a background task", item.pinned && "pinned", item.excluded && "left out"];
+    const words = said.filter(Boolean).join(", ");
+    const drawing = item.pinned ? "pin" : item.excluded ? "slash" : null;
+    if (this.labels.textContent !== words) put(this.labels, drawing && icon(drawing, 12), words);
+    this.labels.hidden = !words;
+    this.quoted.hidden = !item.reply;
+    if (item.reply && !this.quoted.firstChild) put(this.quoted, quoteLink(item.reply, this.actions.toMessage));
+    if (this.menu || item.id === null || item.writing) return;
+    this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
+    this.head.append(this.menu.element);
   }
 
   /** @param {Item} item */

@@ -16,6 +16,7 @@ const URLS = {
   socket: "/ws",
   conversations: "/conversations",
   import: "/conversations/import",
+  messages: "/messages",
   turns: "/turns",
   login: "/accounts/login/",
   logout: "/accounts/logout/",

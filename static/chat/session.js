@@ -3,7 +3,7 @@
 import { apply } from "./apply.js";
 import * as drafts from "./drafts.js";
 import { byteLength } from "./format.js";
-import { get } from "./http.js";
+import { change, get } from "./http.js";
 import { uuid } from "./ids.js";
 import { address, claimAddress, query, readAddress } from "./page.js";
 import { Previews } from "./previews.js";
@@ -12,13 +12,17 @@ import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } 
 
 // Room in a frame for what stands around the text of a message.
 const ENVELOPE = 2_048;
+// In an address there is no room for more of a draft.
+const LONGEST_ASKED = 1_500;
 
 export class Session {
   /**
    * @param {import("./page.js").Page} page
    * @param {{onChange: (state: import("./state.js").State, before: import("./state.js").State) => void,
-   *   onLine: (line: import("./socket.js").Line) => void, onRestore: (text: string) => void,
-   *   onEntered: () => void, draft: () => string}} listeners
+   *   onLine: (line: import("./socket.js").Line) => void,
+   *   onRestore: (text: string, reply: import("./state.js").Quote|null) => void,
+   *   onEntered: () => void, draft: () => string,
+   *   reply: () => import("./state.js").Quote|null}} listeners
    */
   constructor(page, listeners) {
     this.page = page;
@@ -52,11 +56,12 @@ export class Session {
   /**
    * Draws the message and sends it, now or as soon as the connection is back.
    * @param {string} text
+   * @param {import("./state.js").Quote|null} [reply] what it replies to
    */
-  send(text) {
+  send(text, reply = null) {
     const clientId = uuid();
     const pending = {
-      client_id: clientId, ref: `send-${clientId}`, text, after: lastSeq(this.state), at: new Date().toISOString(),
+      client_id: clientId, ref: `send-${clientId}`, text, reply, after: lastSeq(this.state), at: new Date().toISOString(),
     };
     this.#become(drawn(this.state, pending));
     if (this.state.opened) this.#sendPending(pending);
@@ -89,6 +94,24 @@ export class Session {
     this.#become(withEarlier(this.state, older.messages, older.earlier));
   }
 
+  /**
+   * Marks a message, or takes the mark away; every page that shows it is told.
+   * @param {string} id
+   * @param {"pinned"|"excluded"|"forget_above"} mark
+   * @param {boolean} on
+   */
+  async mark(id, mark, on) {
+    this.#hear(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
+  }
+
+  /** @returns {Promise<import("./why.js").Told>} why a message is or isn't sent with what is typed */
+  why(id) {
+    const draft = this.listeners.draft();
+    const asking = new URLSearchParams({ query: query(), reply_to: this.listeners.reply()?.id ?? "" });
+    if (draft.length <= LONGEST_ASKED) asking.set("draft", draft);
+    return get(`${this.page.urls.messages}/${id}/why?${asking}`);
+  }
+
   #named({ conversation, agent }) {
     const known = this.page.agents.find((one) => one.slug === agent) ?? null;
     const id = conversation ?? drafts.unbegun(agent);
@@ -116,9 +139,11 @@ export class Session {
     if (event.type === "snapshot" && this.state.opened) this.#entered();
     // A model that is ready counts tokens itself, where they were estimated before.
     const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
-    if (ready || event.type === "turn_ended" || event.type === "cleared") this.wantPreview();
+    if (ready || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type)) this.wantPreview();
     const { refusal } = this.state;
-    if (refusal && refusal !== before.refusal && refusal.text !== null) this.listeners.onRestore(refusal.text);
+    if (refusal && refusal !== before.refusal && refusal.text !== null) {
+      this.listeners.onRestore(refusal.text, refusal.code === "reply_gone" ? null : refusal.reply);
+    }
     if (this.state.stale && !before.stale) this.reopen();
     if (this.state.conversation) {
       claimAddress(this.page, this.state.conversationId);
@@ -132,15 +157,16 @@ export class Session {
     this.wantPreview();
   }
 
-  #sendPending({ client_id, ref, text }) {
-    this.#command("send", { agent: this.state.agentSlug, client_id, text }, ref);
+  #sendPending({ client_id, ref, text, reply }) {
+    this.#command("send", { agent: this.state.agentSlug, client_id, text, reply_to: reply?.id ?? null }, ref);
   }
 
   #askPreview(ref) {
     const draft = this.listeners.draft();
     if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
     this.state = asked(this.state, ref);
-    return this.#command("preview", { agent: this.state.agentSlug, draft }, ref);
+    const reply = this.listeners.reply();
+    return this.#command("preview", { agent: this.state.agentSlug, draft, reply_to: reply?.id ?? null }, ref);
   }
 
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
@@ -155,9 +181,9 @@ export class Session {
     this.previews.reset();
     if (code === 1009) {
       // The frame was too long: sending it again would only close the line again.
-      for (const { client_id, text } of this.state.pending) {
+      for (const { client_id, text, reply } of this.state.pending) {
         this.state = withdrawn(this.state, client_id);
-        this.listeners.onRestore(text);
+        this.listeners.onRestore(text, reply);
       }
     }
     this.#become(disconnected(this.state));

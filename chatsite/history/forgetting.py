@@ -1,0 +1,232 @@
+"""Why did it forget? When a message left the context, under which rule, and what holds now.
+
+Read from receipts alone: what was decided then is told, not decided again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Receipt = Mapping[str, Any]
+# What a person can do about it: pin it, reply to it, take the line away, take it back in.
+Fix = Literal["pin", "ask", "remember", "take_back"]
+
+_SOURCES = {
+    "environment": "set by the administrator",
+    "URL": "set in the page's address",
+    "template": "set by the agent",
+    "built in": "the usual setting",
+}
+_FIXES: Mapping[str, tuple[Fix, ...]] = {
+    "above_marker": ("remember",),
+    "excluded": ("take_back",),
+    "greeting": (),
+    "empty": (),
+    "incomplete_tool_group": (),
+}
+_SETTING = {
+    "within_length": "length",
+    "over_length": "length",
+    "within_budget": "tokens",
+    "over_budget": "tokens",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One of the user's messages, with the decision it was sent with.
+
+    It is the `number`th of the path and the `since`th after the message in question, 0 where it
+    is that one. `text` is its beginning; `turn` and `receipt` are None where none was kept.
+    """
+
+    number: int
+    since: int
+    text: str
+    turn: str | None
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What the user asked from the message in question on, oldest first.
+
+    Where that is too long only the newest stand here, and `whole` is False.
+    """
+
+    asked: tuple[Asked, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """`sent`: whether the next message will see it; `turn` is the one with which that changed."""
+
+    sent: bool
+    sentences: tuple[str, ...]
+    turn: str | None
+    fixes: tuple[Fix, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "sent": self.sent,
+            "sentences": list(self.sentences),
+            "turn": self.turn,
+            "fixes": list(self.fixes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fate:
+    """What one decision said of the message; `asked` is None for the coming one."""
+
+    sent: bool
+    reason: str
+    sentence: str
+    source: str
+    asked: Asked | None
+
+
+def is_sent(receipt: Receipt, seq: int) -> bool | None:
+    """Whether a decision let the message through; None where it says nothing of it."""
+    found = _verdict(receipt, seq)
+    return None if found is None else bool(found["sent"])
+
+
+def why(
+    seq: int,
+    *,
+    trail: Trail,
+    coming: Receipt | None,
+    problem: str = "",
+    pinned: bool = False,
+) -> Why:
+    """`coming` is the next message's decision; without one `problem` says what is in its way."""
+    past = [fate for asked in trail.asked if (fate := _fate(asked.receipt, seq, asked))]
+    ahead = _fate(coming, seq, None)
+    now = ahead or (past[-1] if past else None)
+    if now is None:
+        return Why(sent=False, sentences=_unknown(problem), turn=None, fixes=())
+    if now.reason == "greeting":
+        return Why(sent=False, sentences=(f"It is {now.sentence}.",), turn=None, fixes=())
+    changed = next((i for i in range(len(past), 0, -1) if past[i - 1].sent != now.sent), 0)
+    story = _changed(past, changed, now) if changed else _unchanged(past, now, trail)
+    notes = tuple(str(note) for note in (coming or {}).get("notes", ()))
+    turn = past[changed].asked if 0 < changed < len(past) else None
+    return Why(
+        sent=now.sent,
+        sentences=(*story, *(() if ahead else _unknown(problem)), *notes),
+        turn=turn.turn if turn else None,
+        fixes=() if now.sent else _fixes(now.reason, pinned=pinned),
+    )
+
+
+def _changed(past: Sequence[_Fate], changed: int, now: _Fate) -> tuple[str, ...]:
+    """It left or came back: `past[changed]` is the first that fared as the next message will."""
+    if changed == len(past):
+        if now.sent:
+            return (f"Your last message went without it. Your next one will see it{_clause(now)}.",)
+        return (f"It was sent with your last message. It leaves with your next one{_clause(now)}.",)
+    then = past[changed]
+    place = _place(then)
+    if now.sent:
+        return (f"It came back with {place}{_clause(then)}.", _still(then, now))
+    return (f"It left the context with {place}{_clause(then)}.", _still(then, now))
+
+
+def _unchanged(past: Sequence[_Fate], now: _Fate, trail: Trail) -> tuple[str, ...]:
+    """The next message will do with it what all before did, as far as is known."""
+    first = f"Your next message {'will' if now.sent else 'will not'} see it{_clause(now)}."
+    if now.asked is not None:
+        first = f"Your last message {'saw it' if now.sent else 'went without it'}{_clause(now)}."
+    if not past:
+        return (first,)
+    if not trail.whole:
+        each = "were all sent with it" if now.sent else "all went without it"
+        return (first, f"Your last {len(trail.asked):,} messages {each}.")
+    if now.sent:
+        return (first, "It has been in the context ever since it was written.")
+    return (first, "It has never been in the context: no message of yours was sent with it.")
+
+
+def _still(then: _Fate, now: _Fate) -> str:
+    """What holds for the next message, with the rule where it is another than it was then."""
+    if now.asked is not None:
+        return f"That was so for your last message{' too' if now.asked != then.asked else ''}."
+    same = (then.reason, then.sentence) == (now.reason, now.sentence)
+    words = "will see it too" if now.sent else "will not see it either"
+    return f"Your next message {words}{'' if same else _clause(now)}."
+
+
+def _place(fate: _Fate) -> str:
+    """Which message of the user's it was, and how many came since."""
+    asked = fate.asked
+    assert asked is not None
+    since = f", the {_ordinal(asked.since)} after it" if asked.since else ""
+    return f"your message “{asked.text}” (turn {asked.number:,}{since})"
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"
+
+
+def _clause(fate: _Fate) -> str:
+    """The rule as the end of a sentence, with who set it."""
+    source = f" ({fate.source})" if fate.source else ""
+    sentence = fate.sentence
+    match fate.reason:
+        case "within_length" | "over_length" | "above_marker":
+            return f", because it is {sentence}{source}"
+        case "within_budget" | "pinned" | "excluded":
+            return f", because {sentence}"
+        case "over_budget":
+            return f", {sentence.removeprefix('left out ')}{source}"
+        case "over_window":
+            return f", because {sentence.removeprefix('left out because ')}"
+        case "replied_to":
+            return ", because that message replies to it"
+        case "current":
+            return ""
+        case _:
+            return f": {sentence}"
+
+
+def _unknown(problem: str) -> tuple[str, ...]:
+    return (f"What holds for your next message can't be said now. {problem}".strip(),)
+
+
+def _fixes(reason: str, *, pinned: bool) -> tuple[Fix, ...]:
+    found: tuple[Fix, ...] = _FIXES.get(reason, ("pin", "ask"))
+    return tuple(fix for fix in found if not (pinned and fix == "pin"))
+
+
+def _fate(receipt: Receipt | None, seq: int, asked: Asked | None) -> _Fate | None:
+    verdict = _verdict(receipt, seq) if receipt else None
+    if receipt is None or verdict is None:
+        return None
+    reason = str(verdict["reason"])
+    return _Fate(
+        sent=bool(verdict["sent"]),
+        reason=reason,
+        sentence=str(verdict["sentence"]),
+        source=_source(receipt, reason),
+        asked=asked,
+    )
+
+
+def _verdict(receipt: Receipt, seq: int) -> Mapping[str, Any] | None:
+    """The narrowest run that holds it: marked turns lie inside the run of what wasn't loaded."""
+    found = [one for one in receipt.get("verdicts", ()) if 0 < one["first"] <= seq <= one["last"]]
+    return min(found, key=lambda one: one["last"] - one["first"], default=None)
+
+
+def _source(receipt: Receipt, reason: str) -> str:
+    """Who set the rule. Where a policy takes no length, the policy itself is the rule."""
+    name = _SETTING.get(reason, "")
+    if name == "length" and not receipt.get("facts", {}).get("length"):
+        name = "policy"
+    said = receipt.get("settings", {}).get(name, {})
+    return _SOURCES.get(said.get("source", ""), "") if said.get("value") is not None else ""

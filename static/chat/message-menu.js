@@ -1,0 +1,74 @@
+/** What can be done about one message: reply, pin, leave out, forget, and why it is or isn't sent. */
+
+import { h, put } from "./dom.js";
+import { short } from "./format.js";
+import { icon } from "./icons.js";
+import { Popover } from "./popover.js";
+
+/**
+ * @typedef {{label: string, act: () => void}} Choice
+ * @typedef {{reply: (item: import("./items.js").Item) => void, why: (item: import("./items.js").Item) => void,
+ *   mark: (id: string, mark: "pinned"|"excluded"|"forget_above", on: boolean) => void}} Wishes
+ */
+
+export class MessageMenu {
+  /**
+   * @param {() => {item: import("./items.js").Item, verdict: import("./state.js").Verdict|null}} about
+   * @param {Wishes} wishes
+   */
+  constructor(about, wishes) {
+    this.about = about;
+    this.wishes = wishes;
+    const { item } = about();
+    this.button = h("button", {
+      type: "button", class: "m-more", "aria-haspopup": "dialog", "aria-expanded": "false",
+      "aria-label": `Actions for “${short(item.content, 40)}”`,
+    }, icon("more"));
+    this.element = h("span", { class: "m-menu" }, this.button);
+    this.popover = new Popover(this.button, {
+      label: "What to do with this message", class: "menu", free: true, fill: (box) => this.#fill(box),
+    });
+    this.popover.box.addEventListener("keydown", (event) => this.#walk(event));
+  }
+
+  #fill(box) {
+    const { item, verdict } = this.about();
+    put(box, choices(item, verdict, this.wishes).map(({ label, act }, index) =>
+      h("button", {
+        type: "button", "data-first": index === 0, on: { click: () => (this.popover.close(), act()) },
+      }, label)));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #walk(event) {
+    const buttons = [...this.popover.box.querySelectorAll("button")];
+    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    buttons.at(to % buttons.length)?.focus();
+  }
+}
+
+/**
+ * @param {import("./items.js").Item} item
+ * @param {import("./state.js").Verdict|null} verdict
+ * @param {Wishes} wishes
+ * @returns {Choice[]}
+ */
+function choices(item, verdict, { reply, mark, why }) {
+  const id = /** @type {string} */ (item.id);
+  const question = { label: verdict?.sent ? "Why is it sent?" : "Why did it forget?", act: () => why(item) };
+  // A greeting is never sent, whatever is marked on it.
+  if (item.greets) return [question];
+  const line = item.forgets
+    ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
+    : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
+  return [
+    { label: "Reply", act: () => reply(item) },
+    { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },
+    { label: item.excluded ? "Take back in" : "Leave out", act: () => mark(id, "excluded", !item.excluded) },
+    ...(item.first && !item.forgets ? [] : [line]),
+    question,
+  ];
+}

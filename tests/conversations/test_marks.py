@@ -1,0 +1,225 @@
+"""Marks on messages: each can be taken back, the totals stay true, and they are their owner's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import marks, queries, store
+from chatsite.conversations.marks import Change
+from chatsite.conversations.models import Conversation, Message
+from chatsite.errors import ChatsiteError, NotFound, Refused
+from chatsite.history import Everything, Users
+from chatsite.messages import Message as Said
+from tests.conversations.given import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
+
+MARKS = (marks.pin, marks.exclude, marks.forget_above)
+Mark = Callable[..., Change]
+
+
+def at(chat: str, seq: int) -> str:
+    return str(messages(chat).get(seq=seq).id)
+
+
+def state(chat: str) -> tuple[list[tuple[int, bool, bool]], int, int]:
+    """Every marked message, the total of them, and the line."""
+    found = messages(chat).order_by("seq").values_list("seq", "pinned", "excluded")
+    return [one for one in found if one[1] or one[2]], row(chat).marked, row(chat).forget_above
+
+
+@pytest.fixture
+def chat(db: None) -> str:
+    """A greeting (1) and four turns: question 2, answer 3, up to answer 9."""
+    made = new_id()
+    end(begin(made, "question 1", greeting=[Said.assistant("Hello!", id=new_id())]), "answer 1")
+    for number in (2, 3, 4):
+        end(begin(made, f"question {number}"), f"answer {number}")
+    return made
+
+
+class TestPinningAndLeavingOut:
+    @pytest.mark.parametrize("mark", [marks.pin, marks.exclude])
+    def test_a_mark_can_be_taken_back(self, chat: str, mark: Mark) -> None:
+        change = mark(owner=ADA, message=at(chat, 4), on=True)
+        assert change.conversation == chat
+        assert change.marked.message == at(chat, 4)
+        assert (change.marked.pinned, change.marked.excluded) == (
+            mark is marks.pin,
+            mark is marks.exclude,
+        )
+        assert row(chat).marked == 1
+        mark(owner=ADA, message=at(chat, 4), on=False)
+        assert state(chat) == ([], 0, 0)
+
+    def test_of_two_marks_on_one_message_the_later_one_counts(self, chat: str) -> None:
+        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude(owner=ADA, message=at(chat, 4), on=True)
+        assert state(chat) == ([(4, False, True)], 1, 0)
+        marks.pin(owner=ADA, message=at(chat, 4), on=False)
+        assert state(chat) == ([(4, False, True)], 1, 0)
+        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        assert state(chat) == ([(4, True, False)], 1, 0)
+
+    def test_a_policy_finds_a_marked_turn_far_above_what_it_reaches(self, chat: str) -> None:
+        marks.pin(owner=ADA, message=at(chat, 3), on=True)
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Users(1))
+        assert [e.seq for e in loaded.transcript.entries if e.pinned] == [3]
+        assert [e.seq for e in loaded.transcript.entries][-4:] == [2, 3, 8, 9]
+
+    def test_the_page_is_shown_what_is_marked(self, chat: str) -> None:
+        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude(owner=ADA, message=at(chat, 7), on=True)
+        shown = queries.open_conversation(owner=ADA, conversation=chat).messages
+        assert [view.seq for view in shown if view.pinned] == [4]
+        assert [view.seq for view in shown if view.excluded] == [7]
+
+    def test_what_is_marked_on_the_path_is_forgotten_with_it(self, chat: str) -> None:
+        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above(owner=ADA, message=at(chat, 6), on=True)
+        store.clear(owner=ADA, conversation=chat)
+        assert (row(chat).marked, row(chat).forget_above) == (0, 0)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_the_total_is_what_a_count_would_say(self, chat: str, seed: int) -> None:
+        choose = random.Random(seed)
+        for _ in range(20):
+            mark, seq = choose.choice([marks.pin, marks.exclude]), choose.randint(2, 9)
+            mark(owner=ADA, message=at(chat, seq), on=choose.random() < 0.6)
+            found, total, _ = state(chat)
+            assert total == len(found)
+            assert not any(pinned and excluded for _, pinned, excluded in found)
+
+
+class TestForgettingWhatIsAbove:
+    def test_the_line_is_put_moved_and_taken_away(self, chat: str) -> None:
+        change = marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+        assert change.marked.forget_above == row(chat).forget_above == 4
+        marks.forget_above(owner=ADA, message=at(chat, 8), on=True)
+        assert row(chat).forget_above == 8
+        assert queries.open_conversation(owner=ADA, conversation=chat).forget_above == 8
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Everything())
+        assert [e.seq for e in loaded.transcript.entries if e.forgets_above] == [8]
+        marks.forget_above(owner=ADA, message=at(chat, 8), on=False)
+        assert state(chat) == ([], 0, 0)
+
+    def test_at_an_answer_it_stands_above_the_question(self, chat: str) -> None:
+        marks.forget_above(owner=ADA, message=at(chat, 5), on=True)
+        assert row(chat).forget_above == 4
+        marks.forget_above(owner=ADA, message=at(chat, 5), on=False)
+        assert row(chat).forget_above == 0
+
+    def test_it_is_taken_away_only_where_it_stands(self, chat: str) -> None:
+        marks.forget_above(owner=ADA, message=at(chat, 8), on=True)
+        change = marks.forget_above(owner=ADA, message=at(chat, 4), on=False)
+        assert change.marked.forget_above == row(chat).forget_above == 8
+
+    def test_it_is_no_mark_of_the_message(self, chat: str) -> None:
+        marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+        assert state(chat) == ([], 0, 4)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("mark", MARKS)
+    def test_another_persons_message_is_not_there(self, chat: str, mark: Mark) -> None:
+        told = []
+        for owner, id in ((BOB, at(chat, 4)), (ADA, new_id())):
+            with pytest.raises(NotFound) as missing:
+                mark(owner=owner, message=id, on=True)
+            told.append(missing.value.message)
+        assert told[0] == told[1]
+        assert state(chat) == ([], 0, 0)
+
+    @pytest.mark.parametrize("mark", MARKS)
+    def test_what_is_off_the_path_or_deleted_is_not_there(self, chat: str, mark: Mark) -> None:
+        id = at(chat, 4)
+        store.delete(owner=ADA, conversation=chat)
+        with pytest.raises(NotFound):
+            mark(owner=ADA, message=id, on=True)
+        store.undelete(owner=ADA, conversation=chat)
+        store.clear(owner=ADA, conversation=chat)
+        with pytest.raises(NotFound):
+            mark(owner=ADA, message=id, on=True)
+        assert state(chat) == ([], 0, 0)
+
+    @pytest.mark.parametrize("mark", MARKS)
+    def test_on_a_greeting_a_mark_would_do_nothing(self, chat: str, mark: Mark) -> None:
+        with pytest.raises(Refused, match="never sent"):
+            mark(owner=ADA, message=at(chat, 1), on=True)
+
+    def test_while_an_answer_is_written_all_but_this_answer_can_be_marked(self, chat: str) -> None:
+        begun = begin(chat, "question 5")
+        with pytest.raises(Refused, match="still being written"):
+            marks.pin(owner=ADA, message=begun.answer, on=True)
+        marks.exclude(owner=ADA, message=begun.messages[0].message.id, on=True)
+        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+        end(begun)
+        assert state(chat) == ([(4, True, False), (10, False, True)], 2, 4)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_marks_made_at_once_are_all_counted() -> None:
+    made = new_id()
+    talk(made, 4)
+    ids = iter([str(id) for id in messages(made).values_list("id", flat=True)])
+    found = at_once(8, lambda: marks.pin(owner=ADA, message=next(ids), on=True))
+    assert all(isinstance(one, Change) for one in found), found
+    assert row(made).marked == 8
+
+
+class TestReplying:
+    """A reply is stored with its message, and shown with what it replies to."""
+
+    def reply(self, chat: str, to: str, **more: Any) -> Any:
+        said = Said.user("About that", id=new_id(), reply_to=to)
+        return store.begin_turn(
+            owner=ADA,
+            conversation=chat,
+            agent="demo",
+            client_id=new_id(),
+            user=said,
+            answer=new_id(),
+            greeting=(),
+            **more,
+        )
+
+    def test_it_quotes_the_beginning_of_what_was_said(self, chat: str) -> None:
+        Message.objects.filter(id=at(chat, 3)).update(content="One  two\nthree " + "word " * 90)
+        begun = self.reply(chat, at(chat, 3))
+        quote = begun.messages[0].reply
+        assert quote is not None
+        assert (quote.id, quote.seq, quote.role) == (at(chat, 3), 3, "assistant")
+        assert quote.text.startswith("One two three word") and quote.text.endswith("word…")
+        assert len(quote.text) <= 200
+        end(begun)
+        shown = queries.open_conversation(owner=ADA, conversation=chat).messages
+        assert [view.reply for view in shown if view.reply] == [quote]
+        loaded = queries.load(owner=ADA, conversation=chat, reach=Users(1))
+        assert loaded.transcript.entries[-2].message.reply_to == at(chat, 3)
+
+    def test_a_resend_is_shown_with_it_too(self, chat: str) -> None:
+        begun = self.reply(chat, at(chat, 3))
+        turn = messages(chat).get(id=begun.messages[0].message.id).turn
+        assert turn is not None
+        again = begin(chat, "About that", client_id=turn.client_id)
+        assert again.resent and again.messages == begun.messages
+
+    def test_to_what_is_not_on_the_path_it_is_refused_and_nothing_is_stored(
+        self, chat: str
+    ) -> None:
+        other, theirs = new_id(), new_id()
+        talk(other, 1)
+        end(begin(theirs, owner=BOB))
+        running = begin(other, "More")
+        for id in (new_id(), at(other, 1), at(theirs, 1), running.answer):
+            with pytest.raises(ChatsiteError) as refused:
+                self.reply(chat, id)
+            assert refused.value.code == "reply_gone"
+            assert "Your text is kept" in refused.value.message
+        assert messages(chat).count() == 9
+        with pytest.raises(Refused):
+            self.reply(new_id(), at(chat, 3))
+        assert Conversation.objects.count() == 3

@@ -1,0 +1,109 @@
+"""What "Why did it forget?" reads: few queries, however long the conversation is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from chatsite.conversations import marks, store
+from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.tracing import traced, trail
+from chatsite.errors import NotFound
+from tests.conversations.given import ADA, BOB, messages, new_id, talk
+
+pytestmark = pytest.mark.django_db
+
+
+def receipt(*, since: int) -> dict[str, Any]:
+    """A decision that sent what stands from the sequence number `since` on."""
+    away, there = {"sent": False, "reason": "over_length"}, {"sent": True, "reason": "current"}
+    return {
+        "verdicts": [
+            {"first": 1, "last": since - 1, "sentence": "older", **away},
+            {"first": since, "last": 999_999, "sentence": "", **there},
+        ]
+    }
+
+
+def long_talk(turns: int, *, reach: int) -> str:
+    """Turns sent under lastN `reach`: question n stands at 2n - 1."""
+    chat = new_id()
+    talk(chat, turns)
+    rows = list(Turn.objects.filter(conversation=chat))
+    for row in rows:
+        row.receipt = receipt(since=max(2 * (row.number - reach) + 1, 1))
+    Turn.objects.bulk_update(rows, ["receipt"])
+    return chat
+
+
+def at(chat: str, seq: int) -> str:
+    return str(messages(chat).get(seq=seq).id)
+
+
+def test_it_is_read_back_to_where_the_message_left(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    chat = long_talk(60, reach=5)
+    id = at(chat, 3)
+    with django_assert_max_num_queries(4):
+        found = traced(owner=ADA, message=id)
+        told = trail(found=found, coming=receipt(since=113))
+    assert (found.conversation, found.agent, found.seq, found.asked) == (chat, "demo", 3, 60)
+    assert told.whole
+    assert [one.number for one in told.asked] == list(range(2, 61))
+    assert [one.since for one in told.asked] == list(range(59))
+    left = told.asked[5]
+    assert (left.number, left.since, left.text) == (7, 5, "question 7")
+    assert left.turn == str(Turn.objects.get(number=7).id)
+
+
+def test_what_changed_lately_is_found_in_the_newest() -> None:
+    chat = long_talk(60, reach=5)
+    told = trail(found=traced(owner=ADA, message=at(chat, 107)), coming=receipt(since=113))
+    assert [one.number for one in told.asked] == list(range(54, 61))
+    kept = trail(found=traced(owner=ADA, message=at(chat, 81)), coming=receipt(since=113))
+    assert not kept.whole and len(kept.asked) == 16
+
+
+def test_it_never_reads_further_than_a_bound(
+    django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.conversations.tracing.CHUNKS", (4, 8))
+    chat = long_talk(40, reach=1)
+    found = traced(owner=ADA, message=at(chat, 1))
+    with django_assert_max_num_queries(2):
+        told = trail(found=found, coming=receipt(since=79))
+    assert not told.whole
+    assert [one.number for one in told.asked] == list(range(29, 41))
+    assert told.asked[-1].since == 39
+
+
+def test_background_tasks_ask_nothing() -> None:
+    chat = long_talk(4, reach=9)
+    Message.objects.filter(conversation=chat, content="question 2").update(source="scheduled")
+    told = trail(found=traced(owner=ADA, message=at(chat, 1)), coming=None)
+    assert [one.text for one in told.asked] == ["question 1", "question 3", "question 4"]
+
+
+def test_it_names_the_message_whose_exclusion_takes_the_turn_out() -> None:
+    chat = long_talk(2, reach=9)
+    question, answer = at(chat, 1), at(chat, 2)
+    marks.exclude(owner=ADA, message=answer, on=True)
+    assert traced(owner=ADA, message=answer).excluded == answer
+    assert traced(owner=ADA, message=question).excluded is None
+    marks.exclude(owner=ADA, message=answer, on=False)
+    marks.exclude(owner=ADA, message=question, on=True)
+    assert traced(owner=ADA, message=answer).excluded == question
+
+
+def test_another_persons_message_is_not_there() -> None:
+    chat = long_talk(1, reach=9)
+    id = at(chat, 1)
+    for owner, message in ((BOB, id), (ADA, new_id())):
+        with pytest.raises(NotFound, match="no such message"):
+            traced(owner=owner, message=message)
+    store.delete(owner=ADA, conversation=chat)
+    with pytest.raises(NotFound):
+        traced(owner=ADA, message=id)

@@ -1,0 +1,261 @@
+"""Why a message isn't sent any more: told from receipts, in a person's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.history.forgetting import Asked, Trail, is_sent, why
+
+SEQ = 5
+OLDER = "older than the last 5 user messages"
+WITHIN = "within the last 5 user messages"
+
+
+def receipt(
+    reason: str, sentence: str, *, sent: bool = False, source: str = "URL", **more: Any
+) -> dict[str, Any]:
+    """A decision on the messages 4 to 6, under lastN 5."""
+    said = {"value": 5, "source": source}
+    return {
+        "settings": {"policy": said, "length": said, "tokens": said},
+        "facts": {"length": "5"},
+        "verdicts": [
+            {"first": 0, "last": 0, "sent": True, "reason": "system", "sentence": "always"},
+            {"first": 4, "last": 6, "sent": sent, "reason": reason, "sentence": sentence},
+        ],
+    } | more
+
+
+IN = receipt("within_length", WITHIN, sent=True)
+OUT = receipt("over_length", OLDER)
+PINNED = receipt("pinned", "its turn is pinned", sent=True)
+NOTHING = {"verdicts": [], "settings": {}, "facts": {}}
+
+
+def trail(*receipts: dict[str, Any] | None, whole: bool = True, first: int = 3) -> Trail:
+    """What was asked after the message, whose turn was the one before `first`."""
+    asked = [
+        Asked(number=n, since=n - first + 1, text=f"Question {n}", turn=f"t{n}", receipt=receipt)
+        for n, receipt in enumerate(receipts, first)
+    ]
+    return Trail(asked=tuple(asked), whole=whole)
+
+
+STORIES: dict[str, tuple[Trail, dict[str, Any] | None, tuple[str, ...], str | None]] = {
+    "it left long ago": (
+        trail(IN, IN, IN, IN, OUT, OUT, OUT),
+        OUT,
+        (
+            "It left the context with your message “Question 7” (turn 7, the 5th after it), "
+            f"because it is {OLDER} (set in the page's address).",
+            "Your next message will not see it either.",
+        ),
+        "t7",
+    ),
+    "it left under another rule than the one that holds": (
+        trail(IN, receipt("over_budget", "left out to stay within 900 tokens", source="template")),
+        receipt("above_marker", "above the line where you asked to forget"),
+        (
+            "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
+            "to stay within 900 tokens (set by the agent).",
+            "Your next message will not see it either, because it is above the line where you "
+            "asked to forget.",
+        ),
+        "t4",
+    ),
+    "it leaves now": (
+        trail(IN, IN),
+        OUT,
+        (
+            "It was sent with your last message. It leaves with your next one, because it is "
+            f"{OLDER} (set in the page's address).",
+        ),
+        None,
+    ),
+    "it was left out from the first": (
+        trail(OUT, OUT),
+        OUT,
+        (
+            f"Your next message will not see it, because it is {OLDER} "
+            "(set in the page's address).",
+            "It has never been in the context: no message of yours was sent with it.",
+        ),
+        None,
+    ),
+    "nothing was asked since": (
+        trail(),
+        receipt("over_window", "left out because the model's window of 2,048 tokens is full"),
+        (
+            "Your next message will not see it, because the model's window of 2,048 tokens is "
+            "full.",
+        ),
+        None,
+    ),
+    "it has always been there": (
+        trail(IN, IN),
+        IN,
+        (
+            f"Your next message will see it, because it is {WITHIN} (set in the page's address).",
+            "It has been in the context ever since it was written.",
+        ),
+        None,
+    ),
+    "it came back": (
+        trail(IN, OUT, PINNED, PINNED),
+        PINNED,
+        (
+            "It came back with your message “Question 5” (turn 5, the 3rd after it), because its "
+            "turn is pinned.",
+            "Your next message will see it too.",
+        ),
+        "t5",
+    ),
+    "it comes back now": (
+        trail(IN, OUT),
+        PINNED,
+        (
+            "Your last message went without it. Your next one will see it, because its turn is "
+            "pinned.",
+        ),
+        None,
+    ),
+    "it left twice, and the last time counts": (
+        trail(OUT, IN, OUT),
+        OUT,
+        (
+            "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
+            f"because it is {OLDER} (set in the page's address).",
+            "Your next message will not see it either.",
+        ),
+        "t5",
+    ),
+    "too long ago to be looked up": (
+        trail(OUT, OUT, OUT, whole=False, first=900),
+        OUT,
+        (
+            f"Your next message will not see it, because it is {OLDER} "
+            "(set in the page's address).",
+            "Your last 3 messages all went without it.",
+        ),
+        None,
+    ),
+    "turns that failed before a decision say nothing": (
+        trail(IN, None, OUT, NOTHING),
+        OUT,
+        (
+            "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
+            f"because it is {OLDER} (set in the page's address).",
+            "Your next message will not see it either.",
+        ),
+        "t5",
+    ),
+    "a greeting": (
+        trail(OUT),
+        receipt("greeting", "the agent's greeting: shown to you, never sent"),
+        ("It is the agent's greeting: shown to you, never sent.",),
+        None,
+    ),
+    "a reason without a clause of its own": (
+        trail(IN),
+        receipt("not_relevant", "nothing in it matters for this message"),
+        (
+            "It was sent with your last message. It leaves with your next one: nothing in it "
+            "matters for this message.",
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_story_is_told_in_sentences(name: str) -> None:
+    given, coming, sentences, turn = STORIES[name]
+    told = why(SEQ, trail=given, coming=coming)
+    assert told.sentences == sentences
+    assert told.turn == turn
+    assert told.sent is bool(is_sent(coming or {}, SEQ))
+
+
+def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_the_way() -> None:
+    told = why(SEQ, trail=trail(IN, OUT, OUT), coming=None, problem="No model answers.")
+    assert told.sentences == (
+        "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
+        f"because it is {OLDER} (set in the page's address).",
+        "That was so for your last message too.",
+        "What holds for your next message can't be said now. No model answers.",
+    )
+    assert not told.sent
+    nothing = why(SEQ, trail=trail(), coming=None, problem="No model answers.")
+    assert nothing.sentences == (
+        "What holds for your next message can't be said now. No model answers.",
+    )
+    assert nothing.fixes == ()
+
+
+def test_what_a_preview_cannot_say_yet_is_said() -> None:
+    coming = OUT | {"notes": ["Which older turns matter is chosen on sending."]}
+    told = why(SEQ, trail=trail(OUT), coming=coming)
+    assert told.sentences[-1] == "Which older turns matter is chosen on sending."
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("environment", " (set by the administrator)"),
+        ("URL", " (set in the page's address)"),
+        ("template", " (set by the agent)"),
+        ("built in", " (the usual setting)"),
+        ("elsewhere", ""),
+    ],
+)
+def test_it_says_who_set_the_rule(source: str, words: str) -> None:
+    told = why(SEQ, trail=trail(), coming=receipt("over_length", OLDER, source=source))
+    assert told.sentences[0].endswith(f"{OLDER}{words}.")
+
+
+def test_a_policy_without_a_length_is_the_rule_itself() -> None:
+    coming = receipt("over_length", "older than this message")
+    coming["settings"]["length"] = {"value": 20, "source": "built in"}
+    coming["facts"] = {"length": ""}
+    told = why(SEQ, trail=trail(), coming=coming)
+    assert "set in the page's address" in told.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("reason", "pinned", "fixes"),
+    [
+        ("over_length", False, ("pin", "ask")),
+        ("over_window", True, ("ask",)),
+        ("not_relevant", False, ("pin", "ask")),
+        ("background", False, ("pin", "ask")),
+        ("above_marker", True, ("remember",)),
+        ("excluded", False, ("take_back",)),
+        ("greeting", False, ()),
+        ("incomplete_tool_group", False, ()),
+    ],
+)
+def test_only_what_helps_is_offered(reason: str, pinned: bool, fixes: tuple[str, ...]) -> None:
+    told = why(SEQ, trail=trail(), coming=receipt(reason, "so"), pinned=pinned)
+    assert told.fixes == fixes
+    assert why(SEQ, trail=trail(), coming=IN).fixes == ()
+
+
+def test_a_marked_turn_is_found_inside_what_was_not_loaded() -> None:
+    wide = {"first": 1, "last": 90, "sent": False, "reason": "over_length", "sentence": OLDER}
+    coming = PINNED | {"verdicts": [wide, *PINNED["verdicts"]]}
+    assert is_sent(coming, SEQ) is True
+    assert is_sent(coming, 9) is False
+    assert is_sent(coming, 91) is None
+
+
+@pytest.mark.parametrize(
+    ("since", "words"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")],
+)
+def test_it_counts_as_people_do(since: int, words: str) -> None:
+    asked = Asked(number=since, since=since, text="x", turn="t", receipt=OUT)
+    before = Asked(number=since, since=since - 1, text="w", turn="s", receipt=IN)
+    told = why(SEQ, trail=Trail(asked=(before, asked), whole=False), coming=OUT)
+    assert f", the {words} after it)" in told.sentences[0]
