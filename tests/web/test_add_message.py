@@ -34,7 +34,7 @@ def last(conversation: str) -> Message:
 
 
 def test_a_text_is_stored_as_the_assistants(conversation: str) -> None:
-    said = add(conversation, "It will rain.", "--source", "briefing")
+    said = add(conversation, "--source", "briefing", "It will rain.")
     assert said == f"Stored as message 3 of {conversation}.\n"
     stored = last(conversation)
     assert (stored.content, stored.role, stored.source) == (

@@ -28,6 +28,9 @@ class Command(BaseCommand):
             help="assistant for what the task reports, user for what it was asked",
         )
 
+        # So that the text may stand last: argparse takes it for missing once an option has come.
+        parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+
     def handle(self, *args: Any, **options: Any) -> None:
         text = options["text"]
         if text is None:
