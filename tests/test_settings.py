@@ -62,6 +62,7 @@ class TestTheExample:
 BAD = [
     ("HISTORY_POLICY", "lastn", "lastN"),
     ("HISTORY_LENGTH", "2.5", "whole number"),
+    ("CONVERSATION_SELECTION_TIMEOUT", "0", "a number above 0"),
     ("PORT", "http", "a whole number from 1 to 65535"),
     ("DEBUG", "yes", "true, false"),
     ("CHAT_ENGINE", "on", "auto, off"),
@@ -81,6 +82,14 @@ def test_a_bad_value_stops_the_start_with_name_value_and_what_is_allowed(
         assert said.startswith("Chatsite can't start. ") and said.count("\n") == 1, said
         assert name in said and f"'{value}'" in said and allowed in said, said
     assert not (tmp_path / "chatsite.sqlite3").exists()
+
+
+@pytest.mark.slow
+def test_a_misspelt_history_variable_is_named(tmp_path: Path) -> None:
+    done = manage(tmp_path, "check", CONVERSATION_LOOKBACK="3", HISTORY_POLICIES="all")
+    assert done.returncode == 0
+    for name in ("CONVERSATION_LOOKBACK", "HISTORY_POLICIES"):
+        assert f"{name} is set without effect: there is no such history variable" in done.stderr
 
 
 @pytest.mark.slow
