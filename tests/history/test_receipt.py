@@ -65,9 +65,12 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
         *("horizon", "leading", "head", "cut", "under", "layout"),
-            *("notes", "reports"),
+        *("notes", "reports"),
     }
-    assert set(receipt["settings"]) == {"policy", "length", "tokens", "low_water"}
+    assert set(receipt["settings"]) == {
+        *("policy", "length", "tokens", "low_water", "step", "selector", "summary_model"),
+        "conversation",
+    }
     assert [part["name"] for part in receipt["parts"]] == [
         *("system", "prefilled", "history", "current", "reply", "free")
     ]
@@ -76,7 +79,8 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert receipt["in_words"] == decision.in_words == "last 20 user messages"
     assert receipt["head"] == {"hash": head().hash, "messages": 1}
     assert set(receipt["verdicts"][0]) == {
-        *("first", "last", "messages", "role", "sent", "reason", "sentence", "tokens", "basis")
+        *("first", "last", "messages", "role", "sent", "quoted", "reason", "sentence"),
+        *("tokens", "basis"),
     }
 
 

@@ -257,6 +257,7 @@ def outcomes(receipt: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
         (setting, said["source"]): said["outcome"]
         for setting, found in receipt["settings"].items()
+        if setting != "conversation"
         for said in found["said"]
     }
 
@@ -285,8 +286,9 @@ async def test_what_a_link_or_a_template_says_is_what_the_model_gets(
     name: str, linked: Server, fake: FakeOpenAI
 ) -> None:
     receipt = await check(LINKS[name], linked, fake)
-    for setting in receipt["settings"].values():
-        for said in setting["said"]:
+    settings = receipt["settings"]
+    for setting in (*settings.values(), *settings["conversation"].values()):
+        for said in setting.get("said", ()):
             assert said["outcome"] not in ("bad", "not allowed", "overruled") or said["why"]
 
 
