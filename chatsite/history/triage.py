@@ -26,12 +26,13 @@ class Plan:
 
     Both are oldest first. Without candidates no model is asked. `left_out` says why the others
     aren't sent, by the sequence number of their first message; "" where a mark will say it.
+    `scope` is what is looked at, in words: "the last 25 turns".
     """
 
     certain: tuple[Turn, ...]
     candidates: tuple[Turn, ...]
     left_out: Mapping[int, str]
-    lookback: int
+    scope: str
 
 
 def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: int = 0) -> Plan:
@@ -52,9 +53,10 @@ def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: in
         settings.skip_selection_threshold.value, newest
     )
     split = len(recent) - newest if asks else 0
+    scope = f"the last {_turns(lookback)}" if lookback else "this message"
     left_out = dict.fromkeys(map(_first, turns), "")
     for turn in people[: len(people) - len(looked_at)]:
-        left_out[_first(turn)] = f"older than the last {lookback:,} turns"
+        left_out[_first(turn)] = f"older than {scope}"
     for turn in usable:
         left_out[_first(turn)] = f"more than {hours:g} hours older than the newest turn"
     kept = set(map(_first, recent))
@@ -62,7 +64,7 @@ def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: in
         certain=tuple(recent[split:]),
         candidates=tuple(recent[:split]),
         left_out={first: why for first, why in left_out.items() if first not in kept},
-        lookback=lookback,
+        scope=scope,
     )
 
 
@@ -96,15 +98,16 @@ def selected(plan: Plan, chosen: AbstractSet[int] | None) -> dict[int, tuple[Rea
     for turn in plan.candidates:
         first = _first(turn)
         if chosen is None:
-            why = f"one of the last {plan.lookback:,} turns; no model has chosen among them"
+            why = f"within {plan.scope}; no model has chosen among them"
             found[first] = "within_length", why
         elif first in chosen:
             found[first] = "relevant", "chosen by a fast model"
         else:
             found[first] = "not_relevant", "a fast model left it out"
-    of = f"the newest {len(plan.certain):,}" if plan.candidates else f"the last {plan.lookback:,}"
+    newest = f"within the newest {_turns(len(plan.certain))}"
     for turn in plan.certain:
-        found[_first(turn)] = "within_length", f"one of {of} turns"
+        why = newest if plan.candidates else f"within {plan.scope}"
+        found[_first(turn)] = "within_length", why
     return found
 
 
@@ -129,6 +132,10 @@ def shortened(entry: Entry, characters: int) -> Entry:
     count = min(known, estimate_message(new))
     tokens = TokenCount(count=count, tokenizer="estimate", basis="estimated")
     return replace(entry, message=replace(new, tokens=tokens))
+
+
+def _turns(count: int) -> str:
+    return "turn" if count == 1 else f"{count:,} turns"
 
 
 def _first(turn: Turn) -> int:

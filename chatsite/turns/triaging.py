@@ -62,11 +62,12 @@ class Triager:
         name = settings.selection_model.value
         model = side_model(gathering.answering, name)
         if model is None:
-            why = f"{gathering.answering.model.label} can't judge which of {count} older turns"
-            outcome = Outcome(result="no model", why=f"{why} matter")
+            why = f"{gathering.answering.model.label} can't judge which older turns matter"
+            outcome = Outcome(result="no model", why=why)
         elif gathering.preview:
-            note = f"Which of {count} older turns are sent is chosen on sending, by {model.label}."
+            when = "Which older turns go along is chosen on sending"
             outcome = Outcome(result="on sending", model=model)
+            note = f"{when}: {model.label} is asked about {count} of them."
             return _evidence(outcome, candidates=count, notes=(note,))
         else:
             outcome = await _ask(gathering, plan, model)
@@ -74,8 +75,8 @@ class Triager:
         if model is not None and name not in (FAST, model.name):
             notes.append(f"{name} was to choose among older turns; {model.name} is asked here.")
         if outcome.chosen is None:
-            every = f"all of the last {plan.lookback:,} turns are kept"
-            notes.append(f"{outcome.why}, so {every} as far as there is room.")
+            kept = f"nothing of {plan.scope} is left out while there is room"
+            notes.append(f"{outcome.why}, so {kept}.")
         return _evidence(outcome, candidates=count, notes=tuple(notes))
 
 

@@ -71,7 +71,7 @@ class TestLookback:
     def test_none_looks_at_nothing(self) -> None:
         plan = planned(5, lookback_count=0)
         assert (plan.candidates, plan.certain) == ((), ())
-        assert plan.left_out[9] == "older than the last 0 turns"
+        assert plan.left_out[9] == "older than this message"
 
     def test_background_turns_take_no_place_in_it(self) -> None:
         path = [turn(1), turn(3, source="scheduled"), turn(5, source="briefing"), turn(7)]
@@ -150,7 +150,7 @@ class TestSelected:
         found = selected(plan, frozenset({5, 1}))
         assert found[1] == ("relevant", "chosen by a fast model")
         assert found[3] == ("not_relevant", "a fast model left it out")
-        assert found[15] == ("within_length", "one of the newest 5 turns")
+        assert found[15] == ("within_length", "within the newest 5 turns")
 
     def test_an_empty_choice_is_a_choice(self) -> None:
         assert kept(planned(8), frozenset()) == [7, 9, 11, 13, 15]
@@ -159,8 +159,18 @@ class TestSelected:
         plan = planned(30)
         assert kept(plan, None) == list(range(11, 61, 2))
         found = selected(plan, None)
-        assert found[11][1] == "one of the last 25 turns; no model has chosen among them"
+        assert found[11][1] == "within the last 25 turns; no model has chosen among them"
         assert found[9] == ("over_length", "older than the last 25 turns")
+
+    def test_one_turn_is_told_as_one(self) -> None:
+        said = {"lookback_count": 1, "skip_selection_threshold": 0, "always_include_recent": 0}
+        plan = planned(2, **said)
+        assert selected(plan, None) == {
+            1: ("over_length", "older than the last turn"),
+            3: ("within_length", "within the last turn; no model has chosen among them"),
+        }
+        plan = planned(2, **said | {"lookback_count": 2, "always_include_recent": 1})
+        assert selected(plan, frozenset())[3] == ("within_length", "within the newest turn")
 
     def test_what_is_no_candidate_can_not_be_chosen(self) -> None:
         assert kept(planned(30), frozenset({1, 2, 999})) == [51, 53, 55, 57, 59]

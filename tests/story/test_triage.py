@@ -16,7 +16,7 @@ from tests.story.conftest import asking
 
 TURNS = 12
 FACT = "My dog is called Rex."
-ALL_KEPT = "all of the last 25 turns are kept as far as there is room."
+ALL_KEPT = "nothing of the last 25 turns is left out while there is room."
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ async def test_a_preview_asks_no_model(server: Server, fake: FakeOpenAI) -> None
         decision = (await page.preview("What is my dog called?"))["decision"]
         assert len(fake.requests) == before
         assert decision["notes"] == [
-            "Which of 7 older turns are sent is chosen on sending, by tiny."
+            "Which older turns go along is chosen on sending: tiny is asked about 7 of them."
         ]
         assert decision["reports"]["triage"]["result"] == "on sending"
 

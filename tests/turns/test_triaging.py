@@ -24,7 +24,7 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.history.older import turns_of
 
 Gather = Callable[..., "asyncio.Task[Evidence]"]
-ALL_KEPT = "so all of the last 25 turns are kept as far as there is room."
+ALL_KEPT = "so nothing of the last 25 turns is left out while there is room."
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ async def test_a_provider_that_can_not_judge_leaves_nothing_out() -> None:
         evidence = await Triager().gather(gathering(EchoProvider(), preview=preview))
         assert evidence.triaged is None
         assert evidence.notes == (
-            f"Echo (no model) can't judge which of 4 older turns matter, {ALL_KEPT}",
+            f"Echo (no model) can't judge which older turns matter, {ALL_KEPT}",
         )
         assert report(evidence)["result"] == "no model"
 
@@ -168,7 +168,7 @@ async def test_a_preview_asks_nobody_and_says_so(fake: FakeOpenAI) -> None:
     evidence = await gathered(fake, preview=True)
     assert evidence.triaged is None
     assert evidence.notes == (
-        "Which of 4 older turns are sent is chosen on sending, by gpt-4o-mini.",
+        "Which older turns go along is chosen on sending: gpt-4o-mini is asked about 4 of them.",
     )
     assert report(evidence)["result"] == "on sending" and fake.requests == []
 
