@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from chatsite.messages import Message
+from chatsite.messages import Message, Role
 
 Json = Mapping[str, Any]
 State = Literal["running", "complete", "stopped", "failed", "interrupted"]
@@ -42,6 +42,19 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """The message that another one replies to; `text` is its beginning."""
+
+    id: str
+    seq: int
+    role: Role
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView:
     """A stored message as the page shows it. `state` is that of its writing.
 
@@ -57,6 +70,7 @@ class MessageView:
     finish_reason: str = ""
     pinned: bool = False
     excluded: bool = False
+    reply: Quote | None = None
     problem: Problem | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,6 +88,7 @@ class MessageView:
             "finish_reason": self.finish_reason,
             "pinned": self.pinned,
             "excluded": self.excluded,
+            "reply": self.reply.to_dict() if self.reply else None,
             "problem": self.problem.to_dict() if self.problem else None,
             "calls": [asdict(call) for call in message.calls],
             "call_id": message.call_id,
@@ -95,9 +110,25 @@ class TurnView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryView:
+    """The running summary that holds for the path, of `messages` up to the sequence number `last`;
+    version 0 where there is none. `on`: it may be sent and made in this conversation."""
+
+    on: bool = True
+    version: int = 0
+    messages: int = 0
+    by: str = ""
+    last: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """All that a page needs to show a conversation. `messages` are the newest of the path;
     `earlier` says that there are more above. `conversation` is None for a chat not yet begun.
+    From the sequence number `forget_above` on things are remembered; 0 forgets nothing.
     """
 
     type: ClassVar[str] = "snapshot"
@@ -109,6 +140,8 @@ class Snapshot:
     turn: TurnView | None
     receipt: Json | None
     engine: Json
+    forget_above: int = 0
+    summary: SummaryView = SummaryView()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -121,6 +154,8 @@ class Snapshot:
             "turn": self.turn.to_dict() if self.turn else None,
             "receipt": dict(self.receipt) if self.receipt is not None else None,
             "engine": dict(self.engine),
+            "forget_above": self.forget_above,
+            "summary": self.summary.to_dict(),
         }
 
 
@@ -204,6 +239,31 @@ class Renamed:
         return {"type": self.type, "title": self.title}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A person marked a message: what is marked on it now, and from where on all is remembered."""
+
+    type: ClassVar[str] = "marked"
+    message: str
+    pinned: bool
+    excluded: bool
+    forget_above: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryChanged:
+    """The running summary was made, edited, switched or lost: what holds now."""
+
+    type: ClassVar[str] = "summary_changed"
+    summary: SummaryView
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "summary": self.summary.to_dict()}
+
+
 @dataclass(frozen=True, slots=True)
 class Cleared:
     """The path is empty again; what was said stays stored, off the path."""
@@ -222,7 +282,17 @@ class Deleted:
         return {"type": self.type}
 
 
-Event = TurnStarted | Decided | Delta | TurnEnded | Renamed | Cleared | Deleted
+Event = (
+    TurnStarted
+    | Decided
+    | Delta
+    | TurnEnded
+    | Renamed
+    | Marked
+    | SummaryChanged
+    | Cleared
+    | Deleted
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from chatsite.web import accounts, api, pages
+from chatsite.web import accounts, api, comparing, marks, pages, summaries
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -16,8 +16,14 @@ urlpatterns = [
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),
     path("conversations/<uuid:id>/messages", api.messages, name="messages"),
     path("conversations/<uuid:id>/export", api.export, name="export"),
+    path("conversations/<uuid:id>/compare", comparing.draft, name="compare-draft"),
+    path("conversations/<uuid:id>/summary", summaries.summary, name="summary"),
+    path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
+    path("messages/<uuid:id>", marks.message, name="message"),
+    path("messages/<uuid:id>/why", marks.why, name="why"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
+    path("turns/<uuid:id>/compare", comparing.turn, name="compare-turn"),
     path(
         "accounts/login/",
         LoginView.as_view(

@@ -16,13 +16,17 @@ from chatsite.events import (
     Delta,
     Engine,
     Event,
+    Marked,
     MessageView,
     Preview,
     Problem,
+    Quote,
     Refusal,
     Renamed,
     Reply,
     Snapshot,
+    SummaryChanged,
+    SummaryView,
     TurnEnded,
     TurnStarted,
     TurnView,
@@ -55,6 +59,7 @@ ANSWERED = MessageView(
     created=NOW,
     turn="t",
     finish_reason="stop",
+    reply=Quote(id="m1", seq=1, role="user", text="Where to?"),
 )
 PROBLEM = Problem(code="refused", message="Not now. Your text is kept.")
 EVENTS: tuple[Event | Reply, ...] = (
@@ -84,6 +89,8 @@ EVENTS: tuple[Event | Reply, ...] = (
     TurnEnded(turn="t", state="stopped", message=ANSWERED, receipt={}, problem=PROBLEM),
     TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
     Renamed(title="Journey"),
+    Marked(message="m1", pinned=True, excluded=False, forget_above=0),
+    SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
     Cleared(),
     Deleted(),
     Refusal(ref="7", problem=PROBLEM),
@@ -132,3 +139,4 @@ def test_a_message_says_its_content_calls_attachments_and_tokens() -> None:
     assert answered["content"] is None
     assert answered["calls"][0]["arguments"] == {"words": ["sea", 1.5, None]}
     assert (answered["turn"], answered["state"]) == ("t", "stopped")
+    assert (asked["reply"], answered["reply"]["text"]) == (None, "Where to?")

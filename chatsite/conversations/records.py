@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatsite.events import ConversationView, MessageView, Problem, State
+from chatsite.events import ConversationView, MessageView, Problem, State, SummaryView
 from chatsite.history import Transcript
 
 
@@ -55,3 +55,5 @@ class Opened:
     running: str | None
     running_user: str | None
     receipt: Mapping[str, Any] | None
+    forget_above: int = 0
+    summary: SummaryView = SummaryView()

@@ -13,11 +13,13 @@ from typing import Any
 from chatsite.conversations.records import Begun, Opened
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, TooMany, TurnRunning
 from chatsite.events import Engine, Event, Snapshot, TurnStarted, TurnView
+from chatsite.history import Settings
 from chatsite.messages import Message
 from chatsite.providers.base import Status
 from chatsite.turns.answering import Answering, nobody
 from chatsite.turns.deciding import Asking, Decider, greetings, token_counts
 from chatsite.turns.feed import Feed, Reader
+from chatsite.turns.offering import Offering
 from chatsite.turns.writing import Writing
 
 
@@ -27,6 +29,10 @@ class Caps:
 
     answers: int
     per_owner: int
+
+
+# What is begun after a turn has ended, and never waited for.
+AfterTurn = Callable[[Asking, Answering, Settings], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -51,12 +57,15 @@ class Turns:
         describe: Callable[[str], dict[str, Any] | None],
         caps: Caps,
         clock: Callable[[], float] = time.monotonic,
+        after_turn: AfterTurn = lambda asking, answering, settings: None,
     ) -> None:
         self.decider = decider
         self.answering = answering
         self.describe = describe
         self.caps = caps
         self.clock = clock
+        self.after_turn = after_turn
+        self.offering = Offering(decider.environment)
         self._feeds: dict[str, Feed] = {}
         self._running: dict[str, Running] = {}
         self._owners: Counter[str] = Counter()
@@ -115,6 +124,8 @@ class Turns:
             turn=turn,
             receipt=opened.receipt,
             engine=self.engine(agent).to_dict(),
+            forget_above=opened.forget_above,
+            summary=opened.summary,
         )
 
     async def _opened(self, asking: Asking) -> Opened:
@@ -137,17 +148,23 @@ class Turns:
             provider=(self.describe(agent) or nobody(agent))["provider"],
         )
 
-    async def preview(self, asking: Asking, draft: str) -> dict[str, Any]:
+    async def preview(
+        self, asking: Asking, draft: str, *, reply_to: str | None = None
+    ) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
-        decision = await self.decider.for_draft(asking, self.answering(asking.agent), draft)
-        return decision.to_dict()
+        answering = self.answering(asking.agent)
+        decision = await self.decider.for_draft(asking, answering, draft, reply_to=reply_to)
+        return decision.to_dict() | {"offers": self.offering.offers(asking, answering)}
 
     # ---- beginning ---------------------------------------------------------------------------
-    async def send(self, asking: Asking, *, client_id: str, text: str) -> TurnStarted:
+    async def send(
+        self, asking: Asking, *, client_id: str, text: str, reply_to: str | None = None
+    ) -> TurnStarted:
         """Store a user message and start its answer; a resend finds the turn it started.
 
-        Raises BadCommand, TurnRunning, TooMany, NotFound, PromptTooLarge or ProviderError:
-        nothing has been stored then, and the page keeps the draft.
+        `reply_to` is the id of a message on the path. Raises BadCommand, Refused (TurnRunning,
+        TooMany), NotFound, PromptTooLarge or ProviderError: nothing has been stored then, and
+        the page keeps the draft.
         """
         known = self._running.get(asking.conversation)
         if known is not None:
@@ -160,7 +177,7 @@ class Turns:
         self._running[asking.conversation] = running
         self._owners[running.owner] += 1
         try:
-            started = await self._begin(asking, running, text)
+            started = await self._begin(asking, running, text, reply_to)
         except BaseException as error:
             self._forget(asking.conversation, running)
             if not running.started.done():
@@ -189,9 +206,11 @@ class Turns:
         if len(self._running) >= self.caps.answers:
             raise TooMany("Too many answers are being written right now. Your text is kept.")
 
-    async def _begin(self, asking: Asking, running: Running, text: str) -> TurnStarted:
+    async def _begin(
+        self, asking: Asking, running: Running, text: str, reply_to: str | None
+    ) -> TurnStarted:
         answering = self.answering(asking.agent)
-        user = Message.user(text, id=str(uuid.uuid4()))
+        user = Message.user(text, id=str(uuid.uuid4()), reply_to=reply_to)
         try:
             user.validate()
         except ValueError:
@@ -247,6 +266,8 @@ class Turns:
             await running.writing.run()
         finally:
             self._forget(conversation, running)
+        asking, answering = running.writing.asking, running.writing.answering
+        self.after_turn(asking, answering, self.decider.settings(asking, answering))
 
     def _forget(self, conversation: str, running: Running) -> None:
         if self._running.get(conversation) is running:

@@ -94,6 +94,14 @@ def test_a_right_command_is_taken(type: str, kind: type[AnyCommand]) -> None:
     assert (command.ref, command.query) == ("7", "historyPolicy=all")
 
 
+@pytest.mark.parametrize("type", ["send", "preview"])
+def test_a_message_may_reply_to_another(type: str) -> None:
+    for said, found in ((CLIENT, CLIENT), (None, "None")):
+        command = parse(json.dumps(COMMANDS[type] | {"reply_to": said}))
+        assert isinstance(command, Send | AskPreview)
+        assert str(command.reply_to) == found
+
+
 @pytest.mark.parametrize(("type", "field"), FIELDS)
 def test_a_missing_field_is_refused_by_name(type: str, field: str) -> None:
     left = {name: value for name, value in COMMANDS[type].items() if name != field}
@@ -130,6 +138,7 @@ BAD_VALUES = {
     "an endless ref": {"ref": CANARY * 20},
     "an endless query": {"query": CANARY * 1_000},
     "NUL in a draft": {"draft": f"{CANARY}\0"},
+    "a reply to what is no UUID": {"reply_to": CANARY},
 }
 
 

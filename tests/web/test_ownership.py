@@ -8,7 +8,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, reverse
 
 from chatsite.urls import urlpatterns
-from tests.person import Person
+from tests.person import Page, Person
 from tests.running import Server
 from tests.web.asking import NOBODYS, Answer, ask, own
 from tests.web.conftest import STAFF
@@ -34,6 +34,13 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "clear": (Case(method="POST"),),
     "messages": (Case(query="?before=9"),),
     "export": (Case(),),
+    "summary": (Case(), Case(method="POST", body='{"version": 1, "text": "x"}', owner_gets=404)),
+    "summary-switch": (Case(method="POST", body='{"on": false}'),),
+    "message": tuple(
+        Case(method="PATCH", body=f'{{"{mark}": true}}')
+        for mark in ("pinned", "excluded", "forget_above")
+    ),
+    "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
     "receipt": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
 }
@@ -61,6 +68,16 @@ def test_every_route_is_looked_at_here() -> None:
     assert split() == (set(OWNED), WITHOUT_ID)
 
 
+def id_for(name: str, page: Page, turn: str) -> str:
+    """What a route of this name is about: an answer, a message or the conversation."""
+    if name in ("receipt", "request"):
+        return turn
+    if name in ("message", "why"):
+        id: str = page.events[-1]["message"]["id"]
+        return id
+    return page.conversation
+
+
 async def asked(person: Person, name: str, case: Case, id: str) -> Answer:
     path = reverse(name, args=[id]) + case.query
     type = "application/json" if case.body else ""
@@ -78,8 +95,7 @@ async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) ->
         await grace.sign_in(*STAFF)
         async with Person(server.url) as nobody:
             for name, case in ASKED:
-                turns = name in ("receipt", "request")
-                ids = (turn, gone_turn) if turns else (page.conversation, gone.conversation)
+                ids = (id_for(name, page, turn), id_for(name, gone, gone_turn))
                 for person in (bob, grace, nobody):
                     unknown = await asked(person, name, case, NOBODYS)
                     assert unknown.status == 404, name
@@ -97,8 +113,8 @@ async def test_every_route_answers_the_owner(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         turn = (await page.say("My plan"))["turn"]
-        for name, case in sorted(ASKED, key=lambda asked: asked[0] == "restore"):
-            id = turn if name in ("receipt", "request") else page.conversation
+        for name, case in sorted(ASKED, key=lambda asked: asked[0] in ("restore", "clear")):
+            id = id_for(name, page, turn)
             if case.method == "DELETE":
                 continue
             if name == "restore":

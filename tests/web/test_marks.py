@@ -1,0 +1,144 @@
+"""Marks over HTTP: what is asked strictly, what other pages hear, and why a message was forgotten."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.person import Page, Person
+from tests.running import Server
+from tests.web.asking import NOBODYS, own
+
+
+async def talked(page: Page, *texts: str) -> list[str]:
+    """The ids of what was asked."""
+    ids = []
+    for text in texts:
+        await page.send(text)
+        started = await page.until("turn_started")
+        ids.append(started["messages"][-1]["id"])
+        await page.until("turn_ended")
+    return ids
+
+
+def why(message: str, **asked: str) -> str:
+    return f"/messages/{message}/why?{urlencode(asked)}"
+
+
+async def test_every_page_hears_of_a_mark_and_a_fresh_one_shows_it(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        first, second = await talked(page, "One", "Two")
+        other = await ada.page(page.conversation)
+        told = await ada.ask("PATCH", f"/messages/{first}", {"pinned": True})
+        assert told == {
+            "type": "marked",
+            "message": first,
+            "pinned": True,
+            "excluded": False,
+            "forget_above": 0,
+        }
+        for each in (page, other):
+            assert await each.until("marked") == told
+        await ada.ask("PATCH", f"/messages/{first}", {"excluded": True})
+        line = await ada.ask("PATCH", f"/messages/{second}", {"forget_above": True})
+        fresh = (await ada.page(page.conversation)).snapshot
+        assert fresh["forget_above"] == line["forget_above"]
+        marks = [(m["pinned"], m["excluded"]) for m in fresh["messages"] if m["id"] == first]
+        assert marks == [(False, True)]
+        preview = await page.preview("Three")
+        reasons = [v["reason"] for v in preview["decision"]["verdicts"]]
+        assert "above_marker" in reasons
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        "pinned",
+        {"pinned": "yes"},
+        {"pinned": 1},
+        {"pinned": None},
+        {"pinned": True, "excluded": False},
+        {"colour": True},
+    ],
+)
+async def test_what_is_no_mark_is_refused_and_changes_nothing(body: Any, server: Server) -> None:
+    async with Person(server.url) as ada:
+        answer = await own(ada, "PATCH", f"/messages/{NOBODYS}", data=json.dumps(body))
+        assert answer.status == 400
+        assert answer.json["code"] == "bad_command"
+
+
+async def test_a_mark_that_would_do_nothing_is_refused_with_the_reason(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        await page.send("Hello")
+        greeting = (await page.until("turn_started"))["messages"][0]["id"]
+        await page.until("turn_ended")
+        told = await ada.ask("PATCH", f"/messages/{greeting}", {"pinned": True}, expect=409)
+        assert "never sent" in told["message"]
+        told = await ada.ask("GET", f"/messages/{greeting}/why")
+        assert told["sentences"] == ["It is the agent's greeting: shown to you, never sent."]
+
+
+async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page(query="historyPolicy=lastN&historyLength=2")
+        first, second, third = await talked(page, "One", "Two", "Three")
+        asked = {"query": page.query, "draft": "Four"}
+        told = await ada.ask("GET", why(first, **asked))
+        assert not told["sent"]
+        assert told["sentences"] == [
+            "It left the context with your message “Three” (turn 3, the 2nd after it), because it is "
+            "older than the last 2 user messages (set in the page's address).",
+            "Your next message will not see it either.",
+        ]
+        assert told["fixes"] == ["pin", "ask"]
+        receipt = await ada.ask("GET", f"/turns/{told['turn']}/receipt")
+        assert receipt["facts"]["length"] == "2"
+        assert (await ada.ask("GET", why(second, **asked)))["sentences"] == [
+            "It was sent with your last message. It leaves with your next one, because it is older "
+            "than the last 2 user messages (set in the page's address)."
+        ]
+        assert (await ada.ask("GET", why(third, **asked)))["sent"]
+        assert (await ada.ask("GET", why(first, reply_to=first, **asked)))["sent"]
+        assert (await ada.ask("GET", why(first)))["sent"]  # the page's address decides
+        await ada.ask("PATCH", f"/messages/{first}", {"excluded": True})
+        told = await ada.ask("GET", why(first, **asked))
+        assert (told["fixes"], told["excluded"]) == (["take_back"], first)
+
+
+@pytest.mark.parametrize("asked", [{"query": "x" * 5000}, {"draft": "x" * 2001}, {"reply_to": "1"}])
+async def test_a_question_that_is_too_long_or_wrong_is_refused(
+    asked: dict[str, str], server: Server
+) -> None:
+    async with Person(server.url) as ada:
+        told = await ada.ask("GET", why(NOBODYS, **asked), expect=400)
+        assert told["code"] == "bad_command"
+
+
+async def test_a_reply_is_sent_with_what_it_replies_to(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob:
+        page = await ada.page(query="historyPolicy=none")
+        (first, _) = await talked(page, "One", "Two")
+        (theirs,) = await talked(await bob.page(), "Another's")
+        await page.command("preview", agent="demo", draft="And?", reply_to=first)
+        verdicts = (await page.until("preview"))["decision"]["verdicts"]
+        assert "replied_to" in [verdict["reason"] for verdict in verdicts]
+        for unknown in (theirs, NOBODYS):
+            sent = {"agent": "demo", "client_id": unknown, "text": "And?", "reply_to": unknown}
+            await page.command("send", **sent)
+            refused = await page.until("refused")
+            assert refused["code"] == "reply_gone"
+            assert "Your text is kept" in refused["message"]
+        await page.command("send", agent="demo", client_id=first, text="And?", reply_to=first)
+        (message,) = (await page.until("turn_started"))["messages"]
+        assert message["reply"] == {"id": first, "seq": 2, "role": "user", "text": "One"}
+        receipt = (await page.until("turn_ended"))["receipt"]
+        assert "replied_to" in [verdict["reason"] for verdict in receipt["verdicts"]]
+        assert len((await ada.page(page.conversation)).snapshot["messages"]) == 7
