@@ -22,7 +22,7 @@ TEXT_DELETED = "A message it covers was deleted, and its text with it."
 
 def standing_of(row: Conversation) -> Standing:
     found = holding(row).first()
-    return Standing(on=row.summary_on, summary=_summary_of(found) if found else None)
+    return Standing(on=row.summary_on, summary=summary_of(found) if found else None)
 
 
 def holding(row: Conversation) -> QuerySet[Summary]:
@@ -46,7 +46,7 @@ def written(row: Conversation) -> QuerySet[Message]:
     return _path(row).exclude(state="running").order_by("seq")
 
 
-def _summary_of(row: Summary) -> RunningSummary:
+def summary_of(row: Summary) -> RunningSummary:
     return RunningSummary(
         id=str(row.id),
         version=row.version,

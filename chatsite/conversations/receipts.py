@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from chatsite.conversations.models import Message, Summary, Turn
+from chatsite.conversations.coverage import holding, summary_of
+from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.queries import owned_turn
+from chatsite.conversations.queries import owned, owned_turn
 from chatsite.conversations.records import Loaded
 from chatsite.conversations.rows import ENTRY, entry_of
 from chatsite.errors import NotFound
-from chatsite.history import Run, Transcript, Written
+from chatsite.history import Run, RunningSummary, Transcript, Written
 from chatsite.history.replaying import Kept, items_of
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
@@ -54,6 +56,35 @@ def kept(
             )
         },
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A conversation of anybody, for the administrator's own questions."""
+
+    id: str
+    agent: str
+    owner: Owner
+
+
+def stored(
+    *, agent: str = "", conversation: str = "", limit: int | None = None
+) -> tuple[Stored, ...]:
+    """The conversations that have begun and aren't deleted, the newest first."""
+    rows = Conversation.objects.filter(deleted=None, path_users__gt=0)
+    if agent:
+        rows = rows.filter(agent=agent)
+    if conversation:
+        rows = rows.filter(id__in=list(_keys([conversation])))
+    return tuple(
+        Stored(id=str(row.id), agent=row.agent, owner=Owner(user=row.user_id, guest=row.guest))
+        for row in rows.order_by("-updated")[:limit]
+    )
+
+
+def summaries_of(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
+    """The versions of its running summary that still hold, the newest first."""
+    return tuple(summary_of(row) for row in holding(owned(owner, conversation)))
 
 
 def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded, Mapping[str, Any]]:

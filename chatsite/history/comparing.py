@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatsite.history.receipt import Decision
 from chatsite.history.tokens import weakest
-from chatsite.history.transcript import Entry, Transcript
+from chatsite.history.transcript import Entry
 from chatsite.messages import Basis
 
 
@@ -52,39 +54,42 @@ class Outcome:
         }
 
 
-def outcome(decision: Decision, transcript: Transcript) -> Outcome:
-    """The decision's numbers; `transcript` is the whole path that it was made of."""
+class ToolGroups:
+    """The tool groups of a path, to be asked of any of its turns."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._seqs: list[int] = []
+        self._members: list[set[str]] = []
+        self._group_of: dict[str, int] = {}
+        wanted: set[str] = set()
+        for entry in entries:
+            message = entry.message
+            if message.calls:
+                wanted = {call.id for call in message.calls}
+                self._seqs.append(entry.seq)
+                self._members.append(set())
+            elif message.role == "user":
+                wanted = set()
+            if message.calls or (message.role == "tool" and message.call_id in wanted):
+                self._members[-1].add(message.id)
+                self._group_of[message.id] = len(self._members) - 1
+
+    def of(self, decision: Decision, *, last: int) -> Groups:
+        """What became of those up to the message `last`: by the request itself, not by what the
+        decision says of it."""
+        sent = {message.id for message in decision.request if message.id in self._group_of}
+        touched = {self._group_of[id] for id in sent}
+        whole = sum(self._members[group] <= sent for group in touched)
+        held = bisect_right(self._seqs, last)
+        return Groups(held=held, left_out=held - len(touched), cut=len(touched) - whole)
+
+
+def outcome(decision: Decision, groups: ToolGroups, *, last: int) -> Outcome:
+    """The decision's numbers; `last` is its current message's sequence number."""
     return Outcome(
         messages=decision.sent,
         tokens=decision.tokens,
         basis=weakest(part.basis for part in decision.parts if part.tokens > 0),
         leading=min(decision.leading, decision.tokens),
-        groups=_groups(decision, transcript),
+        groups=groups.of(decision, last=last),
     )
-
-
-def _groups(decision: Decision, transcript: Transcript) -> Groups:
-    """By the request itself, not by what the decision says of it."""
-    sent = {message.id for message in decision.request}
-    shares = [[e.message.id in sent for e in group] for group in tool_groups(transcript.entries)]
-    return Groups(
-        held=len(shares),
-        left_out=sum(not any(share) for share in shares),
-        cut=sum(any(share) and not all(share) for share in shares),
-    )
-
-
-def tool_groups(entries: tuple[Entry, ...]) -> list[list[Entry]]:
-    """Every message that calls tools, each with the results that follow it."""
-    groups: list[list[Entry]] = []
-    wanted: set[str] = set()
-    for entry in entries:
-        message = entry.message
-        if message.calls:
-            wanted = {call.id for call in message.calls}
-            groups.append([entry])
-        elif message.role == "tool" and message.call_id in wanted:
-            groups[-1].append(entry)
-        elif message.role == "user":
-            wanted = set()
-    return groups

@@ -232,7 +232,12 @@ def _alternative(
     return Alternative(
         key=line.key if length is None else f"{line.key} {length}",
         label=line.label if length is None else f"{line.label} {length:,}",
-        settings=under(settings, line.policy, selector=line.selector, length=length),
+        settings=under(
+            settings,
+            policy=line.policy,
+            selector=line.selector or settings.selector.value,
+            length=settings.length.value if length is None else length,
+        ),
         in_force=line.is_in(settings) and length in (None, settings.length.value),
         why=closed or sources.refusal(address),
         address=address,
@@ -240,26 +245,16 @@ def _alternative(
     )
 
 
-def under(
-    settings: Settings, policy: str, *, selector: str = "", length: int | None = None
-) -> Settings:
-    """The same settings with another policy, whoever decided it: what a comparison may show and a
-    link may not say."""
-    return replace(
-        settings,
-        policy=replace(settings.policy, value=policy),
-        selector=replace(settings.selector, value=selector or settings.selector.value),
-        length=settings.length if length is None else replace(settings.length, value=length),
-    )
+def under(settings: Settings, **values: str | int | None) -> Settings:
+    """The same settings with other values by name, whoever decided them: what a comparison may
+    show and a link may not say."""
+    changed = {name: replace(getattr(settings, name), value=v) for name, v in values.items()}
+    return replace(settings, **changed)
 
 
 def as_then(settings: Settings, receipt: Mapping[str, Any]) -> Settings:
     """The settings with the values that an answered turn had; what its receipt doesn't say, as
     it is now."""
     said = receipt.get("settings", {})
-    then = {
-        name: replace(getattr(settings, name), value=said[name]["value"])
-        for name in ("policy", "length", "tokens", "low_water", "step", "selector")
-        if name in said
-    }
-    return replace(settings, **then)
+    names = ("policy", "length", "tokens", "low_water", "step", "selector")
+    return under(settings, **{name: said[name]["value"] for name in names if name in said})

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from chatsite.conversations.records import Loaded
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything
-from chatsite.history.comparing import outcome
+from chatsite.history.comparing import ToolGroups, outcome
 from chatsite.history.offers import Alternative, alternatives, as_then
 from chatsite.providers.prices import PUBLISHED, Price, price_of, reusable
 from chatsite.turns.answering import Answering
@@ -68,8 +68,9 @@ class Comparing:
         model = answering.model
         price = price_of(model.provider, model.name)
         loaded = await self.decider.counted(asking, answering, loaded)
+        groups = ToolGroups(loaded.transcript.entries)
         rows = [
-            await self._row(asking, answering, loaded, alternative, price)
+            await self._row(asking, answering, loaded, alternative, price, groups)
             for alternative in alternatives(sources, settings)
         ]
         return {
@@ -85,6 +86,7 @@ class Comparing:
         loaded: Loaded,
         alternative: Alternative,
         price: Price | None,
+        groups: ToolGroups,
     ) -> dict[str, Any]:
         row: dict[str, Any] = {
             "key": alternative.key,
@@ -104,7 +106,8 @@ class Comparing:
             )
         except PromptTooLarge:
             return row | {"note": TOO_LARGE}
-        found = outcome(decision, loaded.transcript)
+        last = loaded.transcript.entries[-1].seq
+        found = outcome(decision, groups, last=last)
         cost = None
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))

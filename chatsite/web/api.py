@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatsite.conversations import queries, store
+from chatsite.conversations import queries, receipts, store
 from chatsite.conversations.files import read_file, write_file
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
 from chatsite.events import Cleared, Deleted, Renamed
@@ -185,9 +185,5 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound("There is no such answer.")
-    agent, found, sent = await site.run(
-        queries.sent_messages, owner=await owner_of(request), turn=str(id)
-    )
-    if found is None:
-        raise NotFound("This answer has no receipt.")
-    return JsonResponse(request_of(found, site.answering(agent).head, sent))
+    kept = await site.run(receipts.kept, owner=await owner_of(request), turn=str(id))
+    return JsonResponse(request_of(kept, site.would_answer(kept.agent).head).to_dict())

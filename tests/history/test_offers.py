@@ -122,4 +122,4 @@ def test_only_triage_is_not_known_before_it_is_sent() -> None:
     where = sources(template=triage)
     found = alternatives(where, where.resolve())
     assert [one.label for one in found if one.asks_model] == ["relevant, triage"]
-    assert under(where.resolve(), "all").selector.value == "triage"
+    assert under(where.resolve(), policy="all").selector.value == "triage"

@@ -1,0 +1,105 @@
+"""What gatherers would have found at earlier turns of a path: only what stood above each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, TypeVar
+
+from chatsite.conversations.said import LOOKED_AT, Lines, Standing
+from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
+from chatsite.history.index import Line
+from chatsite.providers.vectors import SentenceVectors
+from chatsite.turns.deciding import Decider
+from chatsite.turns.folding import summary_tokens
+from chatsite.turns.gathering import Gatherer, Gathering
+from chatsite.turns.recalling import Recaller
+
+P = ParamSpec("P")
+T = TypeVar("T")
+POLICY = "summary"
+
+
+def at_the_time(
+    decider: Decider,
+    said: PathSaid,
+    summaries: Sequence[RunningSummary],
+    *,
+    vectors: SentenceVectors | None,
+) -> Decider:
+    """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
+    stored of it."""
+    past: dict[str, Gatherer] = {
+        "lexical": Recaller(run=at_once, reads=said, vectors=vectors),
+        "summary": PastSummaries(summaries),
+    }
+    return replace(decider, gatherers={**decider.gatherers, **past})
+
+
+async def at_once(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs what needs no storage."""
+    return work(*args, **kwargs)
+
+
+class PathSaid:
+    """What `conversations.said` would have answered at the turn of the message `until`."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.until = 0
+        self._seqs = [entry.seq for entry in entries]
+        self._lines = lines_of(entries)
+        self._line_seqs = [line.seq for line in self._lines]
+
+    def move_to(self, seq: int) -> None:
+        """The turn of this message is the current one now."""
+        self.until = seq
+
+    def standing(self, *, owner: Any, conversation: str, last: int) -> Standing:
+        held = bisect_right(self._seqs, last)
+        newest = self._line_seqs[: bisect_right(self._line_seqs, last)][-LOOKED_AT:]
+        return Standing(
+            newest=tuple(reversed(newest)) if last else (),
+            messages=held,
+            waiting=bisect_right(self._seqs, self.until) - held,
+        )
+
+    def said_since(
+        self, *, owner: Any, conversation: str, after: int, before: int, most: int
+    ) -> Lines:
+        first = bisect_right(self._line_seqs, after)
+        lines = self._lines[first : bisect_left(self._line_seqs, before)][:most]
+        last = lines[-1].seq if lines else after
+        return Lines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
+
+
+def lines_of(entries: Sequence[Entry]) -> list[Line]:
+    """What person and assistant said in these, without greetings and background tasks."""
+    found = []
+    for turn in turns([entry for entry in entries if entry.message.role != "system"]):
+        if turn.user is None or turn.user.message.source in BACKGROUND:
+            continue
+        for entry in turn.entries:
+            said = entry.message
+            spoken = said.role in ("user", "assistant") and said.source not in BACKGROUND
+            if spoken and said.content:
+                line = Line(seq=entry.seq, author=said.role[0], text=said.content, at=entry.at)
+                found.append(line)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PastSummaries:
+    """Gathers, of the stored versions, the last one that covered nothing of the current turn."""
+
+    versions: Sequence[RunningSummary]
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        current = gathering.transcript.entries[-1].seq
+        known = [version for version in self.versions if version.last < current]
+        if not known:
+            return Evidence()
+        summary = max(known, key=lambda version: (version.last, version.version))
+        tokens = await summary_tokens(summary.text, gathering.tokenizer)
+        report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
+        return Evidence(summary=replace(summary, tokens=tokens), reports={POLICY: report})

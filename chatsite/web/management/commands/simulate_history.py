@@ -1,0 +1,226 @@
+"""`manage.py simulate_history`: what stored conversations would have cost under other policies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.conf import settings as configured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.conversations import queries, receipts
+from chatsite.conversations.receipts import Stored
+from chatsite.errors import ChatsiteError, NotFound
+from chatsite.history import POLICIES, Everything, Settings
+from chatsite.history.offers import Sources, alternatives, under
+from chatsite.history.policies import SELECTORS
+from chatsite.providers.prices import PUBLISHED, price_of
+from chatsite.turns.deciding import Asking
+from chatsite.turns.past import PathSaid, at_the_time
+from chatsite.turns.simulating import Replay, Sum
+from chatsite.wiring import Site
+
+AS_SET = "as set"
+# On standard error, so that what is printed can be piped on.
+PROGRESS_SECONDS = 2.0
+OPTIONS = ("policy", "length", "tokens", "step", "low_water", "selector")
+
+
+@dataclass(slots=True)
+class Simulated:
+    """What was found, by setting; `skipped` says why a conversation was left out."""
+
+    sums: dict[str, Sum] = field(default_factory=dict)
+    asking: set[str] = field(default_factory=set)
+    conversations: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, label: str, found: Sum) -> None:
+        self.sums.setdefault(label, Sum()).merge(found)
+
+
+class Command(BaseCommand):
+    help = (
+        "Replay the stored conversations turn by turn under every policy, or under the given one, "
+        "and print for each what would have been sent. No model is called."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--agent", default="", help="only this agent's conversations")
+        parser.add_argument("--conversation", default="", help="only the one with this id")
+        parser.add_argument("--limit", type=int, help="at most so many, the newest first")
+        parser.add_argument("--policy", choices=list(POLICIES), help="only this policy")
+        parser.add_argument("--length", type=int, help="lastN: how many user messages")
+        parser.add_argument("--step", type=int, help="lastN: by how many the cut moves")
+        parser.add_argument("--tokens", type=int, help="the token budget")
+        parser.add_argument("--low-water", type=int, help="percent of the budget kept at a cut")
+        parser.add_argument("--selector", choices=SELECTORS, help="relevant: who selects")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = asyncio.run(self._simulate(options))
+        if options["json"]:
+            self.stdout.write(json.dumps(as_json(found), indent=2))
+        else:
+            self.stdout.write(as_table(found))
+
+    async def _simulate(self, options: dict[str, Any]) -> Simulated:
+        site, found = Site(), Simulated()
+        try:
+            wanted = await site.run(
+                receipts.stored,
+                agent=options["agent"],
+                conversation=options["conversation"],
+                limit=options["limit"],
+            )
+            if not wanted:
+                raise CommandError("There is no such conversation here.")
+            for number, stored in enumerate(wanted, 1):
+                progress = Progress(self.stderr.write, f"conversation {number} of {len(wanted)}")
+                try:
+                    await self._replay(site, stored, options, found, progress)
+                except NotFound as error:
+                    found.skipped.append(f"{stored.id}: {error.message}")
+        except ChatsiteError as error:
+            raise CommandError(error.message) from None
+        finally:
+            await site.stop()
+        return found
+
+    async def _replay(
+        self,
+        site: Site,
+        stored: Stored,
+        options: dict[str, Any],
+        found: Simulated,
+        progress: Progress,
+    ) -> None:
+        answering = site.would_answer(stored.agent)
+        decider = site.turns.decider
+        asking = Asking(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
+        loaded = await site.run(
+            queries.load, owner=stored.owner, conversation=stored.id, reach=Everything()
+        )
+        loaded = await decider.counted(asking, answering, loaded)
+        summaries = await site.run(
+            receipts.summaries_of, owner=stored.owner, conversation=stored.id
+        )
+        sources = Sources(
+            environment=configured.HISTORY_ENVIRONMENT,
+            url={},
+            template=answering.template.chat_settings,
+        )
+        found.conversations += 1
+        for label, in_force, settings in variants(sources, options):
+            if settings.triages:
+                found.asking.add(label)
+                continue
+            said = PathSaid(loaded.transcript.entries)
+            replay = Replay(
+                decider=at_the_time(decider, said, summaries, vectors=None),
+                asking=asking,
+                answering=answering,
+                loaded=loaded,
+                price=price_of(answering.model.provider, answering.model.name),
+                at=said.move_to,
+                tick=partial(progress.tick, label),
+            )
+            result = await replay.under(settings)
+            found.add(label, result)
+            if in_force:
+                found.add(AS_SET, result)
+
+
+class Progress:
+    """A line every few seconds of a long run."""
+
+    def __init__(self, write: Any, place: str) -> None:
+        self._write = write
+        self._place = place
+        self._turns = 0
+        self._said = time.monotonic()
+
+    def tick(self, label: str) -> None:
+        self._turns += 1
+        if time.monotonic() - self._said >= PROGRESS_SECONDS:
+            self._said = time.monotonic()
+            self._write(f"{self._place}: {label}, {self._turns:,} turns replayed")
+
+
+def variants(sources: Sources, options: dict[str, Any]) -> list[tuple[str, bool, Settings]]:
+    """Label, whether it is what applies without a link, and the settings."""
+    given = {name: options[name] for name in OPTIONS if options[name] is not None}
+    present = sources.resolve()
+    settings = under(present, **given)
+    if "policy" not in given:
+        return [
+            (one.label, one.in_force and not given, one.settings)
+            for one in alternatives(sources, settings)
+        ]
+    length = f" {settings.length.value:,}" if POLICIES[given["policy"]].uses_length else ""
+    label = f"{given['policy']}{length}" + (", triage" if settings.triages else "")
+    return [(label, False, settings), (AS_SET, False, present)]
+
+
+def as_json(found: Simulated) -> dict[str, Any]:
+    return {
+        "conversations": found.conversations,
+        "prices": PUBLISHED,
+        "policies": {label: one.to_dict() for label, one in found.sums.items()},
+        "chosen_on_sending": sorted(found.asking),
+        "skipped": found.skipped,
+    }
+
+
+def as_table(found: Simulated) -> str:
+    """One line a policy."""
+    heads = ("policy", "turns", "messages", "tokens", "reused", "tool groups left out", "cost")
+    rows = [heads, *(cells(label, one) for label, one in ordered(found))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([*lines, "", *remarks(found)])
+
+
+def ordered(found: Simulated) -> list[tuple[str, Sum]]:
+    """What applies now comes first."""
+    return sorted(found.sums.items(), key=lambda one: one[0] != AS_SET)
+
+
+def cells(label: str, one: Sum) -> tuple[str, ...]:
+    cut = f", {one.groups_cut:,} cut" if one.groups_cut else ""
+    return (
+        label,
+        f"{one.turns:,}",
+        f"{one.messages:,}",
+        f"{one.tokens:,}",
+        f"{one.share} %",
+        f"{one.groups_left_out:,} of {one.groups:,}{cut}",
+        "no price known" if one.cost is None else f"${one.cost:,.4f}",
+    )
+
+
+def remarks(found: Simulated) -> list[str]:
+    plural = "conversation" if found.conversations == 1 else "conversations"
+    said = [
+        f"{found.conversations:,} {plural}. Messages and tokens are those of all requests, added "
+        "up; reused is the share that a provider could take from its cache; tool groups are "
+        "counted in every request anew.",
+        f"Costs are estimated from OpenAI's price list of {PUBLISHED}, answers as stored included.",
+    ]
+    said += [f"{label}: chosen on sending, so not replayed." for label in sorted(found.asking)]
+    for label, one in ordered(found):
+        if one.too_large:
+            said.append(f"{label}: {one.too_large:,} more turns would not have fitted.")
+        if one.noted:
+            said.append(f"{label}: {one.noted:,} turns would not have gone quite as it asks.")
+    return said + [f"Skipped {why}" for why in found.skipped]

@@ -1,0 +1,71 @@
+"""A replay without a model gives the numbers that the real turns gave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import queries
+from chatsite.conversations import said as stored_said
+from chatsite.conversations.models import Turn
+from chatsite.history import Everything
+from chatsite.providers.prices import price_of
+from chatsite.turns.deciding import Asking
+from chatsite.turns.past import PathSaid, at_the_time
+from chatsite.turns.recalling import Recaller
+from chatsite.turns.simulating import Replay, Sum
+from tests.conversations.given import ADA
+from tests.turns.conftest import World
+
+TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(9)]
+
+
+async def replayed(world: World, asking: Asking, query: str) -> Sum:
+    answering = world.answering("demo")
+    asking = replace(asking, query=query)
+    decider = world.turns.decider
+    loaded = await world.run(
+        queries.load, owner=ADA, conversation=asking.conversation, reach=Everything()
+    )
+    loaded = await decider.counted(asking, answering, loaded)
+    said = PathSaid(loaded.transcript.entries)
+    ticks: list[None] = []
+    found = await Replay(
+        decider=at_the_time(decider, said, (), vectors=None),
+        asking=asking,
+        answering=answering,
+        loaded=loaded,
+        price=price_of("openai", "gpt-4o-mini"),
+        at=said.move_to,
+        tick=lambda: ticks.append(None),
+    ).under(decider.settings(asking, answering))
+    assert len(ticks) == found.turns + found.too_large
+    return found
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "historyPolicy=none",
+        "historyPolicy=lastN&historyLength=3",
+        "historyPolicy=all",
+        "historyPolicy=tokens&historyTokens=150",
+        "historyPolicy=relevant&historyTokens=150",
+    ],
+)
+async def test_a_replay_gives_what_the_turns_really_had(world: World, query: str) -> None:
+    gatherers: dict[str, Any] = {"lexical": Recaller(run=world.run, reads=stored_said)}
+    world.turns.decider = replace(world.turns.decider, gatherers=gatherers)
+    asking = replace(world.asking(), query=query)
+    for text in TEXTS:
+        await world.say(asking, text)
+    turns = await world.run(lambda: list(Turn.objects.order_by("number")))
+    given = [turn.receipt for turn in turns if turn.receipt]
+    found = await replayed(world, asking, query)
+    assert found.turns == len(given) == len(TEXTS)
+    assert found.messages == sum(one["facts"]["sent"] for one in given)
+    assert found.tokens == sum(one["prompt_tokens"] for one in given)
+    assert found.leading == sum(one["leading"] for one in given)
+    assert found.cost and found.cost > 0
