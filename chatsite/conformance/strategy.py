@@ -1,0 +1,127 @@
+"""An agent's strategy as a subject: what is sent once the rules that always hold had their say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from chatsite.agents.strategy.given import given_of
+from chatsite.agents.strategy.wire import Given, Problem
+from chatsite.agents.strategy.worker import Built
+from chatsite.agents.template import Template
+from chatsite.conformance.cases import Case, counted
+from chatsite.conformance.seen import Refused, Seen
+from chatsite.conformance.table import PROPERTIES
+from chatsite.conformance.trying import Broken, Check
+from chatsite.conformance.variants import Variant
+from chatsite.errors import PromptTooLarge
+from chatsite.history import Chosen, Slot, decide
+from chatsite.messages import Message
+
+# Those that hold of any choice. What they leave out is a strategy's own affair: to send less than
+# fits, or a text where there was a message, or something else when there is more room.
+BOUND = ("P1", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P19")
+IT_RUNS = "it runs, within its time limit"
+SLOWEST = 5
+
+Run = Callable[[Given], Built | Problem]
+
+
+class TooSlow(BaseException):
+    """It was ended at its limit again and again; more tries would take minutes. Not an Exception:
+    hypothesis would go on to make it smaller."""
+
+    def __init__(self, broken: Broken) -> None:
+        super().__init__(broken.why)
+        self.broken = broken
+
+
+class Strategy:
+    """A strategy in its worker. `run` asks it and waits; `tried` is told each new conversation.
+
+    A case that is looked at again and again is run once: only `slots` always runs it.
+    """
+
+    def __init__(
+        self, name: str, template: Template, *, run: Run, tried: Callable[[], None]
+    ) -> None:
+        self.name = name
+        self._template = template
+        self._run = run
+        self._tried = tried
+        self._last: tuple[Case, Seen | Exception] | None = None
+        self._slow: list[Case] = []
+
+    def see(self, case: Case) -> Seen:
+        if self._last is None or self._last[0] is not case:
+            self._tried()
+            try:
+                self._last = (case, self._decided(case))
+            except (AssertionError, Refused) as error:
+                self._last = (case, error)
+        _, found = self._last
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _decided(self, case: Case) -> Seen:
+        settings = Variant(self.name, "strategy").settings(case)
+        evidence = replace(case.evidence, chosen=Chosen(slots=self.slots(case)))
+        try:
+            decision = decide(
+                case.transcript,
+                settings,
+                head=case.head,
+                window=case.window,
+                evidence=evidence,
+                agent=self._template.slug,
+            )
+        except PromptTooLarge as error:
+            raise Refused(error.message) from error
+        return Seen(case, self, decision.request, decision)
+
+    def slots(self, case: Case) -> tuple[Slot, ...]:
+        """What it chooses, its texts counted. Raises AssertionError where it fails."""
+        given = given_of(
+            case.transcript,
+            self._template,
+            head=case.head,
+            window=case.window,
+            budget=case.budget,
+        )
+        built = self._run(given)
+        if isinstance(built, Built):
+            return tuple(_counted(slot) for slot in built.slots)
+        why = "\n".join([built.sentence(self.name), *built.trace.splitlines()])
+        if built.ended:
+            self._slow.append(case)
+            if len(self._slow) >= SLOWEST:
+                case = min(self._slow, key=lambda case: len(case.in_short()))
+                raise TooSlow(Broken(case, "?", why))
+        raise AssertionError(why)
+
+
+def it_runs(seen: Seen) -> None:
+    """`see` has done that already."""
+
+
+def it_chooses_the_same_again(seen: Seen) -> None:
+    assert isinstance(seen.subject, Strategy)
+    first, again = seen.subject.slots(seen.case), seen.subject.slots(seen.case)
+    assert first == again, "another choice the second time, for the same conversation"
+
+
+def checks() -> dict[str, tuple[Check, ...]]:
+    """What a strategy is tried with, by sentence. Without the first one nothing else can hold."""
+    found: dict[str, tuple[Check, ...]] = {
+        IT_RUNS: (it_runs,),
+        "it chooses the same again for the same conversation": (it_chooses_the_same_again,),
+    }
+    return found | {
+        f"{number}: {PROPERTIES[number].sentence}": PROPERTIES[number].checks for number in BOUND
+    }
+
+
+def _counted(slot: Slot) -> Slot:
+    items = tuple(counted(item) if isinstance(item, Message) else item for item in slot.items)
+    return replace(slot, items=items)

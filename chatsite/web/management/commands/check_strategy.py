@@ -1,0 +1,116 @@
+"""`manage.py check_strategy SLUG`: an agent's strategy against generated conversations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.strategy.file import FILE
+from chatsite.agents.strategy.wire import Given, Problem
+from chatsite.agents.strategy.worker import LIMIT_SECONDS, Built, Strategies
+from chatsite.errors import NotFound
+
+if TYPE_CHECKING:
+    from chatsite.conformance.strategy import Strategy
+    from chatsite.conformance.trying import Broken
+
+EXAMPLES = 200
+EVERY = 20  # conversations, a sign that it goes on
+
+
+class Command(BaseCommand):
+    help = "Try an agent's strategy.py on generated conversations and print what it breaks."
+    tries = 0
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the agent's folder")
+        parser.add_argument(
+            "--examples",
+            type=int,
+            default=EXAMPLES,
+            metavar="N",
+            help=f"how many conversations (default {EXAMPLES})",
+        )
+
+    def handle(self, *args: Any, slug: str, examples: int, **options: Any) -> None:
+        if examples < 1:
+            raise CommandError(f"--examples {examples}: must be at least 1.")
+        try:
+            from chatsite.conformance.strategy import Strategy
+        except ImportError as error:
+            if error.name != "hypothesis":
+                raise
+            raise CommandError(
+                "hypothesis isn't installed: pip install -r requirements-dev.txt"
+            ) from None
+        catalogue = Catalogue(settings.AGENTS_DIR)
+        try:
+            template = catalogue.get(slug)
+        except NotFound as error:
+            raise CommandError(error.message) from None
+        file = catalogue.strategy(slug)
+        if file is None:
+            raise CommandError(f"{slug}/{FILE}: there is no such file.")
+        if file.fault:
+            raise CommandError(f"{Problem(said=file.fault, line=file.line).sentence(file.shown)}.")
+        with asyncio.Runner() as runner:
+            strategies = Strategies()
+
+            def run(given: Given) -> Built | Problem:
+                return runner.run(strategies.run(file, given))
+
+            def tried() -> None:
+                self.tries += 1
+                if self.tries % EVERY == 0:
+                    self.stdout.write(".", ending="")
+                    self.stdout.flush()
+
+            self.stdout.write(
+                f"{file.shown}, at most {LIMIT_SECONDS:g} seconds for each of {examples} "
+                "generated conversations ",
+                ending="",
+            )
+            try:
+                broken = self._try(Strategy(file.shown, template, run=run, tried=tried), examples)
+            finally:
+                runner.run(strategies.stop())
+        if broken:
+            raise CommandError(f"{file.shown} breaks {broken} of the properties above.")
+        self.stdout.write(f"{file.shown} keeps all of them.")
+
+    def _try(self, strategy: Strategy, examples: int) -> int:
+        """Print of every property whether it holds; how many don't."""
+        from chatsite.conformance.drawn import cases
+        from chatsite.conformance.strategy import IT_RUNS, TooSlow, checks
+        from chatsite.conformance.trying import rates, smallest
+
+        bound = checks()
+        try:
+            tally = rates(strategy, bound, cases(), examples=examples).broken
+            if tally[IT_RUNS]:  # what can't run can't keep anything
+                bound = {IT_RUNS: bound[IT_RUNS]}
+            found = {
+                sentence: smallest(strategy, bound[sentence], cases(), examples=examples)
+                for sentence in bound
+                if tally[sentence]
+            }
+        except TooSlow as slow:
+            bound = {IT_RUNS: bound[IT_RUNS]}
+            found = {IT_RUNS: slow.broken}
+        self.stdout.write("")
+        for sentence in bound:
+            self._say(sentence, found.get(sentence))
+        return len(found)
+
+    def _say(self, sentence: str, broken: Broken | None) -> None:
+        if broken is None:
+            self.stdout.write(f"  holds: {sentence}")
+            return
+        self.stdout.write(f"  {self.style.ERROR('BROKEN')}: {sentence}")
+        self.stdout.write("    The smallest conversation found:")
+        for line in broken.in_words().splitlines():
+            self.stdout.write(f"    {line}")
