@@ -138,7 +138,9 @@ def _relevant_reach(terms: Terms) -> Reach:
 
 
 def _relevant_scope(terms: Terms) -> str:
-    return f"the last {terms.lookback:,} turns" if terms.selector == TRIAGE else "the newest turns"
+    if terms.selector != TRIAGE:
+        return "the newest turns"
+    return f"the last {terms.lookback:,} turns" if terms.lookback else "this message"
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
