@@ -89,6 +89,27 @@ def test_the_environment_does_not_hide_what_is_bad_in_a_template(
     assert message.id == "chatsite.W002"
 
 
+@pytest.mark.parametrize(
+    ("chat", "source", "words"),
+    [
+        ({"historyPolicy": "strategy"}, None, "names the policy strategy, and there is no"),
+        ({}, "x = 1", "Its strategy is broken (ada/strategy.py: it has no function build(ctx))."),
+        ({}, "def build(ctx:", "(ada/strategy.py, line 1: it isn't valid Python"),
+    ],
+)
+def test_a_strategy_that_is_broken_or_missing_is_a_warning(
+    put: Put, tmp_path: Path, chat: dict[str, object], source: str | None, words: str
+) -> None:
+    put("ada", chat)
+    if source is not None:
+        (tmp_path / "ada" / "strategy.py").write_text(source)
+    (message,) = check_templates(None)
+    assert message.id == "chatsite.W004"
+    assert words in message.msg
+    assert "the newest turns within the budget are sent" in message.msg
+    assert not message.is_serious()
+
+
 def test_good_templates_and_an_empty_environment_say_nothing(put: Put, settings: Settings) -> None:
     settings.AGENTS_DIR = SHIPPED
     assert check_templates(None) == check_variables(None) == []

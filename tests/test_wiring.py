@@ -46,6 +46,16 @@ async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(s
         site.answering("bad")
 
 
+async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
+    site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "demo" / "strategy.py").write_text("def build(ctx:")
+    demo, _ = site.agents()
+    assert demo["broken"] is None
+    assert "Its strategy is broken (demo/strategy.py, line 1: " in demo["provider"]["note"]
+    assert site.answering("demo").agent == "demo"
+
+
 async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
     demo, gone = site.describe("demo"), nobody("gone")
     assert site.describe("gone") is None and demo is not None
