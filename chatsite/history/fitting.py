@@ -156,7 +156,7 @@ def _with_recall(
     tail = replace(space, limit=space.limit - share)
     overflow = _guard(choice, tail, settings, evidence.previous, wanted, most=space.limit)
     over: Reason = "not_relevant" if evidence.recall else space.over
-    left = _after(overflow, choice, over)
+    left = _after(overflow, choice, over, spared=space.over)
     if evidence.recall is not None:
         used = space.fixed - quotes.tokens + sum(fate.tokens for fate in left.loads)
         room = min(quotes.tokens + share, space.limit - used)
@@ -201,15 +201,18 @@ def _guard(
     )
 
 
-def _after(overflow: Overflow, choice: Choice, over: Reason) -> Choice:
-    """The choice as the guard left it. What a mark saved from the guard now says so."""
+def _after(
+    overflow: Overflow, choice: Choice, over: Reason, *, spared: Reason | None = None
+) -> Choice:
+    """The choice as the guard left it: `over` is the reason of what went, `spared` that of what a
+    mark couldn't save. What a mark did save now says so."""
     cut = overflow.cut
     if cut is None:
         return choice
 
     def fate(before: Fate) -> Fate:
         if before.first in overflow.dropped:
-            return replace(before, reason=over, why="")
+            return replace(before, reason=spared or over if before.kept_for else over, why="")
         if before.is_sent and before.kept_for and before.first < cut:
             return replace(before, reason=before.kept_for, why="")
         return before

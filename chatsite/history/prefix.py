@@ -10,6 +10,7 @@ from chatsite.history.evidence import Previous
 from chatsite.history.layout import Item, Run, Written
 from chatsite.history.tokens import known_tokens
 from chatsite.history.transcript import Entry, Transcript
+from chatsite.history.triage import shortened
 from chatsite.history.window import Head
 
 
@@ -79,7 +80,7 @@ class _Loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
         for entry in self.entries[begin:end]:
-            message = entry.message
+            message = shortened(entry, run.shortened).message
             key = ("stored", entry.seq, run.shortened)
             yield _Unit(key, known_tokens(message).count, message.role == "system")
         if self.seqs[end - 1] != run.last:
