@@ -8,27 +8,29 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from chatsite.conformance.cases import Case, as_loaded, cases, turns_of
-from chatsite.conformance.properties import PLENTY, Seen, is_spared, marker, see
-from chatsite.conformance.table import PROPERTIES, checks_of
-from chatsite.errors import PromptTooLarge
+from chatsite.conformance.cases import Case, turns_of
+from chatsite.conformance.drawn import cases
+from chatsite.conformance.loaded import as_loaded
+from chatsite.conformance.seen import Refused, Seen
+from chatsite.conformance.table import FUNCTION, PROPERTIES, checks_of
+from chatsite.conformance.trying import needed_by
+from chatsite.conformance.variants import LEXICAL, VARIANTS, Variant
 from chatsite.history import POLICIES, apply_history_policy, reach
-from chatsite.history.policies import Users
+from chatsite.history.policies import PLAIN, Everything
 
 tried = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
-ALWAYS = ("system", "prefilled", "current")
 UNTOUCHED = {"system", "greeting", "current", "within_length", "within_budget", "over_length"}
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_a_policy_holds_every_property_that_binds_it(policy: str) -> None:
-    checks = checks_of(policy)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_policy_holds_every_property_that_binds_it(variant: Variant) -> None:
+    checks = checks_of(variant.name)
 
     @tried
     @given(case=cases())
     def holds(case: Case) -> None:
-        seen = seen_or_too_large(case, policy)
+        seen = seen_or_too_large(case, variant)
         if seen is not None:
             for check in checks:
                 check(seen)
@@ -40,29 +42,34 @@ def test_a_policy_holds_every_property_that_binds_it(policy: str) -> None:
     holds()
 
 
-def seen_or_too_large(case: Case, policy: str) -> Seen | None:
+def seen_or_too_large(case: Case, variant: Variant) -> Seen | None:
     """None where head and current turn alone don't fit: checked to be true, and said."""
     try:
-        return see(case, policy)
-    except PromptTooLarge as refusal:
-        whole = see(replace(case, window=PLENTY, budget=None), policy)
-        always = sum(part.tokens for part in whole.decision.parts if part.name in ALWAYS)
-        room = case.window.size - case.window.reply
-        assert always > min(room, case.budget or room)
-        assert f"{always:,}" in refusal.message
+        return variant.see(case)
+    except Refused as refusal:
+        needed = needed_by(variant, case)
+        assert needed > case.limit, refusal
+        assert f"{needed:,}" in str(refusal)
         return None
 
 
 def check_loaded_part(seen: Seen) -> None:
     """A policy with a reach decides the same on what the store loads for it."""
-    wanted = reach(seen.decision.settings)
-    if isinstance(wanted, Users):
-        part = as_loaded(seen.case.transcript, users=wanted.users)
-        decision = see(replace(seen.case, transcript=part), seen.policy).decision
-        assert decision.request == seen.decision.request
-        assert decision.horizon == seen.decision.horizon
-        assert decision.stored == seen.decision.stored
-        assert decision.leading <= seen.decision.leading
+    wanted = reach(seen.record.settings, room=seen.case.window.room)
+    if isinstance(wanted, Everything):
+        return
+    hits = seen.case.evidence.recall.hits if seen.case.evidence.recall else ()
+    found = frozenset(hit.seq for hit in hits if seen.subject == LEXICAL)
+    part = as_loaded(seen.case.transcript, wanted, also=found)
+    decision = seen.subject.see(replace(seen.case, transcript=part)).record
+    assert decision.request == seen.record.request
+    # Above what was not read nobody can tell that a pinned turn touches the tail.
+    for turn in seen.older:
+        if (seen.record.horizon or 0) <= turn[0].seq < (decision.horizon or 0):
+            assert seen.is_spared(turn) or turn[0].seq not in seen.sent
+    assert (decision.horizon or 0) >= (seen.record.horizon or 0)
+    assert decision.stored == seen.record.stored
+    assert decision.leading <= seen.record.leading
 
 
 def check_marks(seen: Seen) -> None:
@@ -70,14 +77,13 @@ def check_marks(seen: Seen) -> None:
     turns = turns_of(seen.entries)
     if turns[0][0].message.role != "user":
         assert not seen.sent & {entry.seq for entry in turns[0]}
-    assert all(
-        e.seq >= marker(seen) or e in seen.current for e in seen.entries if e.seq in seen.sent
-    )
+    there = seen.sent | seen.quoted
+    assert all(e.seq >= seen.marker or e in seen.current for e in seen.entries if e.seq in there)
     for turn in seen.older:
         left_out = [entry for entry in turn if entry.excluded]
         whole = any(e.message.role != "assistant" or e.message.calls for e in left_out)
         background = [entry for entry in turn if entry.message.source != "web"]
-        if background and not is_spared(seen, turn):
+        if background and not seen.is_spared(turn):
             whole = whole or turn[0] in background
             left_out = left_out + background
         assert not seen.sent & {entry.seq for entry in (turn if whole else left_out)}
@@ -85,7 +91,7 @@ def check_marks(seen: Seen) -> None:
 
 def check_horizon(seen: Seen) -> None:
     """What lies below the line is sent, but for what is left out by itself; above lies the rest."""
-    horizon = seen.decision.horizon
+    horizon = seen.record.horizon
     greetings = {"greeting", "system", "incomplete_tool_group"}
     if horizon is None:
         firsts = [turn[0].seq for turn in seen.older]
@@ -93,30 +99,36 @@ def check_horizon(seen: Seen) -> None:
         return
     turns = [*seen.older, seen.current]
     begins = [turn[0].seq for turn in turns]
-    assert horizon in begins and horizon in seen.sent
+    assert horizon in begins
     below = [turn for turn in turns if turn[0].seq >= horizon]
-    alone = {"excluded", "background", "above_marker"}
-    assert all(turn[0].seq in seen.sent or seen.reasons[turn[0].seq] in alone for turn in below)
+    alone = {"excluded", "background", "above_marker", "followed"}
+    for turn in below:
+        is_sent = any(entry.seq in seen.sent for entry in turn)
+        assert is_sent or seen.reasons[turn[0].seq] in alone
     assert any(e.seq < horizon and seen.reasons[e.seq] not in greetings for e in seen.entries)
 
 
 def check_plain_function(seen: Seen) -> None:
     """Where nothing is marked or broken and there is room, the plain function chooses the same."""
-    answered = seen.policy == "none" and len(seen.current) > 1
-    if answered or not set(seen.reasons.values()) <= UNTOUCHED:
+    answered = seen.subject.name == "none" and len(seen.current) > 1
+    plain = seen.subject.name in PLAIN and not answered
+    if not plain or not set(seen.reasons.values()) <= UNTOUCHED:
         return
     messages = [entry.message for entry in seen.entries]
-    chosen = apply_history_policy(messages, policy=seen.policy, length=seen.case.length)
+    chosen = apply_history_policy(messages, policy=seen.subject.name, length=seen.case.length)
     greetings = {id(e.message) for e in seen.entries if seen.reasons[e.seq] == "greeting"}
     said = [message for message in chosen if id(message) not in greetings]
-    if seen.policy == "all":  # it returns its input, system messages in their places
+    if seen.subject.name == "all":  # it returns its input, system messages in their places
         said.sort(key=lambda message: message.role != "system")
     assert said == seen.history
 
 
 def test_the_table_speaks_of_every_property_and_policy() -> None:
+    assert {variant.policy for variant in VARIANTS} == set(POLICIES)
     assert list(PROPERTIES) == [f"P{number}" for number in range(1, 24)]
+    everything = {variant.name for variant in VARIANTS} | {FUNCTION}
     for name, bound in PROPERTIES.items():
-        assert set(bound.absent) <= set(POLICIES), name
+        assert set(bound.absent) <= everything, name
         assert all(bound.absent.values()), f"{name}: an absence needs its reason"
-        assert bound.checks or set(bound.absent) == set(POLICIES), f"{name} is checked nowhere"
+        checks = bound.checks or bound.of_record
+        assert checks or set(bound.absent) == everything, f"{name} is checked nowhere"

@@ -1,0 +1,167 @@
+"""Cases as hypothesis draws them, with evidence that may be right, wrong or nonsense."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from chatsite.conformance.cases import HEADS, Case, counted, head
+from chatsite.conformance.paths import Dials, plain_transcripts, transcripts
+from chatsite.history import (
+    Chosen,
+    Evidence,
+    Head,
+    Hit,
+    Previous,
+    Recall,
+    Run,
+    RunningSummary,
+    Slot,
+    Transcript,
+    Triaged,
+    Window,
+    Written,
+)
+from chatsite.messages import Message, TokenCount
+
+SIZES = (4_096, 1_000_000, 60, 100, 160, 260, 400, 700, 1_500)
+PLAIN_LIMITS = (4_096, 1_000_000, 30, 60, 100, 160, 260, 400, 700, 1_500)
+UNDER = (
+    "all   50",
+    "all   1",
+    "lastN 3  50",
+    "tokens   50",
+    "relevant   50 lexical",
+    "summary   50",
+)
+TEXTS = (
+    Message.user("Remember: I like tea.", id="text-1"),
+    Message.system("It is Monday.", id="text-2"),
+    Message.assistant("Noted.", id="text-3"),
+    Message.user("word " * 60, id="text-4"),
+)
+
+# None leaves a setting as it is built in.
+CONVERSATION: dict[str, tuple[object, ...]] = {
+    "always_include_recent": (1, 0, 2, None),
+    "previous_tasks_count": (None, 0, 1),
+    "context_truncation": (None, None, 3, 20),
+    "lookback_count": (None, 0, 1, 3),
+    "skip_selection_threshold": (0, None),
+    "context_recency_hours": (None, None, 4),
+    "context_min_messages": (0, 1, None),
+    "use_selection": (None, None, None, False),
+    "enabled": (None, None, None, None, False),
+}
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Anything that our own `decide` may be given."""
+    dials = Dials(draw(st.integers(0, 2**24 - 1)))
+    size = dials.of(SIZES)
+    transcript = draw(transcripts())
+    return Case(
+        window=Window(size, size // dials.of((4, 10))),
+        head=dials.of(HEADS),
+        length=dials.of((3, 0, 1, 2, 5, 20, 1_000_000)),
+        budget=dials.of((None, None, None, 60, 150, 400, 5_000)),
+        low_water=dials.of((50, 1, 25, 75, 100)),
+        options=options(Dials(draw(st.integers(0, 2**20 - 1)))),
+        evidence=evidence(Dials(draw(st.integers(0, 2**62 - 1))), transcript),
+        transcript=transcript,
+    )
+
+
+def options(dials: Dials) -> dict[str, object]:
+    """Settings that some policies have; those that are as they are built in are left out."""
+    step = dials.of((2, 3, 5, 1))
+    found = {name: dials.of(values) for name, values in CONVERSATION.items()}
+    said = {name: value for name, value in found.items() if value is not None}
+    return {"historyStep": step, "conversation": said}
+
+
+def evidence(dials: Dials, transcript: Transcript) -> Evidence:
+    """What was gathered: nothing, something, or what fits another path."""
+    seqs = range(1, transcript.entries[-1].seq + 3)
+    return Evidence(
+        previous=previous(dials),
+        recall=recall(dials, seqs),
+        triaged=triaged(dials, seqs),
+        summary=summary(dials, seqs),
+        chosen=chosen(dials, seqs),
+    )
+
+
+def previous(dials: Dials) -> Previous | None:
+    """A receipt that may be wrong in every way: another path's, another head's, nonsense."""
+    kind = dials.of(("none", "none", "some", "wrong"))
+    if kind == "none":
+        return None
+    first = dials.of(range(1, 13))
+    written = Written(kind="summary", role="user", digest="0" * 16, tokens=9)
+    run = Run(first, first + dials.of(range(20)), dials.of((0, 0, 3)))
+    return Previous(
+        head_hash="0" * 64 if kind == "wrong" else HEADS[0].hash,
+        layout=(run,) if dials.of((True, False)) else (written, run),
+        cut=dials.of((None, first, first + 3)),
+        under=dials.of(UNDER),
+    )
+
+
+def recall(dials: Dials, seqs: range) -> Recall | None:
+    """Hits on anything: instructions, tool results, the current message, what isn't there."""
+    count = dials.of((None, 1, 3, 0, 5))
+    if count is None:
+        return None
+    hits = (Hit(seq=dials.of(seqs), score=1.0 - n, why="it says tea") for n in range(count))
+    return Recall(hits=tuple(hits))
+
+
+def triaged(dials: Dials, seqs: range) -> Triaged | None:
+    count = dials.of((None, 2, 0, 4))
+    return None if count is None else Triaged(turns=frozenset(dials.of(seqs) for _ in range(count)))
+
+
+def summary(dials: Dials, seqs: range) -> RunningSummary | None:
+    """From the beginning to somewhere, or of what never was one piece of this path."""
+    kind = dials.of(("none", "right", "right", "wrong"))
+    if kind == "none":
+        return None
+    last = dials.of(seqs)
+    return RunningSummary(
+        id="s1",
+        version=1,
+        text="They spoke of tea.",
+        first=1 if kind == "right" else dials.of(seqs),
+        last=last,
+        messages=last if kind == "right" else dials.of(seqs),
+        by="small",
+        tokens=TokenCount(count=dials.of((12, 40, 400)), tokenizer="test", basis="counted"),
+    )
+
+
+def chosen(dials: Dials, seqs: range) -> Chosen | None:
+    """Slots with messages of the path, doubled, in any order, or not there; and with texts."""
+    count = dials.of((None, 1, 2, 3, 0))
+    if count is None:
+        return None
+    slots = []
+    for number in range(count):
+        kinds = dials.of(("mmm", "m", "t", "mt", "tm", "mmtmm", "", "tt"))
+        items: list[int | Message] = [
+            dials.of(seqs) if kind == "m" else counted(dials.of(TEXTS)) for kind in kinds
+        ]
+        slots.append(Slot(name=f"slot {number}", priority=dials.of((0, 1, -1)), items=tuple(items)))
+    return Chosen(slots=tuple(slots))
+
+
+@st.composite
+def plain_cases(draw: st.DrawFn, *, broken: bool = False) -> Case:
+    """Messages and a number of tokens: what a function that trims is given."""
+    dials = Dials(draw(st.integers(0, 999)))
+    limit = dials.of(PLAIN_LIMITS)
+    return Case(
+        window=Window(limit + 1, 1),
+        head=dials.of((head(), Head.of(None))),
+        transcript=draw(plain_transcripts(broken=broken)),
+    )

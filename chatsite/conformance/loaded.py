@@ -1,0 +1,85 @@
+"""What a store reads of a path for a policy's reach, told again without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from chatsite.conformance.cases import turns_of
+from chatsite.history import BACKGROUND, Entry, Tokens, Transcript, Unloaded, Users
+
+
+def as_loaded(
+    transcript: Transcript, wanted: Users | Tokens, *, also: AbstractSet[int] = frozenset()
+) -> Transcript:
+    """The tail that the reach wants, and above it every system message and the turns that are
+    marked, replied to, or hold one of the messages `also`."""
+    entries = transcript.entries
+    turns = turns_of(entries)
+    cut = _by_users(turns, wanted) if isinstance(wanted, Users) else _by_tokens(entries, wanted)
+    replied = turns[-1][0].message.reply_to
+    kept = {entry.seq for entry in entries if entry.seq >= cut or entry.message.role == "system"}
+    for turn in turns:
+        marked = any(e.pinned or e.excluded or e.forgets_above for e in turn)
+        if marked or any(e.message.id == replied or e.seq in also for e in turn):
+            kept |= {entry.seq for entry in turn}
+    away = [entry for entry in entries if entry.seq not in kept]
+    users = [entry for entry in away if entry.message.role == "user"]
+    return Transcript(
+        entries=tuple(entry for entry in entries if entry.seq in kept),
+        unloaded=Unloaded(
+            messages=len(away),
+            users=len(users),
+            background=sum(entry.message.source in BACKGROUND for entry in users),
+            tokens=sum(entry.message.tokens.count for entry in away if entry.message.tokens),
+            first=1,
+            last=cut - 1,
+        )
+        if away
+        else Unloaded(),
+    )
+
+
+def _by_users(turns: Sequence[tuple[Entry, ...]], wanted: Users) -> int:
+    """The number from which so many user messages stand; 0 where there are no more."""
+    current = turns[-1][0]
+    asked = [
+        turn[0].seq
+        for turn in turns
+        if turn[0].message.role == "user"
+        and (turn[0].message.source not in BACKGROUND or turn[0] is current)
+    ]
+    users = max(1, wanted.users)
+    cut = asked[-users] if len(asked) >= users else 0
+    above = [entry for turn in turns for entry in turn if entry.seq < cut]
+    if wanted.users <= 1 and above and above[-1].message.source in BACKGROUND:
+        # What a background task wrote directly before the message belongs to it.
+        said = [
+            turn[0].seq
+            for turn in turns
+            for entry in turn
+            if entry.seq < cut and entry.message.source not in BACKGROUND
+        ]
+        return max(said, default=0)
+    return cut
+
+
+def _by_tokens(entries: Sequence[Entry], wanted: Tokens) -> int:
+    """The number from which whole turns exceed the tokens; 0 where they don't."""
+    left = wanted.tokens
+    for turn in reversed(_with_system(entries)):
+        if not any(e.excluded or e.message.source in BACKGROUND for e in turn):
+            left -= sum(entry.message.tokens.count for entry in turn if entry.message.tokens)
+        if left < 0:
+            return turn[0].seq
+    return 0
+
+
+def _with_system(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Turns in which system messages are left where they stand."""
+    found: list[list[Entry]] = [[]]
+    for entry in entries:
+        if entry.message.role == "user" and found[-1]:
+            found.append([])
+        found[-1].append(entry)
+    return found

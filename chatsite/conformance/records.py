@@ -1,0 +1,175 @@
+"""What holds of the record of a choice: verdicts, parts, reasons, and who was listened to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from chatsite.conformance.seen import OVER, Seen, tokens
+from chatsite.conformance.variants import ALL, LAST_N, LEXICAL, STRATEGY, SUMMARY
+from chatsite.history import Evidence, Written
+from chatsite.history.layout import digest_of
+from chatsite.messages import Message
+
+SPARED = ("pinned", "replied_to")
+LEFT = ("over_length", "over_budget", "over_window", "not_relevant", "not_chosen", "summarised")
+NEED_EVIDENCE = (LEXICAL, SUMMARY, STRATEGY)
+
+
+def p7_pins_are_kept(seen: Seen) -> None:
+    """A pinned turn goes only when everything else is gone."""
+    for turn in seen.older:
+        left_out = any(entry.excluded for entry in turn) or turn[0].seq < seen.marker
+        if any(entry.pinned for entry in turn) and not left_out and turn[0].seq not in seen.sent:
+            assert seen.reasons[turn[0].seq] in OVER
+            rest = [other for other in seen.older if not seen.is_spared(other)]
+            assert not any(other[0].seq in seen.sent for other in rest)
+
+
+def p8_the_limit_is_the_smaller_one(seen: Seen) -> None:
+    window = seen.case.window
+    assert seen.record.limit == min(window.size - window.reply, seen.case.budget or 10**9)
+
+
+def p11_length_counts_user_messages(seen: Seen) -> None:
+    """With a step S, between N-S+1 and N of them are sent; without one N, the current included."""
+    asked = [turn[0] for turn in (*seen.older, seen.current)]
+    counted = [e for e in asked if e.message.source == "web" or e is seen.current[0]]
+    most, over = _most(seen), max(0, len(counted) - _most(seen))
+    step = min(seen.record.settings.step.value, most)
+    inside = counted[-(-over // step) * step :]
+    assert len(counted) <= most or most - step < len(inside) <= most
+    for entry in counted:
+        outside = {"over_length", "above_marker", "excluded", *SPARED, *OVER}
+        near = {"within_length", "current", "above_marker", "excluded", *SPARED, *OVER}
+        assert seen.reasons[entry.seq] in (near if entry in inside else outside)
+    unmarked = seen.unguarded.sent & {entry.seq for entry in counted}
+    assert unmarked >= {e.seq for e in inside if seen.reasons[e.seq] == "within_length"}
+
+
+def _most(seen: Seen) -> int:
+    return max(1, seen.case.length)
+
+
+def p10_a_wider_policy_sends_more(seen: Seen) -> None:
+    wider = {"none": LAST_N, "lastN": ALL}.get(seen.subject.name)
+    if wider:
+        assert seen.unguarded.sent <= wider.see(seen.unguarded.case).sent
+
+
+def p10_a_longer_length_sends_more(seen: Seen) -> None:
+    """With a step only where it stays the same: a length below it shortens it."""
+    longer = replace(seen.unguarded.case, length=_most(seen) + 1)
+    if longer.length <= 1_000_000 and seen.record.settings.step.value <= _most(seen):
+        assert seen.unguarded.sent <= seen.subject.see(longer).sent
+
+
+def p13_the_same_input_gives_the_same_record(seen: Seen) -> None:
+    again = seen.subject.see(seen.case).record
+    assert again == seen.record
+    assert json.dumps(again.to_dict()) == json.dumps(seen.record.to_dict())
+
+
+def p17_the_summary_stands_for_what_it_covers(seen: Seen) -> None:
+    """Every turn is in place, or covered, or left out for a reason of its own."""
+    summarised = {seq for seq, reason in seen.reasons.items() if reason == "summarised"}
+    source = seen.case.evidence.summary
+    sent = [item for item in seen.record.layout if isinstance(item, Written)]
+    if source is None or not any(item.kind == "summary" for item in sent):
+        assert not summarised, "nothing stands for what is said to be summarised"
+        return
+    for turn in seen.older:
+        said = [entry for entry in turn if entry.message.source == "web"]
+        covered = bool(said) and source.first <= said[0].seq and said[-1].seq <= source.last
+        if said and said[0].seq in summarised:
+            assert covered, f"the summary doesn't hold turn {said[0].seq}"
+        in_place = any(entry.seq in seen.sent for entry in turn)
+        assert not (in_place and covered) or seen.is_spared(turn), "summarised and sent again"
+
+
+def p20_sums_are_those_of_the_messages(seen: Seen) -> None:
+    decision = seen.record
+    assert decision.tokens == tokens(decision.request)
+    assert sum(part.tokens for part in decision.parts) == seen.case.window.size
+    said = sum(verdict.tokens for verdict in decision.verdicts)
+    head = tokens(seen.case.head.messages)
+    assert said == head + tokens([entry.message for entry in seen.entries])
+    in_place = sum(v.tokens for v in decision.verdicts if v.sent and not v.quoted)
+    stored = [entry.message for entry in seen.entries if entry.seq in seen.sent]
+    assert in_place == head + tokens(stored)
+
+
+def p21_wrong_evidence_does_no_harm(seen: Seen) -> None:
+    """Every other check runs with it; and where nothing is cut an old receipt changes nothing."""
+    if seen.record.cut is None:
+        assert seen.sent == seen.subject.see(seen.case.afresh).sent
+
+
+def p21_without_evidence_the_newest_are_sent(seen: Seen) -> None:
+    """What is missing is made up for by the newest turns, and said."""
+    bare = seen.subject.see(replace(seen.case, evidence=Evidence()))
+    reasons = [bare.reasons[turn[0].seq] for turn in bare.older]
+    ours = [reason for reason in reasons if reason in {"within_budget", "within_length", *LEFT}]
+    kept = [reason for reason in ours if reason not in LEFT]
+    assert ours == [*ours[: len(ours) - len(kept)], *kept], "a gap among the newest turns"
+    assert not bare.quoted or {bare.reasons[seq] for seq in bare.quoted} == {"followed"}
+    if bare.record.cut is not None and seen.subject in NEED_EVIDENCE:
+        assert bare.record.notes, "nobody is told what was missing"
+
+
+def p22_what_is_written_has_its_sources(seen: Seen) -> None:
+    """Quotes are of what may be sent, a summary is the one given, a text the strategy's own."""
+    evidence = seen.case.evidence
+    texts = (
+        [item for slot in evidence.chosen.slots for item in slot.items] if evidence.chosen else []
+    )
+    digests = {digest_of(text) for text in texts if isinstance(text, Message)}
+    seqs = {entry.seq: entry for entry in seen.entries}
+    written = [item for item in seen.record.layout if isinstance(item, Written)]
+    assert len(written) == len(seen.written)
+    for item in written:
+        if item.kind == "text":
+            assert seen.subject == STRATEGY and item.digest in digests
+        elif item.kind == "summary":
+            assert seen.subject == SUMMARY and evidence.summary and item.id == evidence.summary.id
+        else:
+            assert set(item.sources) == seen.quoted
+            for entry in map(seqs.__getitem__, item.sources):
+                assert not entry.excluded and entry.seq >= seen.marker
+                text = (entry.message.content or "").strip()
+                assert text and any(text in (said.content or "") for said in seen.written)
+
+
+def p23_every_message_has_one_verdict(seen: Seen) -> None:
+    decision = seen.record
+    runs = [verdict for verdict in decision.verdicts if verdict.first > 0]
+    assert sum(run.messages for run in runs) == len(seen.entries) == decision.stored
+    covered = [e.seq for run in runs for e in seen.entries if run.first <= e.seq <= run.last]
+    assert covered == [entry.seq for entry in seen.entries]
+    told = {
+        e.seq for run in runs if run.sent for e in seen.entries if run.first <= e.seq <= run.last
+    }
+    assert told == seen.sent | seen.quoted
+    assert not seen.sent & seen.quoted, "sent in place and quoted as well"
+    assert decision.sent == len(told)
+    for before, after in zip(runs, runs[1:], strict=False):
+        same = (before.reason, before.sentence, before.quoted)
+        assert same != (after.reason, after.sentence, after.quoted), (
+            "neighbours with the same verdict are one run"
+        )
+    assert all(verdict.sentence for verdict in decision.verdicts)
+
+
+def p23_the_layout_is_the_request(seen: Seen) -> None:
+    """Instructions, then what of it is in place and what was written, as the receipt keeps it."""
+    found: list[str] = []
+    for item in seen.record.layout:
+        if isinstance(item, Written):
+            found.append(item.digest)
+            continue
+        run = [e.message for e in seen.entries if item.first <= e.seq <= item.last]
+        system = run[0].role == "system"
+        found += [message.id for message in run if (message.role == "system") == system]
+    written = {id(message) for message in seen.written}
+    said = [digest_of(m) if id(m) in written else m.id for m in seen.history]
+    assert found == said, "the receipt's layout isn't what was sent"

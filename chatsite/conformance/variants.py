@@ -1,0 +1,65 @@
+"""Our own policies as they are tried: each with the settings under which it chooses differently."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from chatsite.conformance.cases import Case
+from chatsite.conformance.seen import Refused, Seen
+from chatsite.errors import PromptTooLarge
+from chatsite.history import Settings, decide, resolve
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A policy under settings of its own, by their names in a template."""
+
+    name: str
+    policy: str
+    options: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def see(self, case: Case) -> Seen:
+        try:
+            decision = decide(
+                case.transcript,
+                self.settings(case),
+                head=case.head,
+                window=case.window,
+                evidence=case.evidence,
+                agent="demo",
+            )
+        except PromptTooLarge as error:
+            raise Refused(error.message) from error
+        return Seen(case, self, decision.request, decision)
+
+    def settings(self, case: Case) -> Settings:
+        """As if the agent's template had said so."""
+        template: dict[str, object] = {
+            "historyPolicy": self.policy,
+            "historyLength": case.length,
+            "historyTokens": case.budget,
+            "historyLowWater": case.low_water,
+        }
+        return _resolved(json.dumps({**template, **case.options, **self.options}))
+
+
+@cache
+def _resolved(template: str) -> Settings:
+    """Of the settings in JSON: a case is decided some thirty times under the same ones."""
+    return resolve(environment={}, url={}, template=json.loads(template))
+
+
+NONE = Variant("none", "none")
+LAST_N = Variant("lastN", "lastN", {"historyStep": 1})
+STEPWISE = Variant("lastN with a step", "lastN")
+ALL = Variant("all", "all")
+TOKENS = Variant("tokens", "tokens")
+LEXICAL = Variant("relevant, lexical", "relevant")
+TRIAGE = Variant("relevant, triage", "relevant", {"historySelector": "triage"})
+SUMMARY = Variant("summary", "summary")
+STRATEGY = Variant("strategy", "strategy")
+
+VARIANTS = (NONE, LAST_N, STEPWISE, ALL, TOKENS, LEXICAL, TRIAGE, SUMMARY, STRATEGY)
