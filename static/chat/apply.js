@@ -1,4 +1,4 @@
-import { merged } from "./state.js";
+import { merged, noSummary } from "./state.js";
 
 /**
  * What an event from the server makes of the state. Pure: a snapshot and the events after it
@@ -22,9 +22,16 @@ export function apply(state, event) {
     case "renamed":
       if (!state.opened || !state.conversation) return state;
       return { ...state, conversation: { ...state.conversation, title: event.title } };
+    case "marked":
+      return state.opened ? marked(state, event) : state;
+    case "summary_changed":
+      return state.opened ? { ...state, summary: event.summary } : state;
     case "cleared":
       if (!state.opened) return state;
-      return { ...state, messages: [], earlier: false, turn: null, receipt: null, decision: null };
+      return {
+        ...state, messages: [], earlier: false, turn: null, receipt: null, decision: null, forgetAbove: 0,
+        summary: noSummary(state.summary.on),
+      };
     case "deleted":
       return state.opened ? { ...state, deleted: true, turn: null } : state;
     case "refused":
@@ -70,7 +77,14 @@ function snapshot(state, event) {
     turn: event.turn ? { ...event.turn, length: characters(event.turn.text) } : null,
     receipt: event.receipt ?? (joins ? state.receipt : null),
     engine: event.engine,
+    forgetAbove: event.forget_above,
+    summary: event.summary,
   };
+}
+
+function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove }) {
+  const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded } : one));
+  return { ...state, messages, forgetAbove };
 }
 
 function turnStarted(state, event) {
@@ -118,6 +132,6 @@ function refused(state, event) {
   return {
     ...state,
     pending: state.pending.filter((one) => one !== pending),
-    refusal: { ...problem, ref: event.ref, text: pending?.text ?? null },
+    refusal: { ...problem, ref: event.ref, text: pending?.text ?? null, reply: pending?.reply ?? null },
   };
 }

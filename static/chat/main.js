@@ -9,6 +9,7 @@ import { useHighlighter } from "./code.js";
 import { Composer } from "./composer.js";
 import { byId, say } from "./dom.js";
 import { claimTab } from "./drafts.js";
+import { short } from "./format.js";
 import { Frame } from "./frame.js";
 import { tell } from "./heard.js";
 import { Keys } from "./keys.js";
@@ -19,9 +20,17 @@ import { Panel } from "./panel.js";
 import { closeNewest } from "./popover.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
+import { SummaryWindow } from "./summary.js";
+import { verdictOf } from "./state.js";
 import { complain } from "./toast.js";
 import { Transcript } from "./transcript.js";
+import { Why } from "./why.js";
 
+const MARKED = {
+  pinned: ["Unpinned.", "Pinned. Its turn is sent from now on."],
+  excluded: ["Taken back in.", "Left out."],
+  forget_above: ["What is above is remembered again.", "What is above is forgotten."],
+};
 const page = readPage();
 claimTab(page.owner);
 useHighlighter(page.static.highlight ?? {});
@@ -30,7 +39,7 @@ const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();
 const composer = new Composer({
-  send: (text) => session.send(text),
+  send: (text, reply) => session.send(text, reply),
   stop: () => session.stop(),
   typed: () => session.wantPreview(),
   fits: (text) => session.fits(text),
@@ -39,6 +48,8 @@ const chip = new Chip(() => session.wantPreview());
 const panel = new Panel(page, {
   close: () => frame.panel(false),
   toMessage: (seq) => transcript.toMessage(seq),
+  draft: () => composer.draft,
+  apply: (address) => chip.say(address),
 });
 frame.opened.push(() => panel.opened());
 const transcript = new Transcript({
@@ -48,9 +59,25 @@ const transcript = new Transcript({
     if (frame.panelOpen) void panel.showTurn(turn);
   },
   reuse: (text) => composer.suggest(text),
+  toMessage: (seq) => transcript.toMessage(seq),
+  reply: (item) => composer.replyTo(quoteOf(item)),
+  mark,
+  remember,
+  summary: () => void summary.open(),
+  why: (item) => why.open(item, Boolean(verdictOf(session.state.decision, item.seq)?.sent)),
   earlier: () => session.loadEarlier().catch(complain),
   suggest: (text) => composer.suggest(text),
 });
+const why = new Why({
+  ask: (id) => session.why(id),
+  inspects: page.debug_panel,
+  receipt: (turn) => transcript.actions.receipt(turn),
+  pin: (id) => mark(id, "pinned", true),
+  again: (item) => composer.replyTo(quoteOf(item), lastAsked()),
+  remember,
+  takeBack: (id) => mark(id, "excluded", false),
+});
+const summary = new SummaryWindow({ page, state: () => session.state });
 const me = new Me(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),
   keys: () => keys.show(),
@@ -66,9 +93,10 @@ const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 const session = new Session(page, {
   onChange: show,
   onLine: (line) => banner.line(line),
-  onRestore: (text) => composer.restore(text),
+  onRestore: (text, reply) => composer.restore(text, reply),
   onEntered: () => composer.enter(session.state.conversationId),
   draft: () => composer.draft,
+  reply: () => composer.reply.quote,
 });
 
 const keys = new Keys({
@@ -103,9 +131,31 @@ function open(target) {
   composer.focus();
 }
 
-/** Esc: what is over the chat closes first; then it stops the answer. */
+/**
+ * @param {string} id
+ * @param {"pinned"|"excluded"|"forget_above"} name
+ * @param {boolean} on
+ */
+function mark(id, name, on) {
+  session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), complain);
+}
+
+/** Takes the line away that forgets what is above it. */
+function remember() {
+  const { messages, forgetAbove } = session.state;
+  const below = messages.find(({ seq }) => seq === forgetAbove);
+  if (below) mark(below.id, "forget_above", false);
+}
+
+const quoteOf = ({ id, seq, role, content }) => ({ id, seq, role, text: short(content, 200) });
+
+/** What the person asked last: to be asked again where nothing else is typed. */
+const lastAsked = () =>
+  session.state.messages.findLast(({ role, source }) => role === "user" && source === "web")?.content ?? "";
+
+/** Esc: what is over the chat closes first, then a reply is given up; then it stops the answer. */
 function escape() {
-  if (closeNewest() || frame.closeTop()) return;
+  if (closeNewest() || frame.closeTop() || composer.reply.cancel()) return;
   session.stop();
 }
 
@@ -125,6 +175,7 @@ function show(state, before) {
   sidebar.update(state, before);
   banner.update(state);
   tell(state, before);
+  summary.update();
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.complain(state.refusal.message);
   else if (state.problem !== before.problem) composer.complain(state.problem?.message ?? "", { quiet: true });

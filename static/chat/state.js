@@ -4,21 +4,24 @@
  *
  * @typedef {{id: string, agent: string, title: string, created: string, updated: string}} Conversation
  * @typedef {{id: string, seq: number, role: string, content: string|null, source: string, state: string,
- *   created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean}} Message
+ *   created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean,
+ *   reply: Quote|null}} Message
+ * @typedef {{id: string, seq: number, role: string, text: string}} Quote what a message replies to
  * @typedef {{code: string, message: string}} Problem
  * @typedef {{id: string, user_message: string, text: string, length: number}} Turn
  *   `length` is in characters as the server counts them, not in UTF-16 units
- * @typedef {{client_id: string, ref: string, text: string, after: number, at: string}} Pending
+ * @typedef {{client_id: string, ref: string, text: string, reply: Quote|null, after: number, at: string}} Pending
  *   a message that is drawn but not yet stored; `after` is the last sequence number when it was sent
  * @typedef {{first: number, last: number, messages: number, role: string|null, sent: boolean,
  *   reason: string, sentence: string, tokens: number, basis: string}} Verdict
  * @typedef {Record<string, any>} Decision the shape of `Decision.to_dict`
  * @typedef {{state: string, sentence: string, progress: number|null}} Engine
+ * @typedef {{on: boolean, version: number, messages: number, by: string, last: number}} Summary version 0: none
  * @typedef {{conversationId: string, agentSlug: string, opened: boolean, conversation: Conversation|null,
  *   agent: import("./page.js").Agent|null, messages: Message[], earlier: boolean, turn: Turn|null,
  *   receipt: Decision|null, decision: Decision|null, problem: Problem|null, asked: string|null,
  *   engine: Engine|null, pending: Pending[],
- *   refusal: (Problem & {ref: string, text: string|null})|null, ended: {turn: string, state: string}|null,
+ *   forgetAbove: number, summary: Summary, refusal: (Problem & {ref: string, text: string|null, reply: Quote|null})|null, ended: {turn: string, state: string}|null,
  *   stale: boolean, deleted: boolean}} State
  */
 
@@ -32,9 +35,12 @@ export function initial(conversationId, agentSlug, agent) {
   return {
     conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
     turn: null, receipt: null, decision: null, problem: null, asked: null, engine: null, pending: [],
-    refusal: null, ended: null, stale: false, deleted: false,
+    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, deleted: false,
   };
 }
+
+/** @returns {Summary} */
+export const noSummary = (/** @type {boolean} */ on) => ({ on, version: 0, messages: 0, by: "", last: 0 });
 
 /** @param {State} state */
 export const lastSeq = (state) => state.messages.at(-1)?.seq ?? 0;
@@ -82,12 +88,14 @@ export function merged(some, others) {
 }
 
 /**
- * The verdict that covers a sequence number.
+ * The verdict on the message with this sequence number: the narrowest run around it, since marked
+ * turns lie inside the run of what wasn't loaded.
  * @param {Decision|null} decision
  * @param {number} seq
  * @returns {Verdict|null}
  */
 export function verdictOf(decision, seq) {
   if (!decision) return null;
-  return decision.verdicts.find((one) => one.first > 0 && one.first <= seq && seq <= one.last) ?? null;
+  const around = decision.verdicts.filter((one) => one.first > 0 && one.first <= seq && seq <= one.last);
+  return around.sort((a, b) => a.last - a.first - (b.last - b.first))[0] ?? null;
 }

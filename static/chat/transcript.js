@@ -4,21 +4,25 @@ import { byId, h, put, reducedMotion } from "./dom.js";
 import { emptyChat } from "./empty.js";
 import { Horizon } from "./horizon.js";
 import { items, standing } from "./items.js";
+import { Marker } from "./marker.js";
 import { Row } from "./message.js";
+import { sendsSummary, summaryWords } from "./summary.js";
 
 const NEAR = 48;
 const FURTHEST = 40;
 
 export class Transcript {
   /**
-   * @param {import("./message.js").Actions & {earlier: () => Promise<void>, suggest: (text: string) => void}} actions
+   * @param {import("./message.js").Actions & {earlier: () => Promise<void>, suggest: (text: string) => void,
+   *   remember: () => void, summary: () => void}} actions
    */
   constructor(actions) {
     this.actions = actions;
     this.log = byId("log");
     this.column = byId("col");
     this.newest = byId("newest");
-    this.horizon = new Horizon();
+    this.horizon = new Horizon(() => this.actions.summary());
+    this.marker = new Marker(() => this.actions.remember());
     /** @type {Map<string, Row>} */
     this.rows = new Map();
     this.atBottom = true;
@@ -42,12 +46,12 @@ export class Transcript {
     this.state = state;
     if (state.conversationId !== before.conversationId) this.#clear();
     const moved = state.messages !== before.messages || state.pending !== before.pending
-      || state.agent !== before.agent
+      || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove
       || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
       || !this.rows.size;
     if (moved) this.#arrange(state);
     else if (state.turn !== before.turn) this.#stream(state);
-    if (moved || state.decision !== before.decision) this.#mark(state);
+    if (moved || state.decision !== before.decision || state.summary !== before.summary) this.#mark(state);
     if (state.pending.length > before.pending.length) this.toNewest();
   }
 
@@ -81,9 +85,14 @@ export class Transcript {
     return true;
   }
 
-  /** Shows a stored message, where it is loaded. */
-  toMessage(seq) {
-    const element = this.column.querySelector(`[data-seq="${Number(seq)}"]`);
+  /** Shows a stored message, wherever it is. */
+  async toMessage(seq) {
+    const found = () => this.column.querySelector(`[data-seq="${Number(seq)}"]`);
+    for (let pages = 0; pages < FURTHEST; pages += 1) {
+      if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
+      await this.showEarlier();
+    }
+    const element = found();
     if (element) this.#goTo(element);
   }
 
@@ -111,7 +120,10 @@ export class Transcript {
       this.rows.delete(key);
     }
     const begun = state.messages.length > 0 || state.pending.length > 0;
-    const elements = list.map((item) => this.#row(item).element);
+    const elements = list.flatMap((item) => {
+      const { element } = this.#row(item);
+      return item.forgets && item.seq === state.forgetAbove ? [this.marker.element, element] : [element];
+    });
     this.#order([
       ...(state.earlier ? [this.more] : []),
       ...(begun ? [] : [this.intro]),
@@ -132,7 +144,7 @@ export class Transcript {
     }
   }
 
-  /** @param {import("./message.js").Item} item */
+  /** @param {import("./items.js").Item} item */
   #row(item) {
     let row = this.rows.get(item.key);
     if (row) row.update(item);
@@ -167,14 +179,15 @@ export class Transcript {
   #mark(state) {
     const { decision } = state;
     for (const row of this.rows.values()) {
-      const { out, mark } = standing(decision, row.item.seq);
-      row.place(out, mark);
+      const { out, mark, verdict } = standing(decision, row.item.seq);
+      row.place(out, mark, verdict);
     }
     this.#placeHorizon(state);
   }
 
   /** @param {import("./state.js").State} state */
-  #placeHorizon({ decision, messages, earlier, turn, pending }) {
+  #placeHorizon(state) {
+    const { decision, messages, earlier, turn, pending } = state;
     const line = decision?.horizon ?? null;
     const loaded = messages[0]?.seq ?? 0;
     if (!decision || line === null || !messages.length || (earlier && line < loaded)) {
@@ -184,7 +197,8 @@ export class Transcript {
     const above = decision.verdicts
       .filter((one) => one.first > 0 && one.last < line && !one.sent)
       .reduce((sum, one) => sum + one.messages, 0);
-    this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length });
+    const summary = { words: summaryWords(state), sent: sendsSummary(decision) };
+    this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
   }
 
   /** The first message below the line, in the order of the page. */

@@ -1,0 +1,81 @@
+"""The running summary at the horizon: read, edited, brought back, switched off and on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit, asking
+from tests.browser.watching import Watch, refused
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+pytestmark = pytest.mark.browser
+LONG = "They talked about the walk along the coast in May, day by day. " * 12
+NOTES = "The user plans a walk in May and has 90 euros a day."
+
+
+@pytest.fixture(scope="module")
+def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    environment = {"HISTORY_POLICY": "summary", "HISTORY_TOKENS": "700"}
+    folder = tmp_path_factory.mktemp("summary")
+    with Server(folder, **asking(fake, **environment)) as running:
+        yield running
+
+
+def opened(chat: Chat) -> Locator:
+    chat.horizon.get_by_role("button").click()
+    return chat.page.get_by_role("dialog")
+
+
+def test_the_summary_is_read_edited_brought_back_and_switched_off(
+    visit: Visit, fake: FakeOpenAI, watch: Watch
+) -> None:
+    watch.allow(refused(400))
+    chat = visit().open()
+    for number in range(3):
+        fake.script.extend([LONG, NOTES] if number else [LONG])
+        chat.say(f"Question {number}?")
+        while fake.script:  # the notes are asked for after the answer
+            chat.page.wait_for_timeout(20)
+    button = chat.horizon.get_by_role("button")
+    expect(button).to_contain_text("Summary of")
+    other = chat.tab()
+    dialog = opened(chat)
+    text = dialog.get_by_label("What the model reads")
+    expect(text).to_have_value(NOTES)
+
+    text.fill("word " * 11_000)
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Your text is kept; shorten it.")
+    expect(text).not_to_have_value(NOTES)
+    text.fill("Ada walks in May.")
+    chat.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    dialog = opened(chat)
+    expect(text).to_have_value("Ada walks in May.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    for tab in (chat, other):
+        expect(tab.horizon.get_by_role("button")).to_contain_text("by you")
+
+    dialog = opened(chat)
+    dialog.get_by_text("2 older versions").click()
+    expect(dialog.locator(".summary-words").first).to_have_text(NOTES)
+    dialog.get_by_role("button", name="Bring version 2 back").click()
+    expect(text).to_have_value(NOTES)
+    dialog.get_by_role("switch").uncheck()
+    dialog.get_by_role("button", name="Close").click()
+    expect(button).to_contain_text("switched off")
+    opened(chat).get_by_role("switch").check()
+    chat.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(button).not_to_contain_text("switched off")
+    expect(chat.horizon).to_contain_text("sees only a summary")
+    fake.script.append("A last answer.")
+    chat.say("And then?")
+    sent = next(m for m in fake.requests if "And then?" in str(m["messages"][-1]["content"]))
+    assert NOTES in str(sent["messages"])

@@ -1,0 +1,177 @@
+"""Which turns a summary takes up, in which text, and that nothing is lost or told twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.conformance.cases import counted
+from chatsite.conformance.paths import transcripts
+from chatsite.history import Entry, estimate, turns
+from chatsite.history.summarising import (
+    Load,
+    again,
+    cut,
+    most_tokens,
+    pieces,
+    question,
+    shortened,
+    to_fold,
+    told,
+    words_for,
+)
+from chatsite.messages import Message, ToolCall
+
+
+def said(seq: int, role: str, text: str, *, tokens: int = 50, **more: object) -> Entry:
+    message = Message(id=f"m{seq}", role=role, content=text)  # type: ignore[arg-type]
+    return Entry(message=counted(message, tokens), seq=seq, **more)  # type: ignore[arg-type]
+
+
+def talk(count: int, *, first: int = 1) -> list[Entry]:
+    """Turns of 100 tokens: "question 1", "answer 1" and so on."""
+    found = []
+    for number in range(count):
+        seq = first + 2 * number
+        found.append(said(seq, "user", f"question {seq // 2 + 1}"))
+        found.append(said(seq + 1, "assistant", f"answer {seq // 2 + 1}"))
+    return found
+
+
+def load(limit: int, *, fixed: int = 0, summary: int = 0, low_water: int = 50) -> Load:
+    return Load(fixed=fixed, summary=summary, limit=limit, low_water=low_water)
+
+
+def firsts(entries: Sequence[Entry], given: Load) -> list[int]:
+    return [turn.entries[0].seq for turn in to_fold(entries, given)]
+
+
+class TestWhichTurns:
+    def test_none_up_to_three_quarters_of_the_limit(self) -> None:
+        assert firsts(talk(6), load(800)) == []
+        assert firsts(talk(6), load(799)) != []
+        assert firsts(talk(5), load(800, fixed=100)) == []
+        assert firsts(talk(5), load(800, fixed=50, summary=51)) != []
+
+    def test_the_oldest_until_the_rest_and_the_summary_are_at_the_low_water_mark(self) -> None:
+        """Of 500 tokens a head of 150 and a summary of at most 150 leave room for two turns."""
+        assert firsts(talk(7), load(1_000, fixed=150)) == [1, 3, 5, 7, 9]
+        assert firsts(talk(7), load(1_000, fixed=150, low_water=90)) == [1]
+
+    def test_never_the_newest_turn(self) -> None:
+        assert firsts(talk(3), load(100, fixed=90)) == [1, 3]
+        assert firsts(talk(1), load(100, fixed=90)) == []
+
+    def test_none_where_nothing_of_them_could_be_told(self) -> None:
+        entries = [said(1, "user", "Hidden", excluded=True), said(2, "assistant", "Too")]
+        assert firsts([*entries, *talk(1, first=3)], load(100)) == []
+
+    @given(transcripts(), st.integers(50, 5_000), st.integers(1, 100), st.integers(0, 500))
+    def test_covered_and_kept_are_all_there_is_however_often_it_is_folded(
+        self, transcript: object, limit: int, low_water: int, fixed: int
+    ) -> None:
+        """P17, and each message is told once."""
+        entries: Sequence[Entry] = transcript.entries  # type: ignore[attr-defined]
+        path, covered, messages = list(entries), [], 0
+        newest = turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
+        while folded := to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
+            made = pieces(path, folded, room=400)
+            taken = [entry for piece in made for entry in piece.entries]
+            covered += taken
+            messages += sum(piece.messages for piece in made)
+            path = [entry for entry in path if entry.seq > taken[-1].seq]
+            assert covered + path == list(entries)
+            assert path[0].message.role in ("user", "system")
+        assert newest in [entry.seq for entry in path]
+        folded_turns = turns([entry for entry in covered if entry.message.role != "system"])
+        assert messages == sum(len(told(turn)) for turn in folded_turns)
+
+
+class TestAsWhichText:
+    def test_it_says_who_said_what_and_of_tools_only_what_was_done(self) -> None:
+        call = ToolCall(id="c1", name="search", arguments={"query": "tides"})
+        entries = [
+            said(1, "user", "When is high water?"),
+            Entry(message=counted(Message.assistant(None, id="m2", calls=(call,))), seq=2),
+            Entry(message=counted(Message.tool("SECRET rows", id="m3", call_id="c1")), seq=3),
+            said(4, "assistant", "At six."),
+            *talk(1, first=5),
+        ]
+        (piece,) = pieces(entries, turns(entries)[:1], room=500)
+        assert piece.text == (
+            "User: When is high water?\nAssistant: [Did: search (query: tides)]\nAssistant: At six."
+        )
+        assert (piece.messages, len(piece.entries)) == (4, 4)
+
+    def test_what_is_left_out_of_requests_is_covered_and_not_told(self) -> None:
+        entries = [
+            said(1, "assistant", "A greeting"),
+            said(2, "system", "An instruction"),
+            said(3, "user", "Excluded question", excluded=True),
+            said(4, "assistant", "Its answer"),
+            said(5, "user", "Asked"),
+            said(6, "assistant", "Excluded answer", excluded=True),
+            said(7, "assistant", "Answered"),
+            *talk(1, first=8),
+        ]
+        briefing = Message(id="b", role="user", content="A briefing", source="briefing")
+        entries.insert(-2, Entry(message=counted(briefing), seq=7_5))
+        entries[-3:] = [
+            Entry(message=entry.message, seq=8 + place) for place, entry in enumerate(entries[-3:])
+        ]
+        spoken = turns([entry for entry in entries if entry.message.role != "system"])
+        (piece,) = pieces(entries, spoken[:-1], room=500)
+        assert piece.text == "User: Asked\nAssistant: Answered"
+        assert [entry.seq for entry in piece.entries] == list(range(1, 9))
+        assert piece.messages == 2
+
+    def test_a_long_conversation_comes_in_pieces_that_each_fit(self) -> None:
+        entries = [said(seq, "user", "word " * 200) for seq in range(1, 21)]
+        made = pieces(entries, turns(entries), room=600)
+        assert len(made) > 5
+        assert [entry for piece in made for entry in piece.entries] == entries
+        assert all(estimate(piece.text) <= 600 for piece in made)
+
+    def test_a_message_too_large_alone_keeps_its_beginning_and_end(self) -> None:
+        text = "BEGIN " + "漢字かな交じり文 " * 4_000 + "plain words " * 4_000 + " END"
+        (piece,) = pieces(entries := [said(1, "user", text)], turns(entries), room=300)
+        assert estimate(piece.text) <= 300
+        assert piece.text.startswith("User: BEGIN") and piece.text.endswith("END")
+        assert "[...]" in piece.text
+
+    @given(st.text(max_size=400), st.integers(1, 60))
+    def test_shortening_ends_within_its_room_or_at_the_mark_alone(
+        self, text: str, tokens: int
+    ) -> None:
+        short = shortened(text, tokens=tokens)
+        assert estimate(short) <= max(tokens, estimate("\n[...]\n"))
+
+
+class TestInWhichWords:
+    def test_the_summary_so_far_comes_before_what_was_said_since(self) -> None:
+        task, asked = question(summary="They like tea.", text="User: And coffee?", words=90)
+        assert task.role == "system" and asked.role == "user"
+        assert asked.content is not None
+        assert asked.content.index("They like tea.") < asked.content.index("And coffee?")
+        assert "at most 90 words" in asked.content
+        first = question(summary="", text="User: Hello", words=90)[1]
+        assert "The notes so far" not in (first.content or "")
+
+    def test_a_reply_that_is_too_long_is_asked_for_again_without_the_conversation(self) -> None:
+        _, asked = again("Very long notes.", words=30)
+        assert "Very long notes." in (asked.content or "")
+        assert "at most 30 words" in (asked.content or "")
+
+    def test_the_bound_is_a_share_of_the_limit_and_never_next_to_nothing(self) -> None:
+        assert [most_tokens(limit) for limit in (10_000, 1_000, 100)] == [1_500, 150, 64]
+        assert words_for(150) < 150 * 3 / 4
+        assert words_for(1) == 20
+
+    def test_a_cut_falls_after_a_sentence_where_one_ends_late_enough(self) -> None:
+        text = "They walk in May. They sleep in Porto. They have ninety euros a day."
+        assert cut(text, characters=45) == "They walk in May. They sleep in Porto. [...]"
+        assert cut("They walk and walk and walk", characters=20) == "They walk and walk [...]"
+        assert cut("歩く。眠る。食べる。", characters=7) == "歩く。眠る。 [...]"
+        assert cut(text, characters=500) == text

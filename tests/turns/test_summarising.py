@@ -1,0 +1,252 @@
+"""A summary is made after the answer, by a model on a real socket, and comes before the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from chatsite.conversations import queries, store, summaries, summary_queries
+from chatsite.conversations.models import Summary
+from chatsite.conversations.summary_records import Versions
+from chatsite.errors import Refused
+from chatsite.events import SummaryChanged, TurnEnded
+from chatsite.providers.base import Provider
+from chatsite.providers.openai import OpenAIProvider
+from chatsite.turns.answering import Answering, answering, nobody
+from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.summarising import Summariser
+from chatsite.turns.turns import Caps, Turns
+from chatsite.wiring import Store
+from tests.conversations.given import ADA, new_id, talk
+from tests.fakes.openai_server import FakeOpenAI
+from tests.turns.conftest import template
+
+LONG = "An answer with forty words and more, so that three turns fill the budget. " * 8
+
+
+@dataclass
+class House:
+    """Turns with a summariser, answered by the fake provider. A budget of 400 tokens."""
+
+    fake: FakeOpenAI
+    chat_settings: dict[str, Any] = field(
+        default_factory=lambda: {"historyPolicy": "summary", "historyTokens": 400}
+    )
+    run: Store = field(default_factory=Store)
+
+    def __post_init__(self) -> None:
+        self.provider = OpenAIProvider(api_key="sk-test", base_url=self.fake.base_url)
+        self.summariser = Summariser(
+            run=self.run,
+            reads=summary_queries,
+            writes=summaries,
+            answering=self.answering,
+            publish=lambda conversation, event: self.turns.publish(conversation, event),
+        )
+        self.turns = Turns(
+            decider=Decider(
+                environment={},
+                run=self.run,
+                reads=queries,
+                writes=store,
+                gatherers={"summary": self.summariser},
+            ),
+            answering=self.answering,
+            describe=nobody,
+            caps=Caps(answers=5, per_owner=5),
+            after_turn=self.summariser.after_turn,
+        )
+        self.asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="")
+
+    def answering(self, slug: str) -> Answering:
+        providers: dict[str, Provider] = {"openai": self.provider}
+        made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
+        return answering(made, providers)
+
+    async def ask(self, text: str, *, replies: tuple[str, ...] = (LONG,)) -> Any:
+        """One turn; its receipt. What is made after it may still be under way."""
+        self.fake.script.clear()
+        self.fake.script.extend(replies)
+        _, self.reader = await self.turns.open(self.asking)
+        await self.turns.send(self.asking, client_id=new_id(), text=text)
+        while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
+            pass
+        assert event.problem is None, event.problem
+        return event.receipt
+
+    async def say(self, text: str, *, replies: tuple[str, ...] = (LONG,)) -> Any:
+        """One turn and what is made after it; its receipt."""
+        receipt = await self.ask(text, replies=replies)
+        while self.making:
+            await asyncio.wait(self.making)
+        return receipt
+
+    @property
+    def making(self) -> list[asyncio.Task[None]]:
+        return list(self.summariser._making.values())
+
+    async def versions(self) -> Versions:
+        return await self.run(
+            summary_queries.versions, owner=ADA, conversation=self.asking.conversation
+        )
+
+    async def until_summarised(self) -> None:
+        """Three turns; the first of them are folded."""
+        for number in range(1, 4):
+            await self.say(f"Question {number}?", replies=(LONG, "They asked first things."))
+
+
+@pytest.fixture
+async def house(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> AsyncIterator[House]:
+    """The store's threads close the connections that they open."""
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    with FakeOpenAI() as fake:
+        made = House(fake)
+        yield made
+        await made.provider.aclose()
+        made.run.close()
+
+
+async def test_the_summary_stands_for_what_it_covers_in_the_next_request(house: House) -> None:
+    await house.until_summarised()
+    (newest, *_) = (await house.versions()).versions
+    assert newest.text == "They asked first things."
+    receipt = await house.say("And then?")
+    sent = [m for m in house.fake.requests if "And then?" in str(m["messages"][-1]["content"])][-1]
+    texts = [str(m["content"]) for m in sent["messages"]]
+    assert "They asked first things." in texts[1]
+    assert not any("Question 1?" in text for text in texts)
+    reasons = {run["reason"] for run in receipt["verdicts"] if run["first"] == 1}
+    assert reasons == {"summarised"}
+    covered = [run for run in receipt["verdicts"] if run["reason"] == "summarised"]
+    assert max(run["last"] for run in covered) == newest.last
+    assert receipt["reports"]["summary"]["by"] == newest.by
+
+
+async def test_it_is_made_after_the_answer_and_open_pages_learn_of_it(house: House) -> None:
+    await house.ask("Question 1?")
+    while not (found := await house.versions()).versions:
+        await house.say("More?", replies=(LONG, "They asked first things."))
+    event = await asyncio.wait_for(house.reader.read(), 20)
+    assert isinstance(event, SummaryChanged)
+    assert (event.summary.version, event.summary.on) == (found.current, True)
+    (first,) = found.versions
+    assert (first.first, first.by) == (1, house.provider.model(None).label)
+    assert first.tokens is not None and first.seconds is not None and not first.shortened
+
+
+async def test_the_next_one_is_made_from_the_last_and_what_was_said_since(house: House) -> None:
+    await house.until_summarised()
+    covered = (await house.versions()).versions[0].last
+    while (await house.versions()).versions[0].last == covered:
+        await house.say("More?", replies=(LONG, "They asked more."))
+    asked = house.fake.requests[-1]["messages"][-1]["content"]
+    assert "They asked first things." in asked and "Question 1?" not in asked
+    (newest, older, *_) = (await house.versions()).versions
+    assert (newest.text, newest.made_from) == ("They asked more.", older.version)
+    assert newest.messages > older.messages
+
+
+async def test_a_reply_that_is_too_long_is_asked_for_again_and_then_cut_at_a_sentence(
+    house: House,
+) -> None:
+    rambling = "They said this and that about it. " * 12
+    for number in range(1, 4):
+        await house.say(f"Question {number}?", replies=(LONG, rambling, rambling))
+    newest = (await house.versions()).versions[0]
+    assert newest.shortened
+    assert newest.text.endswith("about it. [...]")
+    assert await house.run(lambda: Summary.objects.first().tokens) <= 64  # type: ignore[union-attr]
+    assert "too long" in house.fake.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(house: House) -> None:
+    for number in range(1, 4):
+        await house.say(f"Question {number}?", replies=(f"{LONG} [[mode=401]]",))
+    assert (await house.versions()).versions == ()
+    receipt = await house.say("And then?")
+    assert any("bring the summary up to date failed" in note for note in receipt["notes"])
+    assert not any("sk-" in note for note in receipt["notes"])
+
+
+async def test_much_at_once_takes_several_calls_and_what_was_made_before_a_failure_is_kept(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.turns.folding._room", lambda model, most: 100)
+    conversation = house.asking.conversation
+    await house.run(talk, conversation, 40)
+    replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
+    await house.say("Where were we?", replies=replies)
+    asked = [str(request["messages"][-1]["content"]) for request in house.fake.requests[1:]]
+    assert len(asked) == 4
+    assert "question 1\n" in asked[0] and "The notes so far" not in asked[0]
+    assert "First notes." in asked[1] and "Second notes." in asked[2]
+    assert "question 1\n" not in asked[1]
+    (made,) = (await house.versions()).versions
+    assert made.text == "Third notes. [[mode=401]]" and 10 < made.last < 80
+    assert f"question {made.last // 2}\n" in asked[2]
+    receipt = await house.say("And then?", replies=(LONG, "All of it."))
+    assert any("bring the summary up to date failed" in note for note in receipt["notes"])
+
+
+async def test_switched_off_the_newest_turns_are_sent_and_none_is_made(house: House) -> None:
+    await house.until_summarised()
+    count = len((await house.versions()).versions)
+    conversation = house.asking.conversation
+    await house.summariser.switch(owner=ADA, conversation=conversation, on=False)
+    receipt = await house.say("And then?")
+    await house.say("And on?")
+    assert any("switched off" in note for note in receipt["notes"])
+    assert not any(run["reason"] == "summarised" for run in receipt["verdicts"])
+    assert len((await house.versions()).versions) == count
+    await house.summariser.switch(owner=ADA, conversation=conversation, on=True)
+    receipt = await house.say("Back?")
+    assert any(run["reason"] == "summarised" for run in receipt["verdicts"])
+
+
+async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from(
+    house: House,
+) -> None:
+    await house.until_summarised()
+    version = (await house.versions()).current
+    made = await house.summariser.rewrite(
+        owner=ADA,
+        conversation=house.asking.conversation,
+        agent="demo",
+        version=version,
+        text="Ada likes short answers.",
+    )
+    assert made.summary is not None and made.summary.by == "you"
+    await house.say("And then?")
+    texts = [str(request["messages"]) for request in house.fake.requests]
+    assert any("Ada likes short answers." in text and "And then?" in text for text in texts)
+    with pytest.raises(Refused, match="Your text is kept"):
+        await house.summariser.rewrite(
+            owner=ADA,
+            conversation=house.asking.conversation,
+            agent="demo",
+            version=version,
+            text="word " * 80_000,
+        )
+
+
+async def test_under_another_policy_none_is_made(house: House) -> None:
+    house.chat_settings["historyPolicy"] = "lastN"
+    await house.until_summarised()
+    assert (await house.versions()).versions == ()
+
+
+async def test_no_answer_waits_for_it_and_the_end_of_the_server_ends_it(house: House) -> None:
+    hangs = f"{LONG} [[mode=hang0]]"
+    while not house.making or not house.fake.in_flight:
+        await house.ask("More?", replies=(hangs,))
+    (making,) = house.making
+    await house.ask("And then?")
+    assert house.making == [making]
+    await asyncio.wait_for(house.summariser.drain(), 10)
+    assert (await house.versions()).versions == () and not house.making
