@@ -36,17 +36,15 @@ def forgetful(visit: Visit) -> Chat:
     return chat.turns(FACT, "Hello.", "And in winter?")
 
 
-def test_it_tells_why_it_forgot_and_a_pin_brings_it_back(
-    forgetful: Chat, fake: FakeOpenAI
-) -> None:
+def test_it_tells_why_it_forgot_and_a_pin_brings_it_back(forgetful: Chat, fake: FakeOpenAI) -> None:
     chat, fact = forgetful, forgetful.users.first
     other = chat.tab()
     chat.page.bring_to_front()
     choose(fact, "Why did it forget?")
     told = chat.page.get_by_role("dialog", name="Why did it forget?")
     expect(told).to_contain_text(
-        "It left the context with your message “And in winter?” (turn 3, the 2nd after it), because "
-        "it is older than the last 2 user messages (set in the page's address)."
+        "It left the context with your message “And in winter?” (turn 3, the 2nd after it), "
+        "because it is older than the last 2 user messages (set in the page's address)."
     )
     expect(told).to_contain_text("Your next message will not see it either.")
     told.get_by_role("button", name="Pin it").click()

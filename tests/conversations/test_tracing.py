@@ -8,10 +8,10 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import marks, store
-from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.models import Turn
 from chatsite.conversations.tracing import traced, trail
 from chatsite.errors import NotFound
-from tests.conversations.given import ADA, BOB, messages, new_id, talk
+from tests.conversations.given import ADA, BOB, messages, new_id, row, talk
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +31,9 @@ def long_talk(turns: int, *, reach: int) -> str:
     """Turns sent under lastN `reach`: question n stands at 2n - 1."""
     chat = new_id()
     talk(chat, turns)
-    rows = list(Turn.objects.filter(conversation=chat))
-    for row in rows:
-        row.receipt = receipt(since=max(2 * (row.number - reach) + 1, 1))
+    rows = list(Turn.objects.filter(conversation=row(chat)))
+    for turn in rows:
+        turn.receipt = receipt(since=max(2 * (turn.number - reach) + 1, 1))
     Turn.objects.bulk_update(rows, ["receipt"])
     return chat
 
@@ -82,7 +82,7 @@ def test_it_never_reads_further_than_a_bound(
 
 def test_background_tasks_ask_nothing() -> None:
     chat = long_talk(4, reach=9)
-    Message.objects.filter(conversation=chat, content="question 2").update(source="scheduled")
+    messages(chat).filter(content="question 2").update(source="scheduled")
     told = trail(found=traced(owner=ADA, message=at(chat, 1)), coming=None)
     assert [one.text for one in told.asked] == ["question 1", "question 3", "question 4"]
 

@@ -31,7 +31,7 @@ def receipt(
 IN = receipt("within_length", WITHIN, sent=True)
 OUT = receipt("over_length", OLDER)
 PINNED = receipt("pinned", "its turn is pinned", sent=True)
-NOTHING = {"verdicts": [], "settings": {}, "facts": {}}
+NOTHING: dict[str, Any] = {"verdicts": [], "settings": {}, "facts": {}}
 
 
 def trail(*receipts: dict[str, Any] | None, whole: bool = True, first: int = 3) -> Trail:
@@ -87,10 +87,7 @@ STORIES: dict[str, tuple[Trail, dict[str, Any] | None, tuple[str, ...], str | No
     "nothing was asked since": (
         trail(),
         receipt("over_window", "left out because the model's window of 2,048 tokens is full"),
-        (
-            "Your next message will not see it, because the model's window of 2,048 tokens is "
-            "full.",
-        ),
+        ("Your next message will not see it, because the model's window of 2,048 tokens is full.",),
         None,
     ),
     "it has always been there": (

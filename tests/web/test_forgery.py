@@ -53,7 +53,9 @@ async def test_what_only_reads_takes_no_other_method(name: str, server: Server) 
             assert answer.status == 405, method
 
 
-@pytest.mark.parametrize("name", ["conversation", "restore", "clear", "message", "import", "logout"])
+@pytest.mark.parametrize(
+    "name", ["conversation", "restore", "clear", "message", "import", "logout"]
+)
 async def test_what_changes_something_is_not_done_by_a_link(name: str, server: Server) -> None:
     async with Person(server.url) as ada:
         assert (await ask(ada, "GET", PATHS[name])).status == 405

@@ -1,4 +1,4 @@
-"""Marks over HTTP: what is asked strictly, what other pages hear, and why a message was forgotten."""
+"""Marks over HTTP: asked strictly, heard by every page; and why a message was forgotten."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) 
         told = await ada.ask("GET", why(first, **asked))
         assert not told["sent"]
         assert told["sentences"] == [
-            "It left the context with your message “Three” (turn 3, the 2nd after it), because it is "
-            "older than the last 2 user messages (set in the page's address).",
+            "It left the context with your message “Three” (turn 3, the 2nd after it), because it "
+            "is older than the last 2 user messages (set in the page's address).",
             "Your next message will not see it either.",
         ]
         assert told["fixes"] == ["pin", "ask"]
