@@ -7,7 +7,7 @@ import base64
 import json
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +25,10 @@ FAILURES = {
     "503": (503, "Service Unavailable", "server_error", None),
 }
 SECRET_TEXT = "the provider's own words about key sk-secret at http://secret.example"
+
+
+# Words or directives, one an answer; or a function of the request that stays and answers them all.
+Script = deque[str | Callable[[Mapping[str, Any]], str]]
 
 
 class Wire(Protocol):
@@ -50,11 +54,12 @@ class Plan:
     crumbs: bool = False
 
     @classmethod
-    def of(cls, body: Mapping[str, Any], *, script: deque[str]) -> Plan:
+    def of(cls, body: Mapping[str, Any], *, script: Script) -> Plan:
         found = _DIRECTIVE.search(_newest_user_text(body))
         keys = {"mode": "ok"}
         if not found and script:
-            answer = script.popleft()
+            first = script[0]
+            answer = first(body) if callable(first) else str(script.popleft())
             found = _DIRECTIVE.fullmatch(answer)
             keys |= {} if found else {"text": answer}
         for part in found.group(1).split(";") if found else ():

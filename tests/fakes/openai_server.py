@@ -14,7 +14,7 @@ retry_after  seconds, a header of 429
 crumbs       1: every byte is its own write
 
 Without a directive the next answer of `FakeOpenAI.script` comes, as long as there is one: words,
-or a directive.
+or a directive. A function in it is given the request, stays, and answers all that follow.
 
 `with FakeOpenAI() as fake:` runs it in a thread; `python -m tests.fakes.openai_server --port 8199`
 runs it alone, then `GET /_stats` and `GET /_requests` tell what it saw.
@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from tests.fakes.openai_answers import FAILURES, SECRET_TEXT, Answer, Plan
+from tests.fakes.openai_answers import FAILURES, SECRET_TEXT, Answer, Plan, Script
 
 
 @dataclass
@@ -46,9 +46,6 @@ class Seen:
     in_flight: int = 0
     max_in_flight: int = 0
     client_aborts: int = 0
-
-
-Script = deque[str]
 
 
 class Connection(asyncio.Protocol):
