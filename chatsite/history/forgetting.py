@@ -26,6 +26,12 @@ _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "empty": (),
     "incomplete_tool_group": (),
 }
+# How verdicts' sentences begin, so that "because" can stand before them.
+_STATES = ("within ", "older ", "more than ", "above ", "chosen ", "written ")
+_CLAUSES = (
+    *("it ", "its ", "you ", "there ", "nothing ", "the running summary ", "the agent's strategy "),
+    *("a fast model ", "a background task "),
+)
 _SETTING = {
     "within_length": "length",
     "over_length": "length",
@@ -174,24 +180,22 @@ def _ordinal(number: int) -> str:
 
 
 def _clause(fate: _Fate) -> str:
-    """The rule as the end of a sentence, with who set it."""
+    """The rule as the end of a sentence, with who set it. A verdict's sentence is a phrase."""
     source = f" ({fate.source})" if fate.source else ""
     sentence = fate.sentence
-    match fate.reason:
-        case "within_length" | "over_length" | "above_marker":
-            return f", because it is {sentence}{source}"
-        case "within_budget" | "pinned" | "excluded":
-            return f", because {sentence}"
-        case "over_budget":
-            return f", {sentence.removeprefix('left out ')}{source}"
-        case "over_window":
-            return f", because {sentence.removeprefix('left out because ')}"
-        case "replied_to":
-            return ", because that message replies to it"
-        case "current":
-            return ""
-        case _:
-            return f": {sentence}"
+    if fate.reason == "current":
+        return ""
+    if fate.reason == "replied_to":
+        return ", because that message replies to it"
+    if sentence.startswith(_STATES):
+        return f", because it is {sentence}{source}"
+    if sentence.startswith(_CLAUSES):
+        return f", because {sentence}"
+    if sentence.startswith("left out because "):
+        return f", {sentence.removeprefix('left out ')}"
+    if sentence.startswith("left out to "):
+        return f", {sentence.removeprefix('left out ')}{source}"
+    return f": {sentence}"
 
 
 def _unknown(problem: str) -> tuple[str, ...]:

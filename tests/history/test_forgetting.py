@@ -154,15 +154,6 @@ STORIES: dict[str, tuple[Trail, dict[str, Any] | None, tuple[str, ...], str | No
         ("It is the agent's greeting: shown to you, never sent.",),
         None,
     ),
-    "a reason without a clause of its own": (
-        trail(IN),
-        receipt("not_relevant", "nothing in it matters for this message"),
-        (
-            "It was sent with your last message. It leaves with your next one: nothing in it "
-            "matters for this message.",
-        ),
-        None,
-    ),
 }
 
 
@@ -218,6 +209,22 @@ def test_a_policy_without_a_length_is_the_rule_itself() -> None:
     coming["facts"] = {"length": ""}
     told = why(SEQ, trail=trail(), coming=coming)
     assert "set in the page's address" in told.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "end"),
+    [
+        ("nothing in it was found to matter", ", because nothing in it was found to matter."),
+        ("the running summary stands for it", ", because the running summary stands for it."),
+        ("a fast model left it out", ", because a fast model left it out."),
+        ("written by a background task", ", because it is written by a background task."),
+        ("the message that was answered", ": the message that was answered."),
+        ("shares rare words: walnut", ": shares rare words: walnut."),
+    ],
+)
+def test_any_rule_ends_a_sentence(sentence: str, end: str) -> None:
+    told = why(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
+    assert told.sentences == (f"Your next message will not see it{end}",)
 
 
 @pytest.mark.parametrize(
