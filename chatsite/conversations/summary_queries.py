@@ -10,6 +10,8 @@ from chatsite.conversations.rows import ENTRY, entry_of
 from chatsite.conversations.summary_records import Standing, Unfolded, Version, Versions
 from chatsite.errors import NotFound
 
+LISTED = 50
+
 
 def standing(*, owner: Owner, conversation: str) -> Standing:
     """What holds for the path now; a chat not yet begun has no summary."""
@@ -35,11 +37,13 @@ def versions(*, owner: Owner, conversation: str) -> Versions:
     row = owned(owner, conversation)
     current = holding(row).first()
     start = start_of(row).first()
-    rows = Summary.objects.filter(conversation=row).select_related("last", "made_from")
+    stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
+    rows = list(stored.order_by("-version")[: LISTED + 1])
     return Versions(
         on=row.summary_on,
         current=current.version if current else 0,
-        versions=tuple(_version_of(one, start) for one in rows.order_by("-version")),
+        versions=tuple(_version_of(one, start) for one in rows[:LISTED]),
+        earlier=len(rows) > LISTED,
     )
 
 

@@ -70,12 +70,19 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
-    """Every version, the newest first; `current` is the number of the one that holds, or 0."""
+    """The newest versions, the newest first; `earlier`: there are more. `current` is the number of
+    the one that holds, or 0."""
 
     on: bool
     current: int
     versions: tuple[Version, ...]
+    earlier: bool
 
     def to_dict(self) -> dict[str, Any]:
         listed = [version.to_dict() for version in self.versions]
-        return {"on": self.on, "current": self.current, "versions": listed}
+        return {
+            "on": self.on,
+            "current": self.current,
+            "versions": listed,
+            "earlier": self.earlier,
+        }

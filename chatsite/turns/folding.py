@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from chatsite.conversations.summary_records import Standing, Unfolded
 from chatsite.errors import ProviderError
-from chatsite.history import Entry, Settings, estimate_message
+from chatsite.history import Entry, Settings, Window, estimate_message
 from chatsite.history.recalled import summary_text
 from chatsite.history.summarising import (
     Load,
@@ -107,6 +107,14 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """What stands after a fold, None for what stood before, and why it went no further."""
+
+    standing: Standing | None = None
+    failure: ProviderError | TimeoutError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
     """What is needed to make one conversation's next summary."""
 
@@ -118,23 +126,25 @@ class Fold:
     reads: SummaryReads
     writes: SummaryWrites
 
-    async def make(self) -> Standing | None:
-        """The new standing; None where no fold is needed, or the conversation changed meanwhile.
+    async def make(self) -> Folded:
+        """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
 
-        What was made before a failure is stored. Raises ProviderError, TimeoutError, NotFound.
+        What was made before a call failed is stored. Raises NotFound for a conversation that is
+        gone, ProviderError where no model can be asked.
         """
         start = await self.run(
             self.reads.unfolded, owner=self.owner, conversation=self.conversation
         )
         if not start.standing.on:
-            return None
+            return Folded()
         load = await self._load(start)
         folded = to_fold(start.entries, load)
         if not folded:
-            return None
+            return Folded()
         model, most = self._model(), most_tokens(load.limit)
         base = start.standing.summary
-        made, failure = Made(base.text if base else ""), None
+        made = Made(base.text if base else "")
+        failure: ProviderError | TimeoutError | None = None
         for piece in pieces(start.entries, folded, room=_room(model, most))[:MOST_PIECES]:
             try:
                 await self._take_up(piece, made, model, most)
@@ -142,18 +152,16 @@ class Fold:
                 failure = error
                 break
         stored = await self._store(start, made, model) if made.tokens else None
-        if failure is not None:
-            raise failure
-        return stored
+        return Folded(standing=stored, failure=failure)
 
     async def _load(self, start: Unfolded) -> Load:
         head, window = self.answering.head.messages, self.answering.window
         counts = await token_counts(self._tokenizer, head)
-        summary, budget = start.standing.summary, self.settings.tokens.value
+        summary = start.standing.summary
         return Load(
             fixed=sum(count.count for count in counts),
             summary=summary.tokens.count if summary else 0,
-            limit=window.room if budget is None else min(budget, window.room),
+            limit=limit_of(window, self.settings),
             low_water=self.settings.low_water.value,
         )
 
@@ -237,6 +245,12 @@ class Fold:
             tokens=made.tokens,
             report=made.report(),
         )
+
+
+def limit_of(window: Window, settings: Settings) -> int:
+    """What a prompt may take, in tokens."""
+    budget = settings.tokens.value
+    return window.room if budget is None else min(budget, window.room)
 
 
 async def summary_tokens(text: str, tokenizer: Tokenizer) -> TokenCount:

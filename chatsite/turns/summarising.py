@@ -9,14 +9,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chatsite.conversations.summary_records import Standing
-from chatsite.errors import ChatsiteError, NotFound, ProviderError, Refused
+from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
 from chatsite.history import Evidence, Settings, estimate_message
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking
-from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, summary_tokens
+from chatsite.turns.folding import (
+    Fold,
+    SummaryReads,
+    SummaryWrites,
+    limit_of,
+    summary_tokens,
+)
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.ports import Owner, Run
 
@@ -25,7 +31,7 @@ POLICY = "summary"
 # What went wrong, for the next receipts of so many conversations.
 MAX_FAILURES = 1_000
 # A person's own summary may be longer than a model's, but leaves room for the conversation.
-PARTS_OF_ROOM = 3
+PARTS_OF_LIMIT = 3
 OFF = "The summary is switched off in this conversation: only the newest turns are sent."
 FAILED = "The last attempt to bring the summary up to date failed."
 
@@ -90,29 +96,34 @@ class Summariser:
 
     async def _make(self, fold: Fold) -> None:
         try:
-            made = await fold.make()
-            self._failures.pop(fold.conversation, None)
-            if made is not None:
-                self.publish(fold.conversation, SummaryChanged(summary=made.view))
+            folded = await fold.make()
+            if folded.standing is not None:
+                self.publish(fold.conversation, SummaryChanged(summary=folded.standing.view))
+            if folded.failure is not None:
+                self._failed(fold.conversation, folded.failure)
+            else:
+                self._failures.pop(fold.conversation, None)
         except NotFound:
-            self._failures.pop(fold.conversation, None)  # deleted meanwhile
-        except TimeoutError:
-            self._failed(fold.conversation, "The model took too long.")
-        except ChatsiteError as error:
-            detail = error.detail if isinstance(error, ProviderError) else ""
-            logger.warning("no summary of %s: %s (%s)", fold.conversation, error.code, detail)
-            self._failed(fold.conversation, _first_sentence(error.message))
-            # What was made before the failure is stored.
-            await self.tell(owner=fold.owner, conversation=fold.conversation)
+            logger.info("%s is gone: it needs no summary", fold.conversation)
+        except ProviderError as error:
+            self._failed(fold.conversation, error)
         except Exception:
             logger.exception("no summary of %s", fold.conversation)
-            self._failed(fold.conversation, "Something went wrong here.")
+            self._note(fold.conversation, "Something went wrong here.")
         finally:
             del self._making[fold.conversation]
 
-    def _failed(self, conversation: str, why: str) -> None:
+    def _failed(self, conversation: str, error: ProviderError | TimeoutError) -> None:
+        if isinstance(error, ProviderError):
+            logger.warning("no summary of %s: %s (%s)", conversation, error.code, error.detail)
+            self._note(conversation, _first_sentence(error.message))
+        else:
+            logger.warning("no summary of %s: timeout", conversation)
+            self._note(conversation, "The model took too long.")
+
+    def _note(self, conversation: str, why: str) -> None:
+        """For the conversation's next receipts, until an attempt succeeds."""
         self._failures[conversation] = f"{FAILED} {why}"
-        self._failures.move_to_end(conversation)
         if len(self._failures) > MAX_FAILURES:
             self._failures.popitem(last=False)
 
@@ -127,18 +138,18 @@ class Summariser:
 
     # ---- what a person does ------------------------------------------------------------------
     async def rewrite(
-        self, *, owner: Owner, conversation: str, agent: str, version: int, text: str | None
+        self, asking: Asking, settings: Settings, *, version: int, text: str | None
     ) -> Standing:
         """A new version with a person's text and the coverage of `version`; None brings the text
         of that version back. Raises NotFound, and Refused for what can't be used or is too long."""
-        answering = self.answering(agent)
-        said = text
+        answering = self.answering(asking.agent)
+        owner, conversation, said = asking.owner, asking.conversation, text
         if said is None:
             said = await self.run(
                 self.reads.text_of, owner=owner, conversation=conversation, version=version
             )
         tokens = await _counted(said, answering.provider.tokenizer(answering.model))
-        most = answering.window.room // PARTS_OF_ROOM
+        most = limit_of(answering.window, settings) // PARTS_OF_LIMIT
         if text is not None and tokens.count > most:
             raise Refused(
                 f"This summary takes {tokens.count:,} tokens, and {most:,} are allowed, so that "
@@ -161,11 +172,6 @@ class Summariser:
         standing = await self.run(self.writes.switch, owner=owner, conversation=conversation, on=on)
         self.publish(conversation, SummaryChanged(summary=standing.view))
         return standing
-
-    async def tell(self, *, owner: Owner, conversation: str) -> None:
-        """Tell open pages which summary holds, after something it may cover was changed."""
-        standing = await self._standing(owner, conversation)
-        self.publish(conversation, SummaryChanged(summary=standing.view))
 
 
 async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:

@@ -10,26 +10,31 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatsite.conversations import queries, summary_queries
 from chatsite.errors import BadCommand
 from chatsite.web.api import answers_errors, fields, sound
-from chatsite.web.people import owner_of, site_of
+from chatsite.web.people import is_staff, owner_of, site_of
 
 MAX_CHARACTERS = 50_000
+MAX_QUERY = 4_096
 
 
 @require_http_methods(["GET", "POST"])
 @answers_errors
 async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
-    """GET: all versions. POST `{"version": 3, "text": "..."}`: a new version with this text and
-    what version 3 covers; without a text version 3 itself comes back, as a new version."""
+    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and
+    what version 3 covers; without a text version 3 itself comes back, as a new version. `query`
+    is the page's own: it says how much room there is."""
     site, owner, conversation = site_of(request), await owner_of(request), str(id)
     if request.method == "POST":
-        version, text = _edit(fields(request))
-        await site.summariser.rewrite(
+        body = fields(request)
+        version, text = _edit(body)
+        asking = site.asking(
             owner=owner,
+            staff=await is_staff(request),
             conversation=conversation,
             agent=await site.run(queries.agent_of, owner=owner, conversation=conversation),
-            version=version,
-            text=text,
+            query=_query(body),
         )
+        settings = site.turns.decider.settings(asking, site.answering(asking.agent))
+        await site.summariser.rewrite(asking, settings, version=version, text=text)
     found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
@@ -45,6 +50,13 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
     found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
+
+
+def _query(body: dict[str, object]) -> str:
+    query = body.get("query", "")
+    if not isinstance(query, str) or len(query) > MAX_QUERY:
+        raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
+    return sound(query)
 
 
 def _edit(body: dict[str, object]) -> tuple[int, str | None]:

@@ -3,13 +3,14 @@
 import { byId, h, put } from "./dom.js";
 import { capital, duration, plural, time } from "./format.js";
 import { change, get } from "./http.js";
+import { query } from "./page.js";
 import { complain, toast } from "./toast.js";
 
 /**
  * @typedef {{version: number, text: string, first: number, last: number, messages: number, by: string,
  *   made_from: number, created: string, why_not: string, shortened: boolean, seconds: number|null,
  *   tokens: number|null}} Version
- * @typedef {{on: boolean, current: number, versions: Version[]}} Versions
+ * @typedef {{on: boolean, current: number, versions: Version[], earlier: boolean}} Versions
  */
 
 /**
@@ -144,7 +145,7 @@ export class SummaryWindow {
   async #save(current) {
     if (!this.text || !this.save) return;
     this.save.disabled = true;
-    const saved = await this.#change("", { version: current.version, text: this.text.value });
+    const saved = await this.#change("", { version: current.version, text: this.text.value, query: query() });
     this.save.disabled = false;
     if (!saved) return void this.text.focus();
     this.text.value = current.text;
@@ -156,7 +157,7 @@ export class SummaryWindow {
   #older(found) {
     const rest = found.versions.filter((one) => one.version !== found.current);
     return h("details", { class: "summary-older" },
-      h("summary", {}, plural(rest.length, "older version")),
+      h("summary", {}, `${found.earlier ? "The last " : ""}${plural(rest.length, "older version")}`),
       h("ol", {}, rest.map((one) => h("li", {},
         h("p", { class: "quiet" }, `Version ${one.version}. ${about(one)}`),
         one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
@@ -167,7 +168,7 @@ export class SummaryWindow {
 
   /** @param {Version} version */
   async #back(version) {
-    const found = await this.#change("", { version: version.version });
+    const found = await this.#change("", { version: version.version, query: query() });
     if (!found) return;
     this.#show(found);
     byId("summary-title").focus();

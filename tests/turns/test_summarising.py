@@ -15,6 +15,7 @@ from chatsite.conversations.models import Summary
 from chatsite.conversations.summary_records import Versions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
+from chatsite.history import Settings
 from chatsite.providers.base import Provider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
@@ -89,6 +90,10 @@ class House:
     @property
     def making(self) -> list[asyncio.Task[None]]:
         return list(self.summariser._making.values())
+
+    @property
+    def settings(self) -> Settings:
+        return self.turns.decider.settings(self.asking, self.answering("demo"))
 
     async def versions(self) -> Versions:
         return await self.run(
@@ -215,9 +220,8 @@ async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from
     await house.until_summarised()
     version = (await house.versions()).current
     made = await house.summariser.rewrite(
-        owner=ADA,
-        conversation=house.asking.conversation,
-        agent="demo",
+        house.asking,
+        house.settings,
         version=version,
         text="Ada likes short answers.",
     )
@@ -227,11 +231,10 @@ async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from
     assert any("Ada likes short answers." in text and "And then?" in text for text in texts)
     with pytest.raises(Refused, match="Your text is kept"):
         await house.summariser.rewrite(
-            owner=ADA,
-            conversation=house.asking.conversation,
-            agent="demo",
+            house.asking,
+            house.settings,
             version=version,
-            text="word " * 80_000,
+            text="word " * 200,
         )
 
 
