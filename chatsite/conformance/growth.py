@@ -11,7 +11,6 @@ from chatsite.history import Evidence, Previous, Transcript
 from chatsite.history.quoting import RECALL_SHARE
 
 STEPS = 3
-KEPT = ("within_length", "replied_to")
 
 
 def p15_the_beginning_stays(seen: Seen) -> None:
@@ -34,7 +33,7 @@ def p15_a_cut_stays_while_it_fits(seen: Seen) -> None:
 
 def p15_a_step_moves_the_cut_at_once(seen: Seen) -> None:
     """From one request to the next the cut stays, or moves by a whole step."""
-    if any(e.pinned or e.excluded or e.forgets_above for e in seen.entries):
+    if any(e.pinned or e.excluded or e.forgets_above or e.message.reply_to for e in seen.entries):
         return
     step = min(seen.record.settings.step.value, max(1, seen.case.length))
     roomy = replace(seen, case=replace(seen.case, window=PLENTY, budget=None))
@@ -46,7 +45,7 @@ def p15_a_step_moves_the_cut_at_once(seen: Seen) -> None:
 def _place_of_cut(seen: Seen) -> int:
     """How many of the turns that count lie above the length."""
     return sum(
-        turn[0].message.source == "web" and seen.reasons[turn[0].seq] not in KEPT
+        turn[0].message.source == "web" and seen.reasons[turn[0].seq] != "within_length"
         for turn in seen.older
     )
 

@@ -1,0 +1,295 @@
+"""What each policy costs with a provider that keeps the beginnings of prompts, and what it keeps.
+
+Every user turn of LoCoMo is sent, one speaker being the user and the other the assistant. Tokens
+at the beginning that are those of the previous request are read from the provider's cache, at a
+tenth of the price; all others are written to it, at 1.25 times. Every turn comes before the cache
+forgets, which favours whoever keeps a beginning. Beside it stands what the same layout remembers:
+each question is asked at its conversation's end, and its evidence counts where a whole message of
+it is in the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import Protocol
+
+from chatsite.history import (
+    Decision,
+    Entry,
+    Evidence,
+    Head,
+    Previous,
+    Recall,
+    Transcript,
+    Window,
+    decide,
+    resolve,
+)
+from chatsite.history.index import Index, Line
+from chatsite.history.lexical import asked_in_chat, recalled
+from chatsite.messages import Message, TokenCount
+from chatsite.providers.tokenizers import O200k
+from tests.bench import locomo
+from tests.bench.figures import Options, Row, table
+
+BUDGET, SYSTEM = 4_000, 300
+READ, WRITE = 0.1, 1.25
+WINDOW = Window(1_000_000, 1)
+QUICK = 2
+
+TEMPLATES: dict[str, dict[str, object]] = {
+    "all": {"historyPolicy": "all"},
+    "moving window": {"historyPolicy": "tokens", "historyLowWater": 100, "historyTokens": BUDGET},
+    "tokens": {"historyPolicy": "tokens", "historyTokens": BUDGET},
+    "relevant, lexical": {"historyPolicy": "relevant", "historyTokens": BUDGET},
+}
+TRIM = "langchain-core trim_messages"
+TARGETS = {"tokens": "at most 600 units", "relevant, lexical": "60 % of the prompt from cache"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request: its tokens, those of its beginning that are the last one's, and which stored
+    messages are whole in it, by sequence number."""
+
+    tokens: int
+    leading: int
+    there: frozenset[int]
+
+
+class Sender(Protocol):
+    """Sends one conversation's requests, one after the other."""
+
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
+        """With `keep` the request is what the next one's beginning is compared with."""
+        ...
+
+
+@dataclass(slots=True)
+class Bill:
+    """Of all requests together."""
+
+    requests: int = 0
+    tokens: int = 0
+    cached: int = 0
+    questions: int = 0
+    complete: int = 0
+    evidence: int = 0
+    found: int = 0
+
+    def pay(self, sent: Sent) -> None:
+        self.requests += 1
+        self.tokens += sent.tokens
+        self.cached += sent.leading
+
+    def ask(self, evidence: frozenset[int], sent: Sent) -> None:
+        self.questions += 1
+        self.complete += evidence <= sent.there
+        self.evidence += len(evidence)
+        self.found += len(evidence & sent.there)
+
+    @property
+    def units(self) -> float:
+        return (READ * self.cached + WRITE * (self.tokens - self.cached)) / self.requests
+
+    @property
+    def share(self) -> float:
+        return self.cached / self.tokens
+
+    @property
+    def recall(self) -> str:
+        return (
+            f"{100 * self.found / self.evidence:.1f} / {100 * self.complete / self.questions:.1f}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A dialogue as a path, and its questions with the sequence numbers of their evidence."""
+
+    path: tuple[Entry, ...]
+    questions: tuple[tuple[Entry, frozenset[int]], ...]
+
+
+# ---- senders ----------------------------------------------------------------------------------
+class Ours:
+    """One of our policies, with the evidence and the receipts that a conversation has."""
+
+    def __init__(self, template: dict[str, object]) -> None:
+        self._settings = resolve(environment={}, url={}, template=template)
+        self._recalls = template["historyPolicy"] == "relevant"
+        self._index, self._indexed = Index(), 0
+        self._previous: Previous | None = None
+
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
+        decision = decide(
+            Transcript(entries=tuple(path)),
+            self._settings,
+            head=HEAD,
+            window=WINDOW,
+            evidence=Evidence(previous=self._previous, recall=self._recall(path)),
+            agent="bench",
+        )
+        if keep:
+            self._previous = previous_of(decision)
+        runs = [verdict for verdict in decision.verdicts if verdict.sent and verdict.first]
+        there = {seq for run in runs for seq in range(run.first, run.last + 1)}
+        return Sent(decision.tokens, decision.leading, frozenset(there))
+
+    def _recall(self, path: Sequence[Entry]) -> Recall | None:
+        """As a turn gathers it: only where not everything fits."""
+        if not self._recalls or SYSTEM + tokens(entry.message for entry in path) <= BUDGET:
+            return None
+        *older, current = path
+        self._index.extend(line_of(entry) for entry in older[self._indexed :])
+        self._indexed = max(self._indexed, len(older))
+        asked = asked_in_chat(current.message.content or "")
+        return Recall(hits=recalled(self._index, asked, before=current.seq))
+
+
+def previous_of(decision: Decision) -> Previous:
+    return Previous(
+        head_hash=decision.head_hash,
+        layout=decision.layout,
+        cut=decision.cut,
+        under=decision.under,
+    )
+
+
+class Trimmed:
+    """langchain-core's `trim_messages` as its documentation advises, with exact counts."""
+
+    def __init__(self) -> None:
+        from tests.bench.trimmers import LangChainAdvised
+
+        self._adapter = LangChainAdvised()
+        self._theirs: dict[int, object] = {}
+        self._last: list[str] = []
+
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
+        given = [*HEAD.messages, *(entry.message for entry in path)]
+        theirs = [self._adapter.theirs(message) for message in given]
+        kept = [message.id for message in self._adapter.trim(theirs, tokens=BUDGET)]
+        counts = {message.id: tokens([message]) for message in given}
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(kept, self._last, strict=False))
+        leading = sum(counts[id] for id, _ in same)
+        if keep:
+            self._last = kept
+        there = frozenset(entry.seq for entry in path if entry.message.id in set(kept))
+        return Sent(sum(counts[id] for id in kept), leading, there)
+
+
+# ---- data -------------------------------------------------------------------------------------
+def counted(message: Message, count: int) -> Message:
+    return replace(message, tokens=TokenCount(count=count, tokenizer="o200k_base", basis="counted"))
+
+
+HEAD = Head.of("instructions")
+HEAD = replace(HEAD, messages=tuple(counted(message, SYSTEM) for message in HEAD.messages))
+
+
+def tokens(messages: Iterable[Message]) -> int:
+    return sum(message.tokens.count for message in messages if message.tokens)
+
+
+def line_of(entry: Entry) -> Line:
+    message = entry.message
+    return Line(seq=entry.seq, author=message.role[0], text=message.content or "", at=entry.at)
+
+
+async def talks(file: Path, *, most: int | None) -> list[Talk]:
+    ranks = O200k.find()
+    if ranks is None:
+        raise FileNotFoundError("the ranks of o200k_base are missing: chatsite/providers/tokens")
+    return [await talk_of(dialogue, ranks) for dialogue in locomo.read(file)[:most]]
+
+
+async def talk_of(dialogue: locomo.Dialogue, ranks: O200k) -> Talk:
+    """The first of the two speakers is the user; a question is the message after the last one."""
+    said = [
+        Message.user(spoken.text, id=spoken.id)
+        if spoken.author == dialogue.authors[0]
+        else Message.assistant(spoken.text, id=spoken.id)
+        for spoken in dialogue.spoken
+    ]
+    asked = [Message.user(question.text, id="question") for question in dialogue.answerable]
+    counts = await ranks.count([*said, *asked])
+    entries = [
+        Entry(message=counted(message, count), seq=seq, at=spoken.at)
+        for seq, (message, count, spoken) in enumerate(
+            zip(said, counts[: len(said)], dialogue.spoken, strict=True), 1
+        )
+    ]
+    last = len(entries) + 1
+    questions = (
+        (Entry(message=counted(message, count), seq=last), frozenset(n + 1 for n in q.evidence))
+        for message, count, q in zip(asked, counts[len(said) :], dialogue.answerable, strict=True)
+    )
+    return Talk(tuple(entries), tuple(questions))
+
+
+# ---- the bench --------------------------------------------------------------------------------
+def replayed(begin: Callable[[], Sender], found: Sequence[Talk]) -> Bill:
+    """Every user turn of every conversation, and then its questions."""
+    bill = Bill()
+    for talk in found:
+        sender = begin()
+        for place, entry in enumerate(talk.path, 1):
+            if entry.message.role == "user":
+                bill.pay(sender.send(talk.path[:place]))
+        for question, evidence in talk.questions:
+            bill.ask(evidence, sender.send([*talk.path, question], keep=False))
+    return bill
+
+
+def senders() -> dict[str, Callable[[], Sender]]:
+    found: dict[str, Callable[[], Sender]] = {
+        name: partial(Ours, template) for name, template in TEMPLATES.items()
+    }
+    if find_spec("langchain_core") and find_spec("llama_index"):
+        found[TRIM] = Trimmed
+    else:
+        print(f"{TRIM} is not installed: requirements-bench.txt has it.\n")
+    return found
+
+
+async def run(options: Options) -> list[Row]:
+    if options.locomo is None:
+        print(locomo.WHERE)
+        return []
+    found = await talks(options.locomo, most=QUICK if options.quick else None)
+    bills: dict[str, Bill] = {}
+    for name, begin in senders().items():
+        bills[name] = await asyncio.to_thread(replayed, begin, found)
+    requests = bills["all"].requests
+    questions = bills["all"].questions
+    print(
+        f"{requests:,} requests of {len(found)} conversations, {BUDGET:,} tokens (all: no limit), "
+        f"of them {SYSTEM} of instructions;\na token read from the cache costs {READ}, another "
+        f"{WRITE}. Evidence of {questions:,} questions in the same layout.\n"
+    )
+    head = ("policy", "tokens a request", "from cache", "units a request", "evidence / all of it")
+    print(table(head, (line(name, bill) for name, bill in bills.items())))
+    return [row(name, bills) for name in TARGETS]
+
+
+def line(name: str, bill: Bill) -> list[str]:
+    mean = bill.tokens / bill.requests
+    return [name, f"{mean:,.0f}", f"{bill.share:.1%}", f"{bill.units:,.0f}", f"{bill.recall} %"]
+
+
+def row(name: str, bills: dict[str, Bill]) -> Row:
+    bill, base = bills[name], bills["moving window"]
+    return Row(
+        what=f"a request under {name} at {BUDGET:,} tokens, in tokens not cached",
+        baseline=f"moving window: {base.units:,.0f} units",
+        ours=f"{bill.units:,.0f} units, {bill.share:.1%} from cache, evidence {bill.recall} %",
+        ratio=f"{bill.units / base.units:.2f}",
+        target=TARGETS[name],
+    )
