@@ -42,6 +42,7 @@ class Strategies:
         self._turn = asyncio.Lock()
         self._starting: asyncio.Task[Process] | None = None
         self._running: asyncio.Task[Built | Problem] | None = None
+        self._stopped = False
 
     async def run(self, file: StrategyFile, given: Given) -> Built | Problem:
         """Never raises but when cancelled; the strategy then still ends, or is ended, by itself."""
@@ -63,16 +64,18 @@ class Strategies:
         return self._starting
 
     async def stop(self) -> None:
-        """End the worker; when this returns none is left."""
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            (process,) = await asyncio.gather(starting, return_exceptions=True)
+        """End the worker and what it runs, for good; when this returns none is left."""
+        self._stopped = True
+        if self._starting is not None:
+            (process,) = await asyncio.gather(self._starting, return_exceptions=True)
             if isinstance(process, Process):
                 await _end(process)
         if self._running is not None:
             await asyncio.wait([self._running])
 
     async def _run(self, file: StrategyFile, given: Given) -> Built | Problem:
+        if self._stopped:
+            return Problem(said="the server is ending")
         try:
             process = await self._ready()
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
@@ -99,14 +102,14 @@ class Strategies:
     async def _ready(self) -> Process:
         """A worker that waits to be asked: the one there is, or a new one where that ended."""
         process = await self.start()
-        if process.returncode is not None:
+        if process.returncode is not None and not self._stopped:
             self._starting = None
             process = await self.start()
         return process
 
     async def _replace(self, process: Process) -> None:
         await _end(process)
-        if self._starting is not None:  # not stopped meanwhile
+        if not self._stopped:
             self._starting = None
             self.start()
 

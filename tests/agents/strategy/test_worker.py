@@ -18,6 +18,7 @@ import pytest_asyncio
 from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.wire import Problem
 from chatsite.agents.strategy.worker import Built, Strategies
+from chatsite.messages import Message
 from tests.agents.strategy.given import GIVEN, plain, slots, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -85,6 +86,19 @@ async def test_every_helper_works(
 ) -> None:
     built = await strategies.run(write(tmp_path, adding(expression)), GIVEN)
     assert plain(built) == [("s", items)]
+
+
+async def test_the_example_of_the_documentation_runs(
+    strategies: Strategies, tmp_path: Path
+) -> None:
+    documentation = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text()
+    source = documentation.split("```python\n")[1].split("```")[0]
+    note = (4, Message.user("Keep: tea", id="note"))
+    given = replace(GIVEN, history=(note, *GIVEN.history[2:]))
+    assert plain(await strategies.run(write(tmp_path, source), given)) == [
+        ("notes", [4]),
+        ("newest", [15]),
+    ]
 
 
 async def test_the_current_message_is_no_part_of_the_history_and_adds_nothing(
@@ -211,12 +225,11 @@ async def test_what_a_strategy_prints_disturbs_nothing(
 
 
 async def test_the_environment_of_the_server_is_not_there(
-    strategies: Strategies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hasty: Strategies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    await strategies.stop()  # a new worker, started from this environment
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")  # its worker isn't started yet
     source = "import os\n" + adding("' '.join(sorted(os.environ))")
-    ((_, [(_, names)]),) = plain(await strategies.run(write(tmp_path, source), GIVEN))
+    ((_, [(_, names)]),) = plain(await hasty.run(write(tmp_path, source), GIVEN))
     assert set(names.split()) <= {"PYTHONHASHSEED", "LC_CTYPE"}
 
 
@@ -291,6 +304,31 @@ async def test_stopping_a_turn_leaves_the_worker_in_step(
     assert all(isinstance(built, Built) for built in await asyncio.gather(*runs))
     quick = write(tmp_path, adding("'quick'"))
     assert plain(await strategies.run(quick, GIVEN)) == [("s", [("user", "quick")])]
+
+
+@pytest.mark.parametrize(
+    ("begun", "steps", "words"),
+    [
+        (False, 0, "the server is ending"),
+        (False, 3, "its worker process ended while it ran"),
+        (True, 3, "its worker process ended while it ran"),
+    ],
+)
+async def test_the_end_of_the_server_ends_the_worker_and_what_it_runs(
+    tmp_path: Path, begun: bool, steps: int, words: str
+) -> None:
+    strategies = Strategies(seconds=60)
+    file = write(tmp_path, body("while True: pass"))
+    run = asyncio.create_task(strategies.run(file, GIVEN))
+    if begun:
+        await strategies.start()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await strategies.stop()
+    problem = await run
+    assert isinstance(problem, Problem)
+    assert problem.said == words
+    assert [task.get_name() for task in asyncio.all_tasks() if "strategy" in task.get_name()] == []
 
 
 @pytest.mark.parametrize("state", ["waiting", "busy"])
