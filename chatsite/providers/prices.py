@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# https://openai.com/api/pricing, standard processing, as published in October 2025.
-PUBLISHED = "October 2025"
+# https://developers.openai.com/api/docs/pricing, standard processing of prompts below 272,000
+# tokens. Models that are no longer listed there cost what they did when they were.
+PUBLISHED = "November 2026"
 # OpenAI keeps a prompt's beginning from this length on, in steps of 128 tokens:
 # https://platform.openai.com/docs/guides/prompt-caching
 LEAST_CACHED = 1_024
@@ -46,6 +47,19 @@ _PRICES: dict[str, Price] = {
     "gpt-5-chat-latest": Price(1.25, 0.125, 10.00),
     "gpt-5-mini": Price(0.25, 0.025, 2.00),
     "gpt-5-nano": Price(0.05, 0.005, 0.40),
+    "gpt-5.1": Price(1.25, 0.125, 10.00),
+    "gpt-5.2": Price(1.75, 0.175, 14.00),
+    "gpt-5.4": Price(2.50, 0.25, 15.00),
+    "gpt-5.4-mini": Price(0.75, 0.075, 4.50),
+    "gpt-5.4-nano": Price(0.20, 0.02, 1.25),
+    "gpt-5.5": Price(5.00, 0.50, 30.00),
+    "gpt-5.6-luna": Price(0.20, 0.02, 1.20),
+    "gpt-5.6-sol": Price(4.00, 0.40, 20.00),
+    "gpt-5.6-terra": Price(2.00, 0.20, 12.00),
+    "gpt-6-luna": Price(0.10, 0.01, 0.50),
+    "gpt-6-sol": Price(2.00, 0.20, 10.00),
+    "gpt-6.1-sol": Price(2.00, 0.10, 10.00),
+    "gpt-6.1-terra": Price(1.00, 0.05, 5.00),
     "o1": Price(15.00, 7.50, 60.00),
     "o1-mini": Price(1.10, 0.55, 4.40),
     "o3": Price(2.00, 0.50, 8.00),

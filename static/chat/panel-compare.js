@@ -14,7 +14,8 @@ const LONG = 2_000;
 export class Comparison {
   /**
    * @param {import("./page.js").Page} page
-   * @param {{draft: () => string, apply: (address: Record<string, string|null>) => void, redraw: () => void}} actions
+   * @param {{draft: () => {draft: string, reply_to: string|null},
+   *   apply: (address: Record<string, string|null>) => void, redraw: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -71,7 +72,7 @@ export class Comparison {
   async #load(state, place, next, about) {
     this.busy = true;
     const path = `${next ? this.page.urls.conversations : this.page.urls.turns}/${place}/compare`;
-    const body = { agent: state.agentSlug, query: query(), ...(next && { draft: this.actions.draft() }) };
+    const body = { agent: state.agentSlug, query: query(), ...(next && this.actions.draft()) };
     let found = null;
     let failure = "";
     try {

@@ -17,7 +17,8 @@ const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "r
 export class Panel {
   /**
    * @param {import("./page.js").Page} page
-   * @param {{close: () => void, toMessage: (seq: number) => void, draft: () => string,
+   * @param {{close: () => void, toMessage: (seq: number) => void,
+   *   draft: () => {draft: string, reply_to: string|null},
    *   apply: (address: Record<string, string|null>) => void}} actions
    */
   constructor(page, actions) {

@@ -13,7 +13,7 @@ from chatsite.providers.prices import price_of, reusable
         ("openai", "gpt-4o-mini", True),
         ("openai", "gpt-4o-mini-2024-07-18", True),
         ("openai", "gpt-4o-mini-audio-preview", False),
-        ("openai", "gpt-5.2", False),
+        ("openai", "gpt-5.3", False),
         ("openai", "llama3", False),
         ("embedded", "gpt-4o-mini", False),
         ("echo", "echo", False),

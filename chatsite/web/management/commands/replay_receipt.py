@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations import receipts
 from chatsite.errors import ChatsiteError
+from chatsite.history import Head
 from chatsite.turns.requests import Rebuilt, request_of
 from chatsite.wiring import Site
 
@@ -51,10 +53,19 @@ class Command(BaseCommand):
         try:
             receipt = json.loads(file.read_text())
             kept = receipts.kept(turn=str(receipt["turn"]), receipt=receipt)
-            return request_of(kept, Site().would_answer(kept.agent).head)
+            return request_of(kept, asyncio.run(_head(kept.agent)))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}.") from None
         except ChatsiteError as error:
             raise CommandError(error.message) from None
         except (KeyError, TypeError, ValueError, AttributeError):
             raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
+
+
+async def _head(agent: str) -> Head:
+    """What stands before the conversation, as the agent is now. Raises NotFound."""
+    site = Site()
+    try:
+        return site.would_answer(agent).head
+    finally:
+        await site.stop()

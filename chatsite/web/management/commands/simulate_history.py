@@ -121,7 +121,7 @@ class Command(BaseCommand):
                 continue
             said = PathSaid(loaded.transcript.entries)
             replay = Replay(
-                decider=at_the_time(decider, said, summaries, vectors=None),
+                decider=at_the_time(decider, said, summaries, vectors=site.vectors),
                 asking=asking,
                 answering=answering,
                 loaded=loaded,
@@ -215,7 +215,7 @@ def remarks(found: Simulated) -> list[str]:
         f"{found.conversations:,} {plural}. Messages and tokens are those of all requests, added "
         "up; reused is the share that a provider could take from its cache; tool groups are "
         "counted in every request anew.",
-        f"Costs are estimated from OpenAI's price list of {PUBLISHED}, answers as stored included.",
+        f"Costs are estimated from OpenAI's list prices of {PUBLISHED}, with the stored answers.",
     ]
     said += [f"{label}: chosen on sending, so not replayed." for label in sorted(found.asking)]
     for label, one in ordered(found):

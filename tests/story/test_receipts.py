@@ -1,0 +1,75 @@
+"""A receipt proves what was sent: from it and what is stored the request is built again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.openai_server import FakeOpenAI
+from tests.person import Person
+from tests.running import Server
+
+TEXTS = [
+    "The cat is called Tabitha and sleeps on the piano [[text=A fine name for a cat.]]",
+    "Tell me of rain, at length [[tokens=150]]",
+    "And of snow [[tokens=150]]",
+    "And of fog [[tokens=150]]",
+    "What was the cat called? [[text=Tabitha.]]",
+]
+
+
+async def talked(server: Server, query: str) -> list[dict[str, Any]]:
+    """The receipts of a conversation under these settings."""
+    async with Person(server.url) as ada:
+        page = await ada.page(query=query)
+        ended = [await page.say(text) for text in TEXTS]
+        return [await ada.ask("GET", f"/turns/{one['turn']}/receipt") for one in ended]
+
+
+async def test_the_request_of_a_receipt_is_byte_for_byte_what_the_provider_got(
+    server: Server, fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    receipts = await talked(server, "historyPolicy=relevant&historyTokens=600")
+    sent = fake.requests[-1]
+    assert "recalled" in {item.get("kind") for item in receipts[-1]["layout"]}
+    file, out = tmp_path / "receipt.json", tmp_path / "request.json"
+    file.write_text(json.dumps(receipts[-1]))
+    said = server.manage("replay_receipt", str(file), "--out", str(out))
+    assert f"Byte for byte the request that was sent: {len(sent['messages'])} messages" in said
+    again = json.loads(out.read_text())
+    assert json.dumps(again["messages"]) == json.dumps(sent["messages"])
+    assert again["model"] == sent["model"] and again["temperature"] == sent["temperature"]
+    changed = receipts[-1]["head"] | {"hash": "0" * 64}
+    file.write_text(json.dumps(receipts[-1] | {"head": changed}))
+    with pytest.raises(AssertionError, match="not byte for byte .*\n- The agent was changed since"):
+        server.manage("replay_receipt", str(file), "--out", str(out))
+
+
+async def test_stored_conversations_are_replayed_under_every_policy(
+    server: Server, fake: FakeOpenAI
+) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page(agent="archivist")
+        ended = [await page.say(text) for text in TEXTS]
+    asked = len(fake.requests)
+    said = server.manage("simulate_history", "--conversation", page.conversation, "--json")
+    found = json.JSONDecoder().raw_decode(said)[0]
+    assert len(fake.requests) == asked
+    policies = found["policies"]
+    assert found["conversations"] == 1
+    assert set(policies) == {
+        "as set", "none", "lastN 5", "lastN 20", "all", "tokens", "relevant",
+    }  # fmt: skip
+    assert {one["turns"] for one in policies.values()} == {len(TEXTS)}
+    assert policies["as set"] == policies["all"]
+    receipts = [one["receipt"] for one in ended]
+    assert policies["all"]["tokens"] == sum(one["prompt_tokens"] for one in receipts)
+    assert policies["none"]["messages"] == len(TEXTS)
+    assert policies["all"]["cost"] > policies["none"]["cost"] > 0
+    table = server.manage("simulate_history", "--policy", "lastN", "--length", "2", "--limit", "1")
+    assert table.splitlines()[1].startswith("as set")
+    assert table.splitlines()[2].startswith("lastN 2")
+    assert "estimated from OpenAI's list prices" in table
