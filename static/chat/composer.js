@@ -55,6 +55,7 @@ export class Composer {
     this.running = state.turn !== null;
     this.sending = state.pending.length > 0;
     this.closed = state.deleted || Boolean(state.agent?.broken);
+    if (state.opened && !state.messages.length) this.reply.cancel();
     if (!this.running && !this.sending && this.notice.classList.contains("quiet")) this.complain("");
     if (this.box.placeholder !== `Message ${name}`) this.box.placeholder = `Message ${name}`;
     say(byId("draft-label"), `Message ${name}`);

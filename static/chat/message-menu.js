@@ -31,9 +31,24 @@ export class MessageMenu {
     this.popover.box.addEventListener("keydown", (event) => this.#walk(event));
   }
 
-  #fill(box) {
+  /** While it is open it follows what changes. */
+  refresh() {
+    if (!this.popover.shown) return;
+    const buttons = [...this.popover.box.children];
+    const offered = this.#choices();
+    if (offered.every(({ label }, index) => buttons[index]?.textContent === label)) return;
+    const at = buttons.indexOf(/** @type {Element} */ (document.activeElement));
+    this.#fill(this.popover.box);
+    /** @type {HTMLElement|undefined} */ (this.popover.box.children[at])?.focus();
+  }
+
+  #choices() {
     const { item, verdict } = this.about();
-    put(box, choices(item, verdict, this.wishes).map(({ label, act }, index) =>
+    return choices(item, verdict, this.wishes);
+  }
+
+  #fill(box) {
+    put(box, this.#choices().map(({ label, act }, index) =>
       h("button", {
         type: "button", "data-first": index === 0, on: { click: () => (this.popover.close(), act()) },
       }, label)));

@@ -85,6 +85,7 @@ export class Row {
    */
   place(out, mark, verdict) {
     this.verdict = verdict;
+    this.menu?.refresh();
     this.element.classList.toggle("out", out);
     this.mark.hidden = !mark;
     this.mark.className = `mark ${mark?.kind ?? ""}`;
