@@ -20,6 +20,8 @@ CHANGING = {
     "restore": ("POST",),
     "clear": ("POST",),
     "message": ("PATCH",),
+    "summary": ("POST",),
+    "summary-switch": ("POST",),
     "import": ("POST",),
     "login": ("POST",),
     "logout": ("POST",),

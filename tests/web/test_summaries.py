@@ -6,7 +6,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import ask, own
+from tests.web.asking import own
 
 
 async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Server) -> None:
@@ -45,13 +45,3 @@ async def test_what_is_said_wrongly_is_refused_with_the_reason(
         address = f"/conversations/{page.conversation}/summary{path}"
         answer = await own(ada, "POST", address, data=body, type="application/json")
         assert answer.status == 400 and says in answer.json["message"]
-
-
-async def test_a_page_of_another_site_changes_nothing(server: Server) -> None:
-    async with Person(server.url) as ada:
-        page = await ada.page()
-        await page.say("Hello")
-        path = f"/conversations/{page.conversation}/summary"
-        answer = await ask(ada, "POST", f"{path}/switch", data='{"on": false}')
-        assert answer.status == 403
-        assert (await ada.ask("GET", path))["on"] is True
