@@ -48,7 +48,7 @@ const chip = new Chip(() => session.wantPreview());
 const panel = new Panel(page, {
   close: () => frame.panel(false),
   toMessage: (seq) => transcript.toMessage(seq),
-  draft: () => composer.draft,
+  draft: () => ({ draft: composer.draft, reply_to: composer.reply.quote?.id ?? null }),
   apply: (address) => chip.say(address),
 });
 frame.opened.push(() => panel.opened());
