@@ -57,7 +57,7 @@ function stored(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
-    name: message.role === "user" ? (isBackground(message) ? "Background task" : "You") : name,
+    name: isBackground(message) ? "Background task" : message.role === "user" ? "You" : name,
     content: message.content ?? "",
     seq: message.seq,
     created: message.created,
@@ -84,9 +84,10 @@ function turnStarts(shown) {
   return shown.map((message) => (start = message.role === "user" ? message.seq : start));
 }
 
-/** Nothing was stored as its answer and nothing is being written: whatever went wrong, it can be said. */
+/** Nothing was stored as its answer and nothing is being written: whatever went wrong, it can be said.
+ * A background task's note is nobody's answer. */
 function isUnanswered(state, shown, index) {
-  const next = shown[index + 1];
+  const next = shown.slice(index + 1).find((message) => !isBackground(message));
   return next ? next.role === "user" : state.turn === null;
 }
 
