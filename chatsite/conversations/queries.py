@@ -300,15 +300,3 @@ def owned_turn(owner: Owner, id: str) -> Turn:
 def receipt_of(*, owner: Owner, turn: str) -> Mapping[str, Any] | None:
     receipt: Mapping[str, Any] | None = owned_turn(owner, turn).receipt
     return receipt
-
-
-def sent_messages(*, owner: Owner, turn: str) -> tuple[str, Mapping[str, Any] | None, list[Said]]:
-    """The turn's agent, its receipt, and those of its sent messages that are still stored."""
-    row = owned_turn(owner, turn)
-    receipt: Mapping[str, Any] | None = row.receipt
-    inside = Q(pk__in=[])
-    for verdict in (receipt or {}).get("verdicts", ()):
-        if verdict["sent"] and verdict["first"]:
-            inside |= Q(seq__range=(verdict["first"], verdict["last"]))
-    rows = Message.objects.filter(inside, conversation=row.conversation).order_by("seq")
-    return row.conversation.agent, receipt, [message_of(message) for message in rows]

@@ -38,8 +38,11 @@ class Comparing:
     async def of_draft(
         self, asking: Asking, draft: str, *, reply_to: str | None = None
     ) -> dict[str, Any]:
-        """The next message. Raises NotFound, BadCommand or ProviderError."""
-        answering = self.answering(asking.agent)
+        """The next message of a conversation that has begun. Raises NotFound or ProviderError."""
+        agent = await self.decider.run(
+            self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
+        )
+        asking, answering = replace(asking, agent=agent), self.answering(agent)
         loaded = await self.decider.with_draft(
             asking, answering, draft, Everything(), reply_to=reply_to
         )

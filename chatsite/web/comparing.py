@@ -18,8 +18,8 @@ MAX_QUERY = 4_096
 @require_POST
 @answers_errors
 async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{agent, query, draft, reply_to}` of the page: the next message of a conversation, also of
-    one that has not begun. A POST, because a draft is nobody's address."""
+    """`{query, draft, reply_to}` of the page: the next message. A POST, because a draft has no
+    place in an address."""
     body = fields(request)
     asking = await _asking(request, body, conversation=str(id))
     reply_to = body.get("reply_to")
@@ -50,7 +50,7 @@ async def _asking(request: HttpRequest, body: dict[str, object], *, conversation
         owner=await owner_of(request),
         staff=staff,
         conversation=conversation,
-        agent=_text(body, "agent"),
+        agent="",
         query=query,
     )
 

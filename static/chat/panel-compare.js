@@ -36,11 +36,12 @@ export class Comparison {
    * @param {boolean} next
    */
   section(state, decision, next) {
-    if (!decision || (!next && !decision.turn)) return null;
+    // Before the first message every policy sends the same.
+    if (!decision || (next ? !state.conversation : !decision.turn)) return null;
     const place = next ? state.conversationId : decision.turn;
     if (this.found?.place !== place) this.found = null;
     const waits = decision.facts.stored > LONG && this.wanted !== place;
-    if (!waits) this.#follow(state, decision, place, next);
+    if (!waits) this.#follow(decision, place, next);
     return {
       data: [place, next, waits, this.busy, this.failure, this.found],
       draw: () => [
@@ -61,18 +62,18 @@ export class Comparison {
   }
 
   /** Asks anew where the decision or the address has changed since. */
-  #follow(state, decision, place, next) {
+  #follow(decision, place, next) {
     const about = { decision, said: query() };
     if (this.about?.decision === decision && this.about.said === about.said) return;
     this.about = about;
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.#load(state, place, next, about), this.found ? PAUSE : 0);
+    this.timer = window.setTimeout(() => this.#load(place, next, about), this.found ? PAUSE : 0);
   }
 
-  async #load(state, place, next, about) {
+  async #load(place, next, about) {
     this.busy = true;
     const path = `${next ? this.page.urls.conversations : this.page.urls.turns}/${place}/compare`;
-    const body = { agent: state.agentSlug, query: query(), ...(next && this.actions.draft()) };
+    const body = { query: query(), ...(next && this.actions.draft()) };
     let found = null;
     let failure = "";
     try {

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import path, queries, store
+from chatsite.conversations import path, queries, receipts, store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
@@ -157,15 +157,28 @@ class TestReading:
         store.end_turn(
             turn=begun.turn, state="complete", text="answer 4", receipt={"verdicts": verdicts}
         )
-        agent, receipt, sent = queries.sent_messages(owner=ADA, turn=begun.turn)
-        assert agent == "demo" and receipt == {"verdicts": verdicts}
-        assert [m.content for m in sent] == [
+        kept = receipts.kept(owner=ADA, turn=begun.turn)
+        assert kept.agent == "demo" and kept.receipt == {"verdicts": verdicts}
+        assert [entry.message.content for entry in kept.entries] == [
             "question 2",
             "answer 2",
             "question 3",
             "answer 3",
             "question 4",
         ]
+
+    def test_many_pieces_are_read_in_a_few_queries(
+        self, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        """SQLite takes an expression of about a thousand terms."""
+        chat = long_chat(1_400)
+        begun = begin(chat, "the last")
+        seqs = range(1, 1400, 2)
+        layout = [{"first": seq, "last": seq} for seq in seqs]
+        store.end_turn(turn=begun.turn, state="complete", text="x", receipt={"layout": layout})
+        with django_assert_num_queries(10):
+            kept = receipts.kept(owner=ADA, turn=begun.turn)
+        assert [entry.seq for entry in kept.entries] == list(seqs)
 
 
 def reads() -> list[Callable[..., Any]]:
@@ -201,7 +214,7 @@ class TestAnotherOwner:
             k: v for k, v in before.items() if k != "_state"
         }
 
-    @pytest.mark.parametrize("ask", [queries.receipt_of, queries.sent_messages])
+    @pytest.mark.parametrize("ask", [queries.receipt_of, receipts.kept, receipts.as_asked])
     def test_a_turn_is_not_there(self, ask: Callable[..., Any]) -> None:
         begun = begin(new_id())
         end(begun)

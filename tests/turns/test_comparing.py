@@ -9,7 +9,7 @@ import pytest
 
 from chatsite.conversations import receipts, store
 from chatsite.conversations.models import Turn
-from chatsite.errors import BadCommand, NotFound
+from chatsite.errors import NotFound
 from chatsite.messages import Message, ToolCall
 from chatsite.turns.comparing import Comparing
 from chatsite.turns.deciding import Asking
@@ -104,12 +104,12 @@ async def test_nobody_compares_what_is_not_theirs(world: World) -> None:
         await comparing(world).of_draft(bob, "")
     with pytest.raises(NotFound):
         await comparing(world).of_turn(bob, turn)
-    with pytest.raises(BadCommand):
-        await comparing(world).of_draft(replace(asking, agent="other"), "")
+    with pytest.raises(NotFound):
+        await comparing(world).of_draft(world.asking(), "")  # one that hasn't begun
 
 
 async def test_a_message_that_fits_nowhere_says_so_in_every_row(world: World) -> None:
-    asking = replace(world.asking(), query="historyTokens=1")
+    asking = replace(await talk(world, "One"), query="historyTokens=1")
     found = await comparing(world).of_draft(asking, "Far too much")
     assert {one["note"] for one in found["rows"]} == {"doesn't fit"}
 

@@ -20,6 +20,8 @@ CHANGING = {
     "restore": ("POST",),
     "clear": ("POST",),
     "message": ("PATCH",),
+    "compare-draft": ("POST",),
+    "compare-turn": ("POST",),
     "summary": ("POST",),
     "summary-switch": ("POST",),
     "import": ("POST",),

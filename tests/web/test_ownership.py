@@ -43,6 +43,8 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
     "receipt": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
+    "compare-draft": (Case(method="POST", body='{"draft": "And?"}'),),
+    "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),
 }
 WITHOUT_ID = {
     *("home", "chat", "conversations", "import", "login", "logout", "signup"),
@@ -70,7 +72,7 @@ def test_every_route_is_looked_at_here() -> None:
 
 def id_for(name: str, page: Page, turn: str) -> str:
     """What a route of this name is about: an answer, a message or the conversation."""
-    if name in ("receipt", "request"):
+    if name in ("receipt", "request", "compare-turn"):
         return turn
     if name in ("message", "why"):
         id: str = page.events[-1]["message"]["id"]

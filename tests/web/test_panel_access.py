@@ -19,6 +19,8 @@ async def shown(person: Person) -> tuple[bool, int, int]:
     receipt = await ask(person, "GET", f"/turns/{ended['turn']}/receipt")
     request = await ask(person, "GET", f"/turns/{ended['turn']}/request")
     assert ('"show_request": true' in text) is (request.status == 200)
+    compared = await own(person, "POST", f"/turns/{ended['turn']}/compare")
+    assert compared.status == receipt.status
     if receipt.status == 200:
         assert receipt.json == ended["receipt"]
     return offered, receipt.status, request.status
