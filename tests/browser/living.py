@@ -32,7 +32,7 @@ class Clock:
         return self.now
 
 
-async def live(guest: str, agent: str, query: str, clock: Clock) -> str:
+async def live(guest: str, asked: Mapping[str, Any], clock: Clock) -> str:
     """The voyage as a conversation of this guest, up to now; its id."""
     from chatsite.conversations.owners import Owner
     from chatsite.events import TurnEnded
@@ -40,12 +40,17 @@ async def live(guest: str, agent: str, query: str, clock: Clock) -> str:
 
     site, end, id = Site(), clock.now, str(uuid.uuid4())
     asking = site.asking(
-        owner=Owner(guest=guest), staff=False, conversation=id, agent=agent, query=query
+        owner=Owner(guest=guest),
+        staff=False,
+        conversation=id,
+        agent=asked["agent"],
+        query=asked["query"],
     )
     _, reader = await site.turns.open(asking)
-    for said in voyage():
+    for number, said in enumerate(voyage(), 1):
         clock.now = end - said.before
-        await site.turns.send(asking, client_id=str(uuid.uuid4()), text=said.question)
+        text = f"Keep: {said.question}" if number in asked["keep"] else said.question
+        await site.turns.send(asking, client_id=str(uuid.uuid4()), text=text)
         clock.now += TO_ANSWER
         while not isinstance(ended := await reader.read(), TurnEnded):
             pass
@@ -64,7 +69,7 @@ def main(asked: Mapping[str, Any]) -> None:
 
     guest = SessionStore(session_key=asked["session"])["guest"]
     with patch("django.utils.timezone.now", clock := Clock()):
-        print(asyncio.run(live(guest, asked["agent"], asked["query"], clock)))
+        print(asyncio.run(live(guest, asked, clock)))
 
 
 if __name__ == "__main__":

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tests.browser.chat import Chat
-from tests.browser.voyage import FOUND, GATE, LOST, QUESTION, TITLE, voyage
+from tests.browser.voyage import (
+    DINNER,
+    FOUND,
+    GATE,
+    LOST,
+    NOTES,
+    PANCAKES,
+    QUESTION,
+    TITLE,
+    voyage,
+)
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
 
 
 def sailed(
-    chat: Chat, server: Server, fake: FakeOpenAI, *, agent: str = "demo", query: str = ""
+    chat: Chat,
+    server: Server,
+    fake: FakeOpenAI,
+    *,
+    agent: str = "demo",
+    query: str = "",
+    keep: Collection[int] = (),
 ) -> str:
     """The voyage as a conversation of this guest, made under the settings of `query`; its id.
 
-    The page must have been open once, so that the guest is known.
+    Turns in `keep` begin with "Keep:". The page must have been open once, so that the guest is
+    known.
     """
     fake.script.append(answering())
     cookies = {one["name"]: one["value"] for one in chat.page.context.cookies()}
-    asked = {"session": cookies["sessionid"], "agent": agent, "query": query}
+    asked = {"session": cookies["sessionid"], "agent": agent, "query": query, "keep": list(keep)}
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.living", json.dumps(asked)],
         cwd=ROOT,
@@ -39,14 +57,20 @@ def sailed(
 
 
 def answering() -> Callable[[Mapping[str, Any]], str]:
-    """What the provider answers: to the last question only what the request lets it know."""
+    """What the provider answers: only what the request lets it know."""
     answers = {said.question: said.answer for said in voyage()}
 
     def answer(body: Mapping[str, Any]) -> str:
-        question = str(body["messages"][-1]["content"])
+        task, question = (str(body["messages"][place]["content"]) for place in (0, -1))
+        if task.startswith("You decide which earlier turns"):
+            return json.dumps({"relevant": _telling(question)})
+        if task.startswith("You keep the notes"):
+            return "\n".join(note for word, note in NOTES.items() if word in question)
         if question == QUESTION:
             return FOUND if knows(body) else LOST
-        return answers[question]
+        if question == DINNER:
+            return PANCAKES
+        return answers[question.removeprefix("Keep: ")]
 
     return answer
 
@@ -54,3 +78,12 @@ def answering() -> Callable[[Mapping[str, Any]], str]:
 def knows(body: Mapping[str, Any]) -> bool:
     """Whether a request holds the fact of the early turn."""
     return any(GATE in str(message["content"]) for message in body["messages"])
+
+
+def _telling(question: str) -> list[int]:
+    """The positions of the turns that are about what can be eaten."""
+    turns = re.split(r"^\[(\d+)\]", question, flags=re.MULTILINE)
+    numbered = zip(turns[1::2], turns[2::2], strict=True)
+    return [
+        int(number) for number, turn in numbered if "nuts" in turn or "pancakes" in turn.lower()
+    ]
