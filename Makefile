@@ -7,7 +7,7 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine test lint properties bench pictures vendor lock clean
+.PHONY: help run dev engine embeddings test lint properties bench pictures vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -23,8 +23,11 @@ dev: ## the same, started again whenever a file changes
 engine: ## install the embedded engine and its model, also after a failure
 	@$(INSTALL) app engine!
 
+embeddings: ## install static sentence vectors: the policy `relevant` finds more with them
+	@$(INSTALL) app embeddings
+
 test: ## run the whole test suite, browser and engine included
-	@$(INSTALL) app dev engine!
+	@$(INSTALL) app dev engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
 lint: ## check style and types
@@ -38,7 +41,7 @@ properties: ## check the history properties with 100,000 examples each
 	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal tests/history
 
 bench: ## measure against a stated baseline
-	@$(INSTALL) app dev engine
+	@$(INSTALL) app dev engine embeddings bench
 	$(PY) -m tests.bench
 
 pictures: ## make the pictures under docs/ anew, from the running application
@@ -49,12 +52,14 @@ vendor: ## fetch the front-end libraries of static/vendor anew (needs npm)
 	@$(INSTALL) app
 	$(PY) scripts/vendor.py
 
-lock: ## write the three lock files anew from requirements/*.in
+lock: ## write the lock files anew from requirements/*.in
 	@$(INSTALL) app
 	$(PY) -m pip install --quiet uv
 	$(UV) --upgrade requirements/app.in -o requirements.txt
 	$(UV) --upgrade requirements/dev.in -o requirements-dev.txt
 	$(UV) --upgrade --no-deps --only-binary :all: requirements/engine.in -o requirements-engine.txt
+	$(UV) --upgrade --no-deps --only-binary :all: requirements/embeddings.in -o requirements-embeddings.txt
+	$(UV) --upgrade requirements/bench.in -o requirements-bench.txt
 
 clean: ## remove .venv and caches; var/ with its conversations stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -16,7 +16,7 @@ from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import in_words
 from chatsite.agents.strategy.worker import Strategies
 from chatsite.agents.template import Broken, Template
-from chatsite.conversations import queries, receipts, store, summaries, summary_queries
+from chatsite.conversations import queries, receipts, said, store, summaries, summary_queries
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.history import may_use_url
@@ -25,9 +25,11 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.comparing import Comparing
 from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.recalling import Recaller
 from chatsite.turns.sockets import Sockets
 from chatsite.turns.strategies import StrategyGatherer
 from chatsite.turns.summarising import Summariser
@@ -92,6 +94,8 @@ class Site:
             publish=lambda conversation, event: self.turns.publish(conversation, event),
         )
         self.strategies = Strategies()
+        self.vectors = SentenceVectors.find()
+        self.recaller = Recaller(run=self.run, reads=said, vectors=self.vectors)
         self.turns = Turns(
             decider=Decider(
                 environment=settings.HISTORY_ENVIRONMENT,
@@ -99,7 +103,9 @@ class Site:
                 reads=queries,
                 writes=store,
                 gatherers={
+                    "lexical": self.recaller,
                     "triage": Triager(),
+                    "summary": self.summariser,
                     "strategy": StrategyGatherer(
                         strategies=self.strategies, file=self.catalogue.strategy
                     ),
@@ -130,6 +136,7 @@ class Site:
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
         await self.summariser.drain()
+        await self.recaller.drain()
         await self.strategies.stop()
         await self.engine.stop()
         if self.openai is not None:

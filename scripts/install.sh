@@ -5,6 +5,8 @@
 #   engine  the embedded engine and its model; a failure is said, remembered and not tried again until
 #           requirements-engine.txt changes
 #   engine! the same, tried again after a failure; a failure ends the script
+#   embeddings  static sentence vectors, 36 MB, which the policy `relevant` uses once they are there
+#   bench   what measurements compare with
 # Run again it does only what changed: each lock's checksum is kept in .venv once it is installed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -66,14 +68,18 @@ pip_install() {
     return "$status"
 }
 
+# install_lock PART LOCK WHAT [OPTION...]
 install_lock() {
-    is_done "$1" "$2" && return 0
-    say "Installing $3 ($2)."
-    if ! pip_install "" "$2"; then
+    part=$1
+    lock=$2
+    is_done "$part" "$lock" && return 0
+    say "Installing $3 ($lock)."
+    shift 3
+    if ! pip_install "" "$lock" "$@"; then
         say "That failed; pip's message is above. Nothing was started. Run the same command again to retry." >&2
         exit 1
     fi
-    checksum "$2" >"$venv/.$1"
+    checksum "$lock" >"$venv/.$part"
 }
 
 # Why pip failed, from its log. Without a network it says at the end that no distribution was found, too.
@@ -114,8 +120,13 @@ for part in "$@"; do
     app) install_lock app requirements.txt "what the application needs" ;;
     dev) install_lock dev requirements-dev.txt "what tests and checks need" ;;
     engine | engine!) install_engine "$part" ;;
+    embeddings)
+        install_lock embeddings requirements-embeddings.txt "static sentence vectors" \
+            --no-deps --only-binary=:all:
+        ;;
+    bench) install_lock bench requirements-bench.txt "what measurements compare with" ;;
     *)
-        say "install.sh: unknown part '$part'; there are app, dev, engine and engine!" >&2
+        say "install.sh: unknown part '$part'; there are app, dev, engine, engine!, embeddings and bench" >&2
         exit 2
         ;;
     esac

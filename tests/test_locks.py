@@ -8,7 +8,14 @@ import pytest
 
 from tests.shell import ROOT
 
-LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-engine.txt")
+KINDS = ("app", "dev", "engine", "embeddings", "bench")
+
+
+def lock_of(kind: str) -> str:
+    return "requirements.txt" if kind == "app" else f"requirements-{kind}.txt"
+
+
+LOCKS = tuple(map(lock_of, KINDS))
 
 
 def requirements(lock: str) -> dict[str, list[str]]:
@@ -19,6 +26,10 @@ def requirements(lock: str) -> dict[str, list[str]]:
             requirement, *hashes = line.split("--hash=")
             found[requirement.strip()] = [value.strip() for value in hashes]
     return found
+
+
+def pins(lock: str) -> list[str]:
+    return [requirement.split(" ")[0] for requirement in requirements(lock)]
 
 
 class TestLocks:
@@ -42,17 +53,18 @@ class TestLocks:
         assert min(len(hashes) for hashes in engine.values()) >= 1
         assert max(len(hashes) for hashes in engine.values()) >= 8
 
-    def test_both_locks_agree_on_what_they_share(self) -> None:
-        app, dev = requirements("requirements.txt"), requirements("requirements-dev.txt")
-        versions = {name.split(" ")[0].split("==")[0]: name.split(" ")[0] for name in app}
-        for requirement in dev:
-            pinned = requirement.split(" ")[0]
-            assert versions.get(pinned.split("==")[0], pinned) == pinned
+    @pytest.mark.parametrize("kind", KINDS[1:])
+    def test_locks_agree_on_what_they_share(self, kind: str) -> None:
+        versions: dict[str, set[str]] = {}
+        for lock in (lock_of(other) for other in KINDS if other != kind):
+            for pinned in pins(lock):
+                versions.setdefault(pinned.split("==")[0], set()).add(pinned)
+        for pinned in pins(lock_of(kind)):
+            assert pinned in versions.get(pinned.split("==")[0], {pinned})
 
-    @pytest.mark.parametrize("kind", ["app", "dev", "engine"])
+    @pytest.mark.parametrize("kind", KINDS)
     def test_what_is_asked_for_is_in_its_lock(self, kind: str) -> None:
-        lock = {"app": "requirements.txt"}.get(kind, f"requirements-{kind}.txt")
-        locked = {name.split("==")[0] for name in requirements(lock)}
+        locked = {name.split("==")[0] for name in requirements(lock_of(kind))}
         lines = (ROOT / "requirements" / f"{kind}.in").read_text().splitlines()
         asked = {re.split(r"[=<>\[]", line)[0] for line in lines if line and line[0] not in "#-"}
         assert asked

@@ -124,7 +124,7 @@ def _entries(row: Conversation, wanted: Q) -> tuple[Entry, ...]:
 def _wanted(row: Conversation, cut: int, reply_to: str | None) -> Q:
     """From the cut on, and above it the turns with a mark and the one that is replied to."""
     inside = Q(seq__gte=cut)
-    if cut and row.marked:
+    if cut and (row.marked or row.forget_above):
         inside |= Q(turn_seq__in=_marked_turns(row))
     if cut and reply_to:
         inside |= Q(turn_seq__in=path(row).filter(id=reply_to).values("turn_seq"))

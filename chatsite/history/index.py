@@ -100,15 +100,15 @@ class Index:
         del self.starts[sessions:], self.day_lengths[sessions:]
         self.length, self.width = sum(self.lengths), sum(self.widths)
 
-    def extend(self, lines: Iterable[Line]) -> None:
+    def extend(self, lines: Iterable[Line]) -> list[str]:
+        """Put messages at the end, 150 us for one of 30 words; the texts of their passages."""
+        texts = []
         for line in lines:
-            self.add(line)
-
-    def add(self, line: Line) -> None:
-        """Put a message at the end; 70 us for one of 30 words."""
-        time = self._begin(line.at)
-        for text in passages(line.text):
-            self._add(line, time, text, Counter(terms(text)))
+            time = self._begin(line.at)
+            for text in passages(line.text):
+                self._add(line, time, text, Counter(terms(text)))
+                texts.append(text)
+        return texts
 
     def _begin(self, at: datetime | None) -> int:
         """The time of what is said at `at`, in seconds; after a long pause another talk begins."""

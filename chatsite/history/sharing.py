@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from chatsite.history.index import REACH, Index
 
@@ -13,10 +13,23 @@ NAMED = 3
 
 
 class Sharing:
-    """A question's telling words, the rarest first, looked up where an index has them."""
+    """A question's telling words, the rarest first, looked up where an index has them.
 
-    def __init__(self, index: Index, spelled: Iterable[tuple[str, str]]) -> None:
+    Passages before `first`, from `end` on, and of messages in `without` don't count: what a
+    person left out must not bring its neighbours back.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        spelled: Iterable[tuple[str, str]],
+        *,
+        first: int,
+        end: int,
+        without: Container[int],
+    ) -> None:
         self._index = index
+        self._first, self._end, self._without = first, end, without
         most = max(COMMON * len(index), FEW)
         words: dict[str, str] = {}
         for word, term in spelled:
@@ -46,13 +59,20 @@ class Sharing:
         return self._between(max(start, place - REACH), min(end, place + REACH + 1))
 
     def _between(self, start: int, end: int) -> list[str]:
-        found = []
-        for term, word in self._words.items():
-            places = self._index.postings[term]
-            at = bisect_left(places, start)
-            if at < len(places) and places[at] < end:
-                found.append(word)
-        return found
+        start, end = max(start, self._first), min(end, self._end)
+        return [
+            word
+            for term, word in self._words.items()
+            if self._stands(self._index.postings[term], start, end)
+        ]
+
+    def _stands(self, places: Sequence[int], start: int, end: int) -> bool:
+        at = bisect_left(places, start)
+        while at < len(places) and places[at] < end:
+            if self._index.seqs[places[at]] not in self._without:
+                return True
+            at += 1
+        return False
 
     def _on_named_day(self, place: int) -> bool:
         return bool(self._days) and self._index.session_number(place) in self._days

@@ -1,0 +1,288 @@
+"""Indexes that follow their conversations: what is read, kept, taken out and dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import background, changing, marks, queries, said
+from chatsite.conversations.models import Conversation
+from chatsite.conversations.path import append
+from chatsite.history import Entry, Evidence, Users, resolve
+from chatsite.messages import Message
+from chatsite.providers.vectors import SentenceVectors
+from chatsite.turns import recalling
+from chatsite.turns.gathering import Gathering
+from chatsite.turns.recalling import Recaller
+from tests.conversations.given import ADA, begin, end, messages, new_id, row
+from tests.turns.conftest import World
+
+FACT = "My sister Ana keeps a petrel."
+
+
+class Counted:
+    """The real queries; how many lines each read gave is noted."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+        self.hold: threading.Event | None = None
+        self.waits = threading.Event()
+        self.broken = False
+
+    def standing(self, **fields: Any) -> said.Standing:
+        if self.broken:
+            raise OSError("the disk is gone")
+        return said.standing(**fields)
+
+    def said_since(self, **fields: Any) -> said.Lines:
+        if self.hold is not None:
+            self.waits.set()
+            assert self.hold.wait(20)
+        found = said.said_since(**fields)
+        self.read.append(len(found.lines))
+        return found
+
+
+class Talk:
+    """A conversation with its first turn in it, and a recaller that follows it."""
+
+    def __init__(self, world: World, **options: Any) -> None:
+        self.world = world
+        self.reads = Counted()
+        self.recaller = Recaller(run=world.run, reads=self.reads, **options)
+        self.id = new_id()
+
+    async def turns(self, *said: str) -> None:
+        for text in said:
+            await self.world.run(self._turn, text)
+
+    def _turn(self, text: str) -> None:
+        end(begin(self.id, text), f"About {text[:9]}")
+
+    async def fill(self, count: int) -> None:
+        """Messages enough for a long conversation, without a turn for each."""
+
+        def fill() -> None:
+            found = row(self.id)
+            texts = (f"Number {n} of the walk" for n in range(count))
+            append(found, (Message.user(t, id=new_id()) for t in texts), now=found.updated)
+            found.save()
+
+        await self.world.run(fill)
+
+    async def ask(self, text: str, *, id: str = "") -> Evidence:
+        asking = self.world.asking(id or self.id)
+        loaded = await self.world.run(
+            queries.load, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
+        )
+        draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
+        answering = self.world.answering("demo")
+        gathering = Gathering(
+            owner=ADA,
+            conversation=asking.conversation,
+            agent="demo",
+            answering=answering,
+            settings=resolve(environment={}, url={"historyPolicy": "relevant"}, template={}),
+            transcript=replace(loaded.transcript, entries=(*loaded.transcript.entries, draft)),
+            head=answering.head,
+            tokenizer=answering.provider.tokenizer(answering.model),
+            preview=True,
+        )
+        return await self.recaller.gather(gathering)
+
+    async def found(self, text: str) -> list[str]:
+        """What the hits say, the best first."""
+        evidence = await self.ask(text)
+        assert evidence.recall is not None, evidence.notes
+        seqs = [hit.seq for hit in evidence.recall.hits]
+        texts = await self.world.run(lambda: dict(messages(self.id).values_list("seq", "content")))
+        return [texts[seq] or "" for seq in seqs]
+
+    async def change(self, work: Callable[..., Any], content: str, **more: Any) -> None:
+        def change() -> None:
+            message = messages(self.id).get(content=content, on_path=True)
+            work(owner=ADA, message=str(message.id), **more)
+
+        await self.world.run(change)
+
+
+@pytest.fixture
+async def talk(world: World) -> AsyncIterator[Talk]:
+    made = Talk(world)
+    await made.turns(FACT, "The weather is fine", "Which train leaves first?")
+    yield made
+    await made.recaller.drain()
+
+
+class TestFollowing:
+    async def test_an_older_message_is_found_with_its_reason(self, talk: Talk) -> None:
+        evidence = await talk.ask("What does my sister keep?")
+        assert evidence.recall is not None
+        assert evidence.recall.hits[0].why == 'it shares "keep" and "sister" with your message'
+        assert evidence.notes == ()
+        report = evidence.reports["lexical"]
+        assert (report["passages"], report["added"], report["vectors"]) == (6, 6, None)
+
+    async def test_only_what_is_new_is_read(self, talk: Talk) -> None:
+        await talk.ask("sister")
+        await talk.turns("A gannet on the pier")
+        assert (await talk.found("gannet"))[0] == "A gannet on the pier"
+        await talk.ask("gannet")
+        assert talk.reads.read == [6, 2, 0]
+
+    async def test_a_conversation_not_yet_begun_has_nothing(self, talk: Talk) -> None:
+        evidence = await talk.ask("sister", id=new_id())
+        assert evidence.recall is not None
+        assert evidence.recall.hits == ()
+
+    async def test_another_branch_is_followed_from_where_it_leaves(self, talk: Talk) -> None:
+        await talk.turns("A gannet on the pier", "And a tern")
+        await talk.ask("gannet")
+
+        def branch() -> None:
+            gannet = messages(talk.id).get(content="A gannet on the pier").seq
+            messages(talk.id).filter(seq__gte=gannet).update(on_path=False)
+            found = row(talk.id)
+            found.path_messages -= 4
+            append(found, [Message.user("A puffin instead", id=new_id())], now=found.updated)
+            found.save()
+
+        await talk.world.run(branch)
+        assert await talk.found("gannet tern") == []
+        assert (await talk.found("puffin"))[0] == "A puffin instead"
+        assert talk.reads.read == [10, 1, 0]
+
+    async def test_a_deleted_message_is_gone_with_its_words(self, talk: Talk) -> None:
+        await talk.ask("sister")
+        await talk.change(changing.delete_message, FACT)
+        assert FACT not in await talk.found("What does my sister keep?")
+        [kept] = talk.recaller._kept.values()
+        assert "petrel" not in kept.index.postings
+
+    async def test_a_changed_message_is_read_again_once_it_is_told(self, talk: Talk) -> None:
+        await talk.ask("sister")
+        await talk.change(changing.edit_message, FACT, text="My brother keeps a tern.")
+        talk.recaller.forget(talk.id)
+        assert (await talk.found("tern"))[0] == "My brother keeps a tern."
+        assert FACT not in await talk.found("petrel sister")
+
+    async def test_a_cleared_conversation_has_nothing_left(self, talk: Talk) -> None:
+        await talk.ask("sister")
+
+        def clear() -> None:
+            messages(talk.id).update(on_path=False)
+            Conversation.objects.filter(id=talk.id).update(path_messages=0, path_users=0)
+
+        await talk.world.run(clear)
+        assert await talk.found("What does my sister keep?") == []
+
+
+class TestLeftOut:
+    async def test_what_is_excluded_does_not_come_up(self, talk: Talk) -> None:
+        await talk.change(marks.exclude, FACT, on=True)
+        assert await talk.found("What does my sister keep?") == []
+        await talk.change(marks.exclude, FACT, on=False)
+        assert (await talk.found("What does my sister keep?"))[0] == FACT
+
+    async def test_nor_what_is_above_the_marker(self, talk: Talk) -> None:
+        await talk.change(marks.forget_above, "The weather is fine", on=True)
+        assert await talk.found("What does my sister keep?") == []
+
+    async def test_nor_what_background_tasks_wrote(self, talk: Talk) -> None:
+        write = background.add_message
+        await talk.world.run(
+            lambda: write(conversation=talk.id, source="briefing", text="The petrel is fed.")
+        )
+        await talk.world.run(
+            lambda: write(
+                conversation=talk.id, source="scheduled", role="user", text="Feed the petrel"
+            )
+        )
+        found = await talk.found("petrel")
+        assert found[0] == FACT
+        assert not {"The petrel is fed.", "Feed the petrel"} & set(found)
+
+    async def test_an_empty_draft_recalls_nothing(self, talk: Talk) -> None:
+        assert await talk.found("") == []
+
+
+class TestLongConversations:
+    async def test_a_cold_one_is_read_beside_the_turn(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(recalling, "COLD", 50)
+        monkeypatch.setattr(recalling, "CHUNK", 40)
+        await talk.fill(100)
+        talk.reads.hold = threading.Event()
+        first, second = await talk.ask("sister"), await talk.ask("sister")
+        assert first.recall is second.recall is None
+        assert first.notes == second.notes == (recalling._COLD_NOTE.format(count=106),)
+        talk.reads.hold.set()
+        await asyncio.gather(*talk.recaller._tasks)
+        assert (await talk.found("What does my sister keep?"))[0] == FACT
+        assert talk.reads.read[:4] == [40, 40, 26, 0]
+
+    async def test_ending_the_server_ends_the_reading(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(recalling, "COLD", 1)
+        talk.reads.hold = threading.Event()
+        assert (await talk.ask("sister")).recall is None
+        draining = asyncio.create_task(talk.recaller.drain())
+        talk.reads.hold.set()
+        await draining
+        assert not talk.recaller._tasks
+
+    async def test_the_index_used_longest_ago_goes_first(self, world: World) -> None:
+        talk = Talk(world)
+        first, second, third = ids = [new_id() for _ in range(3)]
+        for talk.id in ids:
+            await talk.turns(FACT)
+        for talk.id in (first, second):
+            await talk.ask("petrel")
+        talk.recaller._memory = 5 * talk.recaller._kept[first].size // 2
+        for talk.id in (first, third):
+            await talk.ask("petrel")
+        assert list(talk.recaller._kept) == [first, third]
+
+    async def test_stop_leaves_no_thread_at_work_in_an_open_index(self, talk: Talk) -> None:
+        talk.reads.hold = threading.Event()
+        asking = asyncio.create_task(talk.ask("sister"))
+        await asyncio.to_thread(talk.reads.waits.wait, 20)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        talk.reads.hold.set()
+        assert (await talk.found("What does my sister keep?"))[0] == FACT
+
+
+async def test_a_failing_store_costs_the_hits_and_not_the_turn(
+    talk: Talk, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk.reads.broken = True
+    evidence = await talk.ask("sister")
+    assert evidence.recall is None
+    assert evidence.notes == (recalling._FAILED_NOTE,)
+    assert "couldn't be searched" in caplog.text
+    talk.reads.broken = False
+    assert (await talk.found("What does my sister keep?"))[0] == FACT
+
+
+async def test_with_sentence_vectors_meaning_counts_too(world: World) -> None:
+    vectors = SentenceVectors.find()
+    assert vectors is not None, "make embeddings installs what this needs"
+    plain, knowing = Talk(world), Talk(world, vectors=vectors)
+    knowing.id = plain.id
+    fillers = [f"The train number {n} leaves from platform {n + 3}" for n in range(12)]
+    await plain.turns("We adopted a puppy from the shelter", *fillers)
+    assert await plain.found("Which pets do they own?") == []
+    evidence = await knowing.ask("Which pets do they own?")
+    assert evidence.recall is not None
+    best = evidence.recall.hits[0]
+    assert (best.seq, best.why) == (1, "it means something close to your message")
+    assert evidence.reports["lexical"]["vectors"] == "wordllama"
