@@ -21,6 +21,7 @@ from chatsite.messages import Message
 # Those that hold of any choice. What they leave out is a strategy's own affair: to send less than
 # fits, or a text where there was a message, or something else when there is more room.
 BOUND = ("P1", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P19")
+NOT_ITS_OWN = "its own affair, or held for whatever a strategy chooses by the policy itself"
 IT_RUNS = "it runs, within its time limit"
 SLOWEST = 5
 
