@@ -31,7 +31,7 @@ export class Chip {
       say(this.words, "What the model sees");
       return;
     }
-    const [, head, tail] = /^(.*?\d[\d,]*|\S+)(.*)$/u.exec(capital(decision.in_words)) ?? ["", decision.in_words, ""];
+    const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capital(decision.in_words)) ?? ["", decision.in_words, ""];
     put(
       this.words,
       decision.locked && icon("lock", 13),

@@ -19,7 +19,7 @@ export function chosen(decision) {
     data: [reports, hits],
     draw: () => [
       h("h3", {}, "How it was chosen"),
-      reports.map(([name, report]) => h("div", { class: "report" },
+      ...reports.map(([name, report]) => h("div", { class: "report" },
         h("h4", {}, TITLES[name] ?? words(name)),
         h("dl", { class: "facts small" }, Object.entries(report).filter(isSaid).flatMap(([key, value]) =>
           [h("dt", {}, NAMES[key] ?? words(key)), h("dd", {}, valueOf(key, value))])))),
@@ -36,13 +36,17 @@ const words = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAl
 /** Times and counts of tokens as such; what a provider said is labelled. */
 function valueOf(key, value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value)) return value.length ? value.map((one) => (typeof one === "number" ? number(one) : String(one))).join(", ") : "none";
-  if (typeof value === "object") {
-    return Object.entries(value).filter(isSaid).map(([name, one]) => `${words(name).toLowerCase()} ${typeof one === "number" ? number(one) : one}`).join(", ");
-  }
+  if (typeof value === "object") return inside(value) || "none";
   if (typeof value !== "number") return String(value);
   if (key === "ms" || key === "milliseconds") return duration(value);
   if (key === "cost") return `${dollars(value)}, estimated`;
   if (["prompt", "completion", "cached"].includes(key)) return `${plural(value, "token")}, reported`;
   return Number.isInteger(value) ? number(value) : value.toFixed(2);
+}
+
+/** A list or a record on one line: "name recent, messages 4; name facts, messages 2". */
+function inside(value) {
+  if (value === null || typeof value !== "object") return typeof value === "number" ? number(value) : String(value);
+  if (Array.isArray(value)) return value.map(inside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
+  return Object.entries(value).filter(isSaid).map(([name, one]) => `${words(name).toLowerCase()} ${inside(one)}`).join(", ");
 }

@@ -14,15 +14,17 @@ const SCALE = 12;
 /** @param {import("./state.js").Decision} decision */
 export function facts(decision) {
   const { facts: said, locked, lock_reason: reason } = decision;
+  const quoted = decision.verdicts.reduce((sum, one) => sum + (one.quoted ? one.messages : 0), 0);
   return {
-    data: [said, locked, reason],
+    data: [said, locked, reason, quoted],
     draw: () => [
       h("dl", { class: "facts" },
         h("dt", {}, "Policy"), h("dd", {}, said.policy),
         h("dt", {}, "Length"), h("dd", {}, lengthWords(said)),
         h("dt", {}, "Source"), h("dd", {}, said.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
         h("dt", {}, "Messages"),
-        h("dd", {}, `${number(said.stored)} in the conversation, ${number(said.sent)} sent`)),
+        h("dd", {}, `${number(said.stored)} in the conversation, ${number(said.sent)} sent`,
+          quoted > 0 && `, ${number(quoted)} of them quoted`)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
