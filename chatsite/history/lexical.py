@@ -33,6 +33,7 @@ OWN_BESIDE_MEANING = 0.5
 # best one's score. On LoCoMo a quarter would lose six points of recall, a tenth one.
 SHARE = 0.1
 MOST = 200
+MEANT = "it means something close to your message"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +98,9 @@ def recalled(
         seq = index.seqs[place]
         if not start <= place < end or seq in hits or seq in without:
             continue
-        by_words = words.get(place, 0.0) >= bar and sharing.tells(place)
-        if by_words or place in closeness.close:
-            hits[seq] = Hit(seq=seq, score=found[place], why=sharing.why(place))
+        why = sharing.why(place) if words.get(place, 0.0) >= bar else ""
+        if why or place in closeness.close:
+            hits[seq] = Hit(seq=seq, score=found[place], why=why or MEANT)
             if len(hits) == most:
                 break
     return tuple(hits.values())

@@ -40,19 +40,15 @@ class Sharing:
         named = (index.days.get(term, ()) for term in words)
         self._days = {session for days in named if len(days) <= few for session in days}
 
-    def tells(self, place: int) -> bool:
-        """Whether the passage or the window around it has a word that tells something."""
-        return bool(self._near(place)) or self._on_named_day(place)
-
     def why(self, place: int) -> str:
-        """Completes "recalled because ..."."""
+        """Completes "recalled because ..."; "" where nothing told in it or around it is shared."""
         if own := self._between(place, place + 1):
             return f"it shares {_quoted(own)} with your message"
         if near := self._near(place):
             return f"it stands close to where {_quoted(near)} was said"
         if self._on_named_day(place):
             return "it was said at a time that your message names"
-        return "it means something close to your message"
+        return ""
 
     def _near(self, place: int) -> list[str]:
         start, end = self._index.session(place)

@@ -69,7 +69,10 @@ class SentenceVectors:
 
         tokenizer, table = self._load()
         found = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
-        encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        if len(texts) == 1:  # a question: without the threads of a batch
+            encodings = [tokenizer.encode(texts[0], add_special_tokens=False)]
+        else:
+            encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         ids = [encoding.ids for encoding in encodings]
         # One text's sum is its mean but for the length, which becomes 1 anyway.
         full = [row for row, some in enumerate(ids) if some]

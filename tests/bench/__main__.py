@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench import decisions, engine, first_token, memory, relay
+from tests.bench import decisions, engine, first_token, memory, ranking, recall, relay
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import limit_of_files
 
@@ -28,6 +28,8 @@ BENCHES: Mapping[str, Bench] = {
     "relay": relay.run,
     "memory": memory.run,
     "engine": engine.run,
+    "recall": recall.run,
+    "ranking": ranking.run,
 }
 
 
@@ -38,7 +40,7 @@ def main() -> int:
     parser.add_argument(
         "--locomo",
         type=Path,
-        default=os.environ.get("LOCOMO"),
+        default=os.environ.get("LOCOMO") or None,
         help="the file locomo10.json (also: LOCOMO); without it nothing is measured on it",
     )
     chosen = parser.parse_args()
