@@ -1,0 +1,131 @@
+"""From its receipt and what is stored a request is built again, whatever policy made it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsite.history import (
+    Chosen,
+    Decision,
+    Entry,
+    Evidence,
+    Head,
+    Hit,
+    Recall,
+    RunningSummary,
+    Slot,
+    Transcript,
+    Triaged,
+    Window,
+    decide,
+    resolve,
+)
+from chatsite.history.replaying import Kept, rebuild
+from chatsite.messages import Message, TokenCount, ToolCall
+
+COUNT = TokenCount(count=100, tokenizer="words", basis="counted")
+HEAD = Head.of(
+    "You are Demo.", (Message.user("Two?", id="e1"), Message.assistant("2", id="e2"))
+).counted([COUNT] * 3)
+
+
+def path() -> tuple[Entry, ...]:
+    """An instruction, eight turns (the third with a tool), and the current message."""
+    said = [Message.system("Speak plainly.", id="s")]
+    for number in range(8):
+        said.append(Message.user(f"Question {number}", id=f"u{number}"))
+        if number == 2:
+            calls = (ToolCall(id="c", name="search", arguments={"for": "tides"}),)
+            said.append(Message.assistant(None, id="call", calls=calls))
+            said.append(Message.tool("High at noon.", id="result", call_id="c"))
+        said.append(Message.assistant(f"Answer {number}, which is longer.", id=f"a{number}"))
+    said.append(Message.user("And now?", id="now"))
+    counted = [replace(message, tokens=COUNT) for message in said]
+    return tuple(Entry(message=message, seq=seq) for seq, message in enumerate(counted, 1))
+
+
+SUMMARY = RunningSummary(
+    id="v3", version=3, text="They spoke of tides.", first=2, last=9, messages=8, by="you",
+    tokens=COUNT,
+)  # fmt: skip
+TEXT = replace(Message.user("Facts: none.", id="t"), tokens=COUNT)
+
+
+def decided(template: dict[str, Any], evidence: Evidence) -> Decision:
+    return decide(
+        Transcript(entries=path()),
+        resolve(environment={}, url={}, template=template),
+        head=HEAD,
+        window=Window(size=4_000, reply=100),
+        evidence=evidence,
+        agent="demo",
+    )
+
+
+def said(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
+    return [(m.role, m.content, m.calls, m.call_id) for m in messages]
+
+
+def kept(decision: Decision, **more: Any) -> Kept:
+    receipt = json.loads(json.dumps(decision.to_dict()))  # as it comes from storage
+    stored = Kept(agent="demo", receipt=receipt, entries=path(), summaries={"v3": SUMMARY.text})
+    return replace(stored, **more)
+
+
+TRIAGE = {"historyPolicy": "relevant", "historySelector": "triage"}
+CASES: dict[str, tuple[dict[str, Any], Evidence]] = {
+    "none": ({"historyPolicy": "none"}, Evidence()),
+    "lastN": ({"historyPolicy": "lastN", "historyLength": 3}, Evidence()),
+    "all": ({"historyPolicy": "all"}, Evidence()),
+    "tokens": ({"historyPolicy": "tokens", "historyTokens": 1_200}, Evidence()),
+    "relevant": (
+        {"historyPolicy": "relevant", "historyTokens": 2_200},
+        Evidence(recall=Recall(hits=(Hit(seq=2, score=2.0, why="it shares a word"),))),
+    ),
+    "triage": (
+        TRIAGE | {"conversation": {"context_truncation": 8, "always_include_recent": 1}},
+        Evidence(triaged=Triaged(turns=frozenset({2, 6}))),
+    ),
+    "summary": ({"historyPolicy": "summary", "historyTokens": 1_500}, Evidence(summary=SUMMARY)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_the_same_to_the_last_letter(name: str) -> None:
+    decision = decided(*CASES[name])
+    messages, differences = rebuild(kept(decision), HEAD)
+    assert differences == ()
+    assert said(messages) == said(decision.request)
+
+
+def test_the_cases_hold_what_their_names_promise() -> None:
+    layouts = {name: decided(*case).to_dict()["layout"] for name, case in CASES.items()}
+    kinds = {name: {item.get("kind") for item in layouts[name]} for name in layouts}  # type: ignore[attr-defined]
+    assert "recalled" in kinds["relevant"] and "summary" in kinds["summary"]
+    assert any("shortened" in item for item in layouts["triage"])  # type: ignore[attr-defined]
+
+
+def test_what_is_not_as_it_was_is_named() -> None:
+    summary = kept(decided(*CASES["summary"]))
+    _, gone = rebuild(replace(summary, summaries={}), HEAD)
+    assert gone == ("The summary that was sent isn't stored any more.",)
+    _, edited = rebuild(replace(summary, summaries={"v3": "They spoke of fog."}), HEAD)
+    assert edited == ("The summary reads differently now.",)
+    relevant = kept(decided(*CASES["relevant"]))
+    _, missing = rebuild(replace(relevant, entries=path()[2:]), HEAD)
+    assert any("which was quoted, isn't stored any more" in one for one in missing)
+    _, other = rebuild(relevant, Head.of("You are someone else.", ()))
+    assert other[0].startswith("The agent was changed since")
+
+
+def test_of_a_strategys_own_text_only_its_fingerprint_is_known() -> None:
+    chosen = Chosen(slots=(Slot(name="facts", priority=1, items=(TEXT, 12, 13)),))
+    decision = decided({"historyPolicy": "strategy"}, Evidence(chosen=chosen))
+    messages, differences = rebuild(kept(decision), HEAD)
+    assert len(differences) == 1 and "only its fingerprint" in differences[0]
+    without = [one for one in said(decision.request) if one[1] != TEXT.content]
+    assert said(messages) == without
