@@ -7,7 +7,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import path, queries
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.models import Conversation
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as Said
 from chatsite.messages import Source
@@ -128,7 +128,7 @@ class TestTurnsOfHits:
 
     def test_nothing_off_the_path_comes(self) -> None:
         chat = chat_of(3)
-        Message.objects.filter(conversation=chat, seq__in=[3, 4]).update(on_path=False)
+        messages(chat).filter(seq__in=[3, 4]).update(on_path=False)
         assert queries.turns_with(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
             queries.turns_with(owner=ADA, conversation=chat, seqs=[5])
         )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 import pytest
 
@@ -29,17 +30,17 @@ HEAD = head()
 WIDE = Window(1_000_000, 256)
 
 
-def user(seq: int, tokens: int = 10, *, source: Source = "web", **marks: bool) -> Entry:
+def user(seq: int, tokens: int = 10, *, source: Source = "web", **marks: Any) -> Entry:
     message = Message.user(f"question {seq}", id=f"m{seq}", source=source)
     return Entry(message=counted(message, tokens), seq=seq, **marks)
 
 
-def answer(seq: int, tokens: int = 10, **marks: bool) -> Entry:
+def answer(seq: int, tokens: int = 10, **marks: Any) -> Entry:
     message = Message.assistant(f"answer {seq}", id=f"m{seq}")
     return Entry(message=counted(message, tokens), seq=seq, **marks)
 
 
-def call(seq: int, *ids: str, **marks: bool) -> Entry:
+def call(seq: int, *ids: str, **marks: Any) -> Entry:
     calls = tuple(ToolCall(id=id, name="search") for id in ids)
     return Entry(
         message=counted(Message.assistant(None, id=f"m{seq}", calls=calls), 10), seq=seq, **marks
@@ -50,7 +51,7 @@ def result(seq: int, id: str) -> Entry:
     return Entry(message=counted(Message.tool("{}", id=f"m{seq}", call_id=id), 10), seq=seq)
 
 
-def system(seq: int, **marks: bool) -> Entry:
+def system(seq: int, **marks: Any) -> Entry:
     return Entry(message=counted(Message.system("Be kind.", id=f"m{seq}"), 10), seq=seq, **marks)
 
 
