@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,8 +130,8 @@ class Fold:
     async def make(self) -> Folded:
         """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
 
-        What was made before a call failed is stored. Raises NotFound for a conversation that is
-        gone, ProviderError where no model can be asked.
+        What was made before a call failed, or was cancelled, is stored. Raises NotFound for a
+        conversation that is gone, ProviderError where no model can be asked.
         """
         start = await self.run(
             self.reads.unfolded, owner=self.owner, conversation=self.conversation
@@ -150,6 +151,8 @@ class Fold:
                 await self._take_up(piece, made, model, most)
             except (ProviderError, TimeoutError) as error:
                 failure = error
+                break
+            except asyncio.CancelledError:
                 break
         stored = await self._store(start, made, model) if made.tokens else None
         return Folded(standing=stored, failure=failure)

@@ -32,6 +32,7 @@ POLICY = "summary"
 MAX_FAILURES = 1_000
 # A person's own summary may be longer than a model's, but leaves room for the conversation.
 PARTS_OF_LIMIT = 3
+ON_THIS_MACHINE = "embedded"
 OFF = "The summary is switched off in this conversation: only the newest turns are sent."
 FAILED = "The last attempt to bring the summary up to date failed."
 
@@ -53,7 +54,7 @@ class Summariser:
         self.writes = writes
         self.answering = answering
         self.publish = publish
-        self._making: dict[str, asyncio.Task[None]] = {}
+        self._making: dict[str, tuple[Fold, asyncio.Task[None]]] = {}
         self._failures: OrderedDict[str, str] = OrderedDict()
         self._draining = False
 
@@ -92,7 +93,13 @@ class Summariser:
             reads=self.reads,
             writes=self.writes,
         )
-        self._making[conversation] = asyncio.create_task(self._make(fold))
+        self._making[conversation] = (fold, asyncio.create_task(self._make(fold)))
+
+    def give_way(self, answering: Answering) -> None:
+        """An answer begins: on this machine's own processors nothing is made beside it."""
+        for fold, task in self._making.values():
+            if answering.provider.kind == fold.answering.provider.kind == ON_THIS_MACHINE:
+                task.cancel()
 
     async def _make(self, fold: Fold) -> None:
         try:
@@ -130,7 +137,7 @@ class Summariser:
     async def drain(self) -> None:
         """End what is being made; it is made again after the conversation's next turn."""
         self._draining = True
-        tasks = list(self._making.values())
+        tasks = [task for _, task in self._making.values()]
         for task in tasks:
             task.cancel()
         if tasks:

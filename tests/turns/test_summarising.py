@@ -60,6 +60,7 @@ class House:
             answering=self.answering,
             describe=nobody,
             caps=Caps(answers=5, per_owner=5),
+            before_turn=self.summariser.give_way,
             after_turn=self.summariser.after_turn,
         )
         self.asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="")
@@ -89,7 +90,7 @@ class House:
 
     @property
     def making(self) -> list[asyncio.Task[None]]:
-        return list(self.summariser._making.values())
+        return [task for _, task in self.summariser._making.values()]
 
     @property
     def settings(self) -> Settings:
@@ -253,3 +254,19 @@ async def test_no_answer_waits_for_it_and_the_end_of_the_server_ends_it(house: H
     assert house.making == [making]
     await asyncio.wait_for(house.summariser.drain(), 10)
     assert (await house.versions()).versions == () and not house.making
+
+
+async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it_has(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.turns.folding._room", lambda model, most: 100)
+    monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
+    await house.run(talk, house.asking.conversation, 40)
+    await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
+    while "More." not in str(house.fake.requests[-1]) or not house.fake.in_flight:
+        await asyncio.sleep(0.01)  # noqa: ASYNC110 (a list of another thread tells nobody)
+    (making,) = house.making
+    await house.ask("And then?")
+    assert making.done() and house.fake.client_aborts == 1
+    assert (await house.versions()).versions[-1].text == "More. [[mode=hang0]]"
+    await house.summariser.drain()
