@@ -95,7 +95,8 @@ def load(
         nothing = Transcript(entries=())
         return Loaded(agent="", transcript=nothing, next_seq=1, receipt=None)
     cut = first_wanted(row, reach, ahead=ahead)
-    entries = _entries(row, _wanted(row, cut, reply_to))
+    # What has been stored since the row was read belongs to other totals.
+    entries = _entries(row, _wanted(row, cut, reply_to) & Q(seq__lt=row.next_seq))
     return Loaded(
         agent=row.agent,
         transcript=Transcript(entries=entries, unloaded=_unloaded(row, entries, cut)),

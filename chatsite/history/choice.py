@@ -160,8 +160,11 @@ class Choice:
         return [fate for fate in self.older if fate.is_sent]
 
 
-def choose(path: Path, *, marker: int, scheme: Scheme, reply_to: AbstractSet[str]) -> Choice:
-    """Apply the policy, then the marks. `marker` is the seq from which things are remembered.
+def choose(
+    path: Path, *, marker: int, scheme: Scheme, reply_to: AbstractSet[str], away: int = 0
+) -> Choice:
+    """Apply the policy, then the marks. `marker` is the seq from which things are remembered,
+    `away` the last one of what was not read.
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may stand above it. A marker inside a turn takes the whole turn, since cuts
@@ -172,7 +175,7 @@ def choose(path: Path, *, marker: int, scheme: Scheme, reply_to: AbstractSet[str
         _fate(turn, ruled=scheme.rule(turn), marker=marker, reply_to=reply_to)
         for turn in path.older
     )
-    tail = _unbroken(older, current.first) if scheme.tail is None else scheme.tail
+    tail = _unbroken(older, current.first, away) if scheme.tail is None else scheme.tail
     return Choice(
         older=older,
         current=current,
@@ -215,10 +218,12 @@ def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) 
     return Fate.of(turn, reason=reason, kept_for=kept_for, apart=apart, why=why, limit=limit)
 
 
-def _unbroken(older: tuple[Fate, ...], current: int) -> int:
+def _unbroken(older: tuple[Fate, ...], current: int, away: int) -> int:
     """Where the unbroken tail begins, if what is left out one by one doesn't end it."""
     tail = current
     for fate in reversed(older):
+        if fate.first <= away:
+            break
         if fate.is_sent:
             tail = fate.first
         elif fate.reason not in ("excluded", "background"):

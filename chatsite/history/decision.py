@@ -61,7 +61,7 @@ def decide(
         room=room.limit - room.fixed - quotes.tokens,
         over=room.over,
     )
-    choice = choose(path, marker=marker, scheme=planned.scheme, reply_to=reply_to)
+    choice = choose(path, marker=marker, scheme=planned.scheme, reply_to=reply_to, away=away.last)
     fitted = fit(
         choice,
         room,
