@@ -114,6 +114,7 @@ class Site:
             answering=self.answering,
             describe=self.describe,
             caps=Caps(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
+            before_turn=self.summariser.give_way,
             after_turn=self.summariser.after_turn,
         )
         self.comparing = Comparing(

@@ -31,7 +31,8 @@ class Caps:
     per_owner: int
 
 
-# What is begun after a turn has ended, and never waited for.
+# What makes way for a turn, and what is begun after its end; neither is waited for.
+BeforeTurn = Callable[[Answering], None]
 AfterTurn = Callable[[Asking, Answering, Settings], None]
 
 
@@ -57,6 +58,7 @@ class Turns:
         describe: Callable[[str], dict[str, Any] | None],
         caps: Caps,
         clock: Callable[[], float] = time.monotonic,
+        before_turn: BeforeTurn = lambda answering: None,
         after_turn: AfterTurn = lambda asking, answering, settings: None,
     ) -> None:
         self.decider = decider
@@ -64,6 +66,7 @@ class Turns:
         self.describe = describe
         self.caps = caps
         self.clock = clock
+        self.before_turn = before_turn
         self.after_turn = after_turn
         self.offering = Offering(decider.environment)
         self._feeds: dict[str, Feed] = {}
@@ -234,6 +237,7 @@ class Turns:
         if begun.resent:
             self._forget(asking.conversation, running)
             return started
+        self.before_turn(answering)
         feed = self._feed(asking.conversation)
         running.writing = Writing(asking, answering, begun, feed, self.decider, self.clock)
         feed.publish(started)

@@ -157,7 +157,7 @@ class TestInWhichWords:
         assert asked.content.index("They like tea.") < asked.content.index("And coffee?")
         assert "at most 90 words" in asked.content
         first = question(summary="", text="User: Hello", words=90)[1]
-        assert "The notes so far" not in (first.content or "")
+        assert "Summary so far" not in (first.content or "")
 
     def test_a_reply_that_is_too_long_is_asked_for_again_without_the_conversation(self) -> None:
         _, asked = again("Very long notes.", words=30)

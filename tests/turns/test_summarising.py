@@ -190,7 +190,7 @@ async def test_much_at_once_takes_several_calls_and_what_was_made_before_a_failu
     await house.say("Where were we?", replies=replies)
     asked = [str(request["messages"][-1]["content"]) for request in house.fake.requests[1:]]
     assert len(asked) == 4
-    assert "question 1\n" in asked[0] and "The notes so far" not in asked[0]
+    assert "question 1\n" in asked[0] and "Summary so far" not in asked[0]
     assert "First notes." in asked[1] and "Second notes." in asked[2]
     assert "question 1\n" not in asked[1]
     (made,) = (await house.versions()).versions
@@ -263,8 +263,9 @@ async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it
     monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
     await house.run(talk, house.asking.conversation, 40)
     await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
-    while "More." not in str(house.fake.requests[-1]) or not house.fake.in_flight:
-        await asyncio.sleep(0.01)  # noqa: ASYNC110 (a list of another thread tells nobody)
+    # A list of another thread tells nobody.
+    while "More." not in str(house.fake.requests[-1]) or not house.fake.in_flight:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
     (making,) = house.making
     await house.ask("And then?")
     assert making.done() and house.fake.client_aborts == 1
