@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from chatsite.conversations.said import LOOKED_AT, Lines, Standing
+from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.index import Line
 from chatsite.providers.vectors import SentenceVectors
@@ -19,6 +19,8 @@ from chatsite.turns.recalling import Recaller
 P = ParamSpec("P")
 T = TypeVar("T")
 POLICY = "summary"
+# As many of the newest as `conversations.said` looks at.
+LOOKED_AT = 50
 
 
 def at_the_time(

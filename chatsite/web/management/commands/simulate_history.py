@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +18,7 @@ from chatsite.conversations import queries, receipts
 from chatsite.conversations.receipts import Stored
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
+from chatsite.history.grammar import LARGEST, Number, Unreadable
 from chatsite.history.offers import Sources, alternatives, under
 from chatsite.history.policies import SELECTORS
 from chatsite.providers.prices import PUBLISHED, price_of
@@ -43,6 +46,18 @@ class Simulated:
         self.sums.setdefault(label, Sum()).merge(found)
 
 
+def whole(least: int, most: int = LARGEST) -> Callable[[str], int]:
+    """Reads a number by the rules of the settings."""
+
+    def read(text: str) -> int:
+        try:
+            return Number(least, most).read(text)
+        except Unreadable as problem:
+            raise ArgumentTypeError(str(problem)) from None
+
+    return read
+
+
 class Command(BaseCommand):
     help = (
         "Replay the stored conversations turn by turn under every policy, or under the given one, "
@@ -52,12 +67,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--agent", default="", help="only this agent's conversations")
         parser.add_argument("--conversation", default="", help="only the one with this id")
-        parser.add_argument("--limit", type=int, help="at most so many, the newest first")
+        parser.add_argument("--limit", type=whole(1), help="at most so many, the newest first")
         parser.add_argument("--policy", choices=list(POLICIES), help="only this policy")
-        parser.add_argument("--length", type=int, help="lastN: how many user messages")
-        parser.add_argument("--step", type=int, help="lastN: by how many the cut moves")
-        parser.add_argument("--tokens", type=int, help="the token budget")
-        parser.add_argument("--low-water", type=int, help="percent of the budget kept at a cut")
+        parser.add_argument("--length", type=whole(0), help="lastN: how many user messages")
+        parser.add_argument("--step", type=whole(1), help="lastN: by how many the cut moves")
+        parser.add_argument("--tokens", type=whole(1), help="the token budget")
+        parser.add_argument(
+            "--low-water", type=whole(1, 100), help="percent of the budget kept at a cut"
+        )
         parser.add_argument("--selector", choices=SELECTORS, help="relevant: who selects")
         parser.add_argument("--json", action="store_true", help="print JSON")
 

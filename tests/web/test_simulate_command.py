@@ -1,0 +1,54 @@
+"""What the replay of stored conversations says, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from chatsite.turns.simulating import Sum
+from chatsite.web.management.commands.simulate_history import Progress, Simulated, as_table
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("--length", "-1", "from 0 to"),
+        ("--tokens", "0", "from 1 to"),
+        ("--tokens", "2.5", "whole number"),
+        ("--low-water", "101", "from 1 to 100"),
+        ("--limit", "0", "from 1 to"),
+        ("--policy", "lastn", "lastn"),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_rules_of_the_settings(
+    option: str, value: str, why: str
+) -> None:
+    with pytest.raises(CommandError, match=why):
+        call_command("simulate_history", f"{option}={value}")
+
+
+def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
+    found = Simulated(conversations=2, asking={"relevant, triage"}, skipped=["x: no agent."])
+    found.add("all", Sum(turns=3, messages=9, tokens=1_500, leading=750, groups=4, cost=0.5))
+    found.add("all", Sum(turns=1, messages=1, tokens=500, groups_left_out=1, too_large=2))
+    found.add("as set", Sum(turns=4, tokens=10, cost=None))
+    lines = as_table(found).splitlines()
+    assert (
+        lines[0].split() == "policy turns messages tokens reused tool groups left out cost".split()
+    )
+    assert lines[1].startswith("as set") and lines[1].endswith("no price known")
+    assert lines[2].split() == "all 4 10 2,000 37 % 1 of 4 $0.5000".split()
+    rest = "\n".join(lines[3:])
+    assert "2 conversations" in rest and "relevant, triage: chosen on sending" in rest
+    assert "all: 2 more turns would not have fitted" in rest and "Skipped x: no agent." in rest
+
+
+def test_a_long_run_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    progress = Progress(said.append, "conversation 2 of 9")
+    progress.tick("all")
+    assert said == []
+    monkeypatch.setattr(progress, "_said", -1e9)
+    progress.tick("all")
+    assert said == ["conversation 2 of 9: all, 2 turns replayed"]
