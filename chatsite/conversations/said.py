@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.db.models import QuerySet
 
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import free_or_owned, path
+from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import BACKGROUND
 from chatsite.history.index import Line
 
 LOOKED_AT = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where an index that ends at a message stands on the path.
-
-    `newest` are the last messages up to that one that can be indexed, newest first: it lies on
-    the path if it is the first of them. `messages` of every kind stand on the path up to it, and
-    `waiting` behind it.
-    """
-
-    newest: tuple[int, ...] = ()
-    messages: int = 0
-    waiting: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
-    """`messages` of every kind stand on the path up to the last of these lines."""
-
-    lines: tuple[Line, ...] = ()
-    messages: int = 0
 
 
 def standing(*, owner: Owner, conversation: str, last: int) -> Standing:

@@ -35,7 +35,8 @@ _UNSPACED = (
 # Marks that belong to a word though they are no letters: accents, Hebrew and Arabic points, the
 # vowel signs of India (their blocks less the danda), Tibet's.
 _MARKS = (
-    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
+    "\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
 )
 _ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z]+)?")
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:'[a-z]+)?")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from chatsite.conversations.said import Lines, Standing
+from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
 from chatsite.history.index import Index, Line

@@ -17,6 +17,7 @@ import psutil
 from chatsite.history.index import Index, Line
 from chatsite.history.lexical import asked_in_chat, recalled
 from chatsite.providers.vectors import PassageVectors, SentenceVectors
+from chatsite.turns.recalling import CHUNK
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.recall import lines_of
@@ -83,9 +84,10 @@ def _measured(
         meaning = PassageVectors(vectors, index) if vectors else None
 
         def first(index: Index = index, meaning: PassageVectors | None = meaning) -> None:
-            texts = index.extend(lines)
-            if meaning is not None:
-                meaning.add(texts)
+            for start in range(0, size, CHUNK):
+                texts = index.extend(lines[start : start + CHUNK])
+                if meaning is not None:
+                    meaning.add(texts)
             recalled(index, asked_in_chat(talk.questions[0]), meaning=meaning, before=size + 1)
 
         firsts.append(_milliseconds(first))

@@ -13,6 +13,7 @@ import pytest
 from chatsite.conversations import background, changing, marks, queries, said
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.path import append
+from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
 from chatsite.providers.vectors import SentenceVectors
@@ -34,12 +35,12 @@ class Counted:
         self.waits = threading.Event()
         self.broken = False
 
-    def standing(self, **fields: Any) -> said.Standing:
+    def standing(self, **fields: Any) -> Standing:
         if self.broken:
             raise OSError("the disk is gone")
         return said.standing(**fields)
 
-    def said_since(self, **fields: Any) -> said.Lines:
+    def said_since(self, **fields: Any) -> Lines:
         if self.hold is not None:
             self.waits.set()
             assert self.hold.wait(20)
