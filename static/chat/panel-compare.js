@@ -51,6 +51,7 @@ export class Comparison {
         this.failure && h("p", { class: "quiet" }, this.failure),
         !waits && !this.found && !this.failure && h("p", { class: "quiet" }, "Working it out…"),
         this.found && this.#table(this.found.rows),
+        this.found && remarks(this.found.rows),
         this.found && h("p", { class: "quiet" }, `${plural(this.found.stored, "message")} in the conversation. ${this.found.note}`),
       ],
     };
@@ -110,6 +111,12 @@ export class Comparison {
     }
     return [words, mark, " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];
   }
+}
+
+/** What wouldn't go quite as a policy asks. */
+function remarks(rows) {
+  const noted = rows.filter((one) => one.outcome && one.note);
+  return noted.length > 0 && h("ul", { class: "reasons" }, noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)));
 }
 
 function cells({ outcome, note }, { groups, priced }) {

@@ -36,7 +36,9 @@ function contents({ asked, messages, complete, note }) {
     said.length > 0 && h("p", { class: "quiet" }, said.join(" · ")),
     !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
     complete && note && h("p", { class: "quiet" }, note),
-    h("ol", {}, messages.map(({ role, content }) =>
-      h("li", {}, h("b", {}, role), h("pre", { tabindex: "0" }, content ?? "")))),
+    h("ol", {}, messages.map(({ role, content, tool_calls: calls }) =>
+      h("li", {}, h("b", {}, role),
+        (content || !calls) && h("pre", { tabindex: "0" }, content ?? ""),
+        calls && h("pre", { tabindex: "0" }, JSON.stringify(calls, null, 2))))),
   ];
 }

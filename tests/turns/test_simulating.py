@@ -19,7 +19,7 @@ from chatsite.turns.simulating import Replay, Sum
 from tests.conversations.given import ADA
 from tests.turns.conftest import World
 
-TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(9)]
+TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
 
 
 async def replayed(world: World, asking: Asking, query: str) -> Sum:
