@@ -12,9 +12,9 @@ from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.index import Line
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.deciding import Decider
-from chatsite.turns.folding import summary_tokens
 from chatsite.turns.gathering import Gatherer, Gathering
 from chatsite.turns.recalling import Recaller
+from chatsite.turns.summary_writer import summary_tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")

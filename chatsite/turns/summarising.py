@@ -16,15 +16,10 @@ from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking
-from chatsite.turns.folding import (
-    Fold,
-    SummaryReads,
-    SummaryWrites,
-    limit_of,
-    summary_tokens,
-)
+from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, limit_of
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.ports import Owner, Run
+from chatsite.turns.summary_writer import summary_tokens
 
 logger = logging.getLogger("chatsite.turns")
 POLICY = "summary"

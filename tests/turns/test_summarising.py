@@ -183,7 +183,7 @@ async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(house
 async def test_much_at_once_takes_several_calls_and_what_was_made_before_a_failure_is_kept(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding._room", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
     conversation = house.asking.conversation
     await house.run(talk, conversation, 40)
     replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
@@ -259,7 +259,7 @@ async def test_no_answer_waits_for_it_and_the_end_of_the_server_ends_it(house: H
 async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it_has(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding._room", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
     monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
     await house.run(talk, house.asking.conversation, 40)
     await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
