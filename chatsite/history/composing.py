@@ -116,5 +116,5 @@ class _Places:
             yield Run(first.seq, last.seq, cut.get(first.seq, 0))
 
     def _touch(self, one: Entry, other: Entry) -> bool:
-        apart = other.message.role == "user" and other.seq < self._away
+        apart = one.seq <= self._away and other.message.role in ("user", "system")
         return not apart and self._index[other.seq] == self._index[one.seq] + 1

@@ -49,8 +49,10 @@ def decide(
         current=current_fate(path.current).messages,
     )
     room.require()
-    quotes = followed(path, settings, marker=marker, room=room.limit - room.fixed)
     reply_to = _reply_to(path, evidence)
+    quotes = followed(
+        path, settings, marker=marker, reply_to=reply_to, room=room.limit - room.fixed
+    )
     planned = scheme_of(
         path,
         settings,

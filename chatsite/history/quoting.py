@@ -4,11 +4,12 @@ background tasks that the message follows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from chatsite.history.choice import Choice, Fate, Path
 from chatsite.history.evidence import Hit, Recall
-from chatsite.history.marks import following
+from chatsite.history.marks import following, holds, is_pinned
 from chatsite.history.reasons import Reason
 from chatsite.history.recalled import (
     BLOCK_TOKENS,
@@ -45,20 +46,32 @@ class Quotes:
         return block_tokens(self.entries)
 
 
-def followed(path: Path, settings: Settings, *, marker: int, room: int) -> Quotes:
+def followed(
+    path: Path, settings: Settings, *, marker: int, reply_to: AbstractSet[str], room: int
+) -> Quotes:
     """The newest notes of background tasks that nobody has answered yet; never more than `room`.
 
-    Under `none` the message stands alone.
+    Under `none` the message stands alone. A note whose turn is pinned or replied to stands in its
+    place.
     """
     most = settings.conversation.previous_tasks_count.value
     off = settings.triages and not settings.conversation.enabled.value
     if settings.policy.value == "none" or off or most == 0:
         return Quotes()
     before = [*path.opening, *(entry for turn in path.older for entry in turn.entries)]
+    in_place = {
+        entry.seq
+        for turn in path.older
+        if is_pinned(turn) or holds(turn, reply_to)
+        for entry in turn.entries
+    }
     notes = [
         entry
         for entry in following(before)
-        if can_be_quoted(entry.message) and not entry.excluded and entry.seq >= marker
+        if can_be_quoted(entry.message)
+        and not entry.excluded
+        and entry.seq >= marker
+        and entry.seq not in in_place
     ][-most:]
     while block_tokens(notes) > room:
         notes.pop(0)

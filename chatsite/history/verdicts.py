@@ -119,11 +119,14 @@ def verdicts(
         runs.append(_Run(unread, away.first, away.last, away.messages, away.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
+    before = 0
     for entry in transcript.entries:
         reason = findings.reasons[entry.seq]
         kind = _Kind(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
-        apart = entry.message.role == "user" and entry.seq < away.last
+        begins = entry.message.role in ("user", "system")
+        apart = begins and (entry.seq < away.last or 0 < before <= away.last)
         _extend(runs, kind, entry.seq, entry.message, apart=apart)
+        before = entry.seq
     return tuple(
         run.verdict(run.kind.why or sentence(run.kind.reason, settings=settings, window=window))
         for run in runs

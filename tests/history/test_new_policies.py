@@ -159,6 +159,28 @@ class TestTokens:
         assert reason_of(part, 1) == "over_budget"
 
 
+class TestUnread:
+    AWAY = Unloaded(messages=34, users=17, tokens=1_700, first=3, last=36)
+
+    def path(self, **marks: Any) -> list[Entry]:
+        first = [said(1, "user", 50, **marks), said(2, "assistant", 50)]
+        return [*first, *chat(20, start=18)]
+
+    def test_a_pinned_turn_above_what_was_not_read_is_nobodys_neighbour(self) -> None:
+        decision = decided(self.path(pinned=True), "lastN", length=3, unloaded=self.AWAY)
+        assert decision.to_dict()["layout"][:2] == [  # type: ignore[index]
+            {"first": 1, "last": 2},
+            {"first": 37, "last": 40},
+        ]
+
+    def test_two_excluded_turns_with_unread_ones_between_have_two_verdicts(self) -> None:
+        path = self.path(excluded=True)
+        path[2] = replace(path[2], excluded=True)
+        decision = decided(path, "lastN", length=3, unloaded=self.AWAY)
+        runs = [(v.first, v.last) for v in decision.verdicts if v.reason == "excluded"]
+        assert runs == [(1, 2), (37, 38)]
+
+
 class TestQuotes:
     HITS = Evidence(recall=Recall(hits=(Hit(seq=4, score=2, why='it shares "harbour"'),)))
 
@@ -253,6 +275,13 @@ class TestBackground:
         assert not any(v.quoted for v in none.verdicts)
         left = decided(self.briefing("excluded"), "all")
         assert [v.first for v in left.verdicts if v.quoted] == [8]
+
+    def test_one_that_is_replied_to_stands_in_its_place_alone(self) -> None:
+        entries = self.briefing()
+        reply = replace(entries[-1].message, reply_to="m8")
+        decision = decided([*entries[:-1], replace(entries[-1], message=reply)], "all")
+        assert 7 in in_place(decision) and 8 in in_place(decision)
+        assert not any(v.quoted for v in decision.verdicts)
 
     def test_an_answer_in_between_ends_it(self) -> None:
         entries = [*self.briefing(), said(10, "assistant", 10), said(11, "user", 10)]
