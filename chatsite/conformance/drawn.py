@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
 from chatsite.conformance.cases import HEADS, Case, counted, head
 from chatsite.conformance.paths import Dials, plain_transcripts, transcripts
+from chatsite.conformance.seen import tokens
 from chatsite.history import (
     Chosen,
     Evidence,
@@ -23,7 +26,10 @@ from chatsite.history import (
 )
 from chatsite.messages import Message, TokenCount
 
-SIZES = (4_096, 1_000_000, 60, 100, 160, 260, 400, 700, 1_500)
+# Of larger ranges hypothesis draws mostly small numbers, and all later dials would stand at 0.
+EVEN = st.integers(0, 2**24 - 1)
+# 0 is a little less than the whole path takes: there is most to choose from then.
+SIZES = (4_096, 1_000_000, 60, 100, 160, 0, 400, 0, 1_000, 0)
 PLAIN_LIMITS = (4_096, 1_000_000, 30, 60, 100, 160, 260, 400, 700, 1_500)
 UNDER = (
     "all   50",
@@ -57,17 +63,18 @@ CONVERSATION: dict[str, tuple[object, ...]] = {
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Anything that our own `decide` may be given."""
-    dials = Dials(draw(st.integers(0, 2**24 - 1)))
-    size = dials.of(SIZES)
+    dials = Dials(draw(EVEN))
     transcript = draw(transcripts())
+    whole = tokens([entry.message for entry in transcript.entries])
+    size = dials.of(SIZES) or max(60, whole)
     return Case(
         window=Window(size, size // dials.of((4, 10))),
         head=dials.of(HEADS),
         length=dials.of((3, 0, 1, 2, 5, 20, 1_000_000)),
-        budget=dials.of((None, None, None, 60, 150, 400, 5_000)),
+        budget=dials.of((None, None, None, 60, 300, 600, 5_000)),
         low_water=dials.of((50, 1, 25, 75, 100)),
-        options=options(Dials(draw(st.integers(0, 2**20 - 1)))),
-        evidence=evidence(Dials(draw(st.integers(0, 2**62 - 1))), transcript),
+        options=options(Dials(draw(EVEN))),
+        evidence=evidence([Dials(draw(EVEN)) for _ in range(5)], transcript),
         transcript=transcript,
     )
 
@@ -80,15 +87,15 @@ def options(dials: Dials) -> dict[str, object]:
     return {"historyStep": step, "conversation": said}
 
 
-def evidence(dials: Dials, transcript: Transcript) -> Evidence:
-    """What was gathered: nothing, something, or what fits another path."""
+def evidence(dials: Sequence[Dials], transcript: Transcript) -> Evidence:
+    """What was gathered, a number for each: nothing, something, or what fits another path."""
     seqs = range(1, transcript.entries[-1].seq + 3)
     return Evidence(
-        previous=previous(dials),
-        recall=recall(dials, seqs),
-        triaged=triaged(dials, seqs),
-        summary=summary(dials, seqs),
-        chosen=chosen(dials, seqs),
+        previous=previous(dials[0]),
+        recall=recall(dials[1], seqs),
+        triaged=triaged(dials[2], seqs),
+        summary=summary(dials[3], seqs),
+        chosen=chosen(dials[4], seqs),
     )
 
 

@@ -37,6 +37,7 @@ RUNNING = ("", "", "", "c", "p", "cc")
 TEXTS = (
     "hi", "What is the capital of France?", "你好,世界", "こんにちは、元気ですか。", "안녕하세요",
     "مرحبا بالعالم", "👩‍👩‍👧 👍🏽", "def f(x):\n    return x + 1\n", "long " * 40,
+    "longer " * 90, "Longest. " * 90,
 )  # fmt: skip
 HUGE = "A very long message. " * 400
 OPENINGS = ("", "", "", "a", "aa", "s", "sa", "sas", "oa", "c")

@@ -21,7 +21,7 @@ def p7_pins_are_kept(seen: Seen) -> None:
     for turn in seen.older:
         left_out = any(entry.excluded for entry in turn) or turn[0].seq < seen.marker
         if any(entry.pinned for entry in turn) and not left_out and turn[0].seq not in seen.sent:
-            assert seen.reasons[turn[0].seq] in OVER
+            assert seen.reasons[turn[0].seq] in OVER or turn[0].seq in seen.quoted
             rest = [other for other in seen.older if not seen.is_spared(other)]
             assert not any(other[0].seq in seen.sent for other in rest)
 
@@ -80,7 +80,7 @@ def p17_the_summary_stands_for_what_it_covers(seen: Seen) -> None:
         return
     for turn in seen.older:
         said = [entry for entry in turn if entry.message.source == "web"]
-        covered = bool(said) and source.first <= said[0].seq and said[-1].seq <= source.last
+        covered = bool(said) and said[-1].seq <= source.last
         if said and said[0].seq in summarised:
             assert covered, f"the summary doesn't hold turn {said[0].seq}"
         in_place = any(entry.seq in seen.sent for entry in turn)
@@ -132,6 +132,7 @@ def p22_what_is_written_has_its_sources(seen: Seen) -> None:
             assert seen.subject == STRATEGY and item.digest in digests
         elif item.kind == "summary":
             assert seen.subject == SUMMARY and evidence.summary and item.id == evidence.summary.id
+            assert evidence.summary.first >= seen.marker, "it holds what is to be forgotten"
         else:
             assert set(item.sources) == seen.quoted
             for entry in map(seqs.__getitem__, item.sources):

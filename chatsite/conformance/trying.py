@@ -117,15 +117,16 @@ def first_broken(subject: Subject, checks: Sequence[Check], case: Case) -> Broke
 def needed_by(subject: Subject, case: Case) -> int:
     """What head, instructions and the current turn take alone, in tokens.
 
-    They are what the subject sends where there is room for everything, less the older turns;
-    0 where it refuses even then.
+    They are what the subject sends where there is room for everything, less the older turns and
+    what it wrote itself; 0 where it refuses even then.
     """
     try:
         whole = subject.see(replace(case, window=PLENTY, budget=None))
     except Refused:
         return 0
-    older = {entry.message.id for turn in whole.older for entry in turn}
-    return tokens([m for m in whole.request if m.id not in older])
+    written = {message.id for message in whole.written}
+    others = written | {entry.message.id for turn in whole.older for entry in turn}
+    return tokens([message for message in whole.request if message.id not in others])
 
 
 def _settings(examples: int) -> settings:

@@ -26,7 +26,7 @@ def tried(name: str, number: str, *, broken: bool = False) -> Broken | None:
 def test_a_good_function_holds_everything_that_binds_it(name: str) -> None:
     every = [check for checks in checks_of_function().values() for check in checks]
     found = smallest(load(f"{PLACE}:{name}"), every, plain_cases(), examples=EXAMPLES)
-    assert found is None, found and found.in_words()
+    assert found is None, found.in_words()
 
 
 def test_a_property_that_breaks_is_shown_with_the_smallest_conversation() -> None:
