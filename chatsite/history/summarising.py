@@ -7,6 +7,7 @@ so that what it covers and what is kept are always all there is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -95,27 +96,31 @@ class Piece:
     text: str
 
 
-def pieces(entries: Sequence[Entry], folded: Sequence[Turn], *, room: int) -> list[Piece]:
-    """The folded turns of `entries`, in order, in pieces of at most `room` tokens by estimate.
+def pieces(
+    entries: Sequence[Entry], folded: Sequence[Turn], *, room: int, most: int
+) -> list[Piece]:
+    """The folded turns of `entries`, in order, in pieces of at most `room` tokens by estimate,
+    and of those the first `most`.
 
     A turn that is too large alone is shortened in its middle.
     """
     found: list[Piece] = []
-    above = 0
-    for group in _grouped(folded, room):
+    start = 0
+    for group in _grouped(folded, room, most):
         last = group[-1].entries[-1].seq
+        end = bisect_right(entries, last, lo=start, key=lambda entry: entry.seq)
         found.append(
             Piece(
-                entries=tuple(entry for entry in entries if above < entry.seq <= last),
+                entries=tuple(entries[start:end]),
                 messages=sum(len(told(turn)) for turn in group),
                 text="\n\n".join(filter(None, (_text(turn, room) for turn in group))),
             )
         )
-        above = last
+        start = end
     return found
 
 
-def _grouped(folded: Sequence[Turn], room: int) -> list[list[Turn]]:
+def _grouped(folded: Sequence[Turn], room: int, most: int) -> list[list[Turn]]:
     groups: list[list[Turn]] = []
     size = 0
     for turn in folded:
@@ -123,6 +128,8 @@ def _grouped(folded: Sequence[Turn], room: int) -> list[list[Turn]]:
         if groups and size + cost <= room:
             groups[-1].append(turn)
             size += cost
+        elif len(groups) == most:
+            break
         else:
             groups.append([turn])
             size = cost

@@ -85,17 +85,21 @@ class Fold:
         if not start.standing.on:
             return Folded()
         load = await self._load(start)
-        folded = to_fold(start.entries, load)
+        # Both take 50 us a message: in a long conversation everybody's answers would stand still.
+        folded = await asyncio.to_thread(to_fold, start.entries, load)
         if not folded:
             return Folded()
         model, most = self._model(), most_tokens(load.limit)
+        wanted = await asyncio.to_thread(
+            pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
+        )
         base = start.standing.summary
         made = Made(base.text if base else "")
         writer = SummaryWriter(
             answering=self.answering, conversation=self.conversation, model=model, most=most
         )
         failure: ProviderError | TimeoutError | None = None
-        for piece in pieces(start.entries, folded, room=room_of(model, most))[:MOST_PIECES]:
+        for piece in wanted:
             try:
                 await writer.take_up(piece, made)
             except (ProviderError, TimeoutError) as error:

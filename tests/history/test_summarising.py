@@ -77,7 +77,7 @@ class TestWhichTurns:
         path, covered, messages = list(entries), [], 0
         newest = turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
         while folded := to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
-            made = pieces(path, folded, room=400)
+            made = pieces(path, folded, room=400, most=99)
             taken = [entry for piece in made for entry in piece.entries]
             covered += taken
             messages += sum(piece.messages for piece in made)
@@ -99,7 +99,7 @@ class TestAsWhichText:
             said(4, "assistant", "At six."),
             *talk(1, first=5),
         ]
-        (piece,) = pieces(entries, turns(entries)[:1], room=500)
+        (piece,) = pieces(entries, turns(entries)[:1], room=500, most=99)
         assert piece.text == (
             "User: When is high water?\nAssistant: [Did: search (query: tides)]\nAssistant: At six."
         )
@@ -122,21 +122,21 @@ class TestAsWhichText:
             Entry(message=entry.message, seq=8 + place) for place, entry in enumerate(entries[-3:])
         ]
         spoken = turns([entry for entry in entries if entry.message.role != "system"])
-        (piece,) = pieces(entries, spoken[:-1], room=500)
+        (piece,) = pieces(entries, spoken[:-1], room=500, most=99)
         assert piece.text == "User: Asked\nAssistant: Answered"
         assert [entry.seq for entry in piece.entries] == list(range(1, 9))
         assert piece.messages == 2
 
     def test_a_long_conversation_comes_in_pieces_that_each_fit(self) -> None:
         entries = [said(seq, "user", "word " * 200) for seq in range(1, 21)]
-        made = pieces(entries, turns(entries), room=600)
+        made = pieces(entries, turns(entries), room=600, most=99)
         assert len(made) > 5
         assert [entry for piece in made for entry in piece.entries] == entries
         assert all(estimate(piece.text) <= 600 for piece in made)
 
     def test_a_message_too_large_alone_keeps_its_beginning_and_end(self) -> None:
         text = "BEGIN " + "漢字かな交じり文 " * 4_000 + "plain words " * 4_000 + " END"
-        (piece,) = pieces(entries := [said(1, "user", text)], turns(entries), room=300)
+        (piece,) = pieces(entries := [said(1, "user", text)], turns(entries), room=300, most=99)
         assert estimate(piece.text) <= 300
         assert piece.text.startswith("User: BEGIN") and piece.text.endswith("END")
         assert "[...]" in piece.text
@@ -175,3 +175,12 @@ class TestInWhichWords:
         assert cut("They walk and walk and walk", characters=20) == "They walk and walk [...]"
         assert cut("歩く。眠る。食べる。", characters=7) == "歩く。眠る。 [...]"
         assert cut(text, characters=500) == text
+
+
+def test_only_as_many_pieces_are_made_as_are_asked_for() -> None:
+    entries = [said(seq, "user", "word " * 400) for seq in range(1, 60)]
+    made = pieces(entries, turns(entries), room=600, most=3)
+    assert len(made) == 3
+    assert [entry.seq for piece in made for entry in piece.entries] == list(
+        range(1, made[-1].entries[-1].seq + 1)
+    )
