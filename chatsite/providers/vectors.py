@@ -38,6 +38,8 @@ _CLOSE = 0.4
 
 # Texts whose words' vectors are added up in one step: 100 texts of 40 words take 4 MB meanwhile.
 _AT_ONCE = 100
+SETTLED = 2_000
+DIMENSIONS = 256
 
 
 class SentenceVectors:
@@ -64,25 +66,33 @@ class SentenceVectors:
                 return cls(folder)
         return None
 
-    def of(self, texts: Sequence[str]) -> Matrix:
-        """One row of length 1 for each text; a row of zeros where it has no words."""
+    @property
+    def tokens(self) -> int:
+        """How many different tokens there are."""
+        return len(self._load()[1])
+
+    def split(self, texts: Sequence[str]) -> list[list[int]]:
+        """Each text's tokens by number."""
+        tokenizer, _ = self._load()
+        if len(texts) == 1:  # a question: without the threads of a batch
+            return [tokenizer.encode(texts[0], add_special_tokens=False).ids]
+        found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def rows(self, texts: Sequence[Sequence[int]], weights: Matrix) -> Matrix:
+        """One row of length 1 for each text, a row of zeros where it has no tokens: the mean of
+        its tokens' vectors, each with its weight."""
         import numpy as np
 
-        tokenizer, table = self._load()
+        _, table = self._load()
         found = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
-        if len(texts) == 1:  # a question: without the threads of a batch
-            encodings = [tokenizer.encode(texts[0], add_special_tokens=False)]
-        else:
-            encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        ids = [encoding.ids for encoding in encodings]
-        # One text's sum is its mean but for the length, which becomes 1 anyway.
-        full = [row for row, some in enumerate(ids) if some]
-        starts = np.cumsum([0, *(len(ids[row]) for row in full)])[:-1]
+        full = [row for row, tokens in enumerate(texts) if len(tokens)]
         for first in range(0, len(full), _AT_ONCE):
             rows = full[first : first + _AT_ONCE]
-            words = table[[id for row in rows for id in ids[row]]].astype(np.float32)
-            places = starts[first : first + _AT_ONCE] - starts[first]
-            found[rows] = np.add.reduceat(words, places)
+            tokens = np.concatenate([texts[row] for row in rows])
+            starts = np.cumsum([0, *(len(texts[row]) for row in rows)])[:-1]
+            # A sum is a mean but for its length, which becomes 1 anyway.
+            found[rows] = np.add.reduceat(table[tokens] * weights[tokens, None], starts)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 
     def _load(self) -> tuple[Tokenizer, Matrix]:
@@ -109,19 +119,28 @@ def _table(path: Path) -> Matrix:
 
 
 class PassageVectors:
-    """The vectors of an index's passages, in the same order. Not for two threads at once."""
+    """The vectors of an index's passages, in the same order. Not for two threads at once.
+
+    A token counts the more, the fewer passages have it: that finds more than the plain mean. The
+    first passages know little of that, so all are worked out again whenever there are twice as
+    many, up to SETTLED of them; from then on what is common hardly changes.
+    """
 
     def __init__(self, vectors: SentenceVectors, index: Index) -> None:
         self._vectors = vectors
         self._index = index
         self._count = 0
+        self._weighed = 0
         self._rows: Matrix | None = None
+        self._holding: Matrix | None = None
+        self._texts: list[Matrix] = []
         self._common: Common | None = None
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return int(self._rows.nbytes) if self._rows is not None else 0
+        arrays: list[Matrix] = [self._rows, self._holding, *self._texts]
+        return sum(int(array.nbytes) for array in arrays if array is not None)
 
     def add(self, texts: Sequence[str]) -> None:
         """The vectors of passages that the index just took. 0.2 ms a text."""
@@ -129,26 +148,48 @@ class PassageVectors:
 
         if not texts:
             return
-        new = self._vectors.of(texts)
-        wanted = self._count + len(new)
-        if self._rows is None:
-            self._rows = np.zeros((max(wanted, 64), new.shape[1]), dtype=np.float32)
-        elif wanted > len(self._rows):
-            more = np.zeros((max(wanted, len(self._rows) * 3 // 2), new.shape[1]), np.float32)
-            more[: self._count] = self._rows[: self._count]
-            self._rows = more
-        self._rows[self._count : wanted] = new
-        self._count, self._common = wanted, None
+        new = [np.array(tokens, dtype=np.uint16) for tokens in self._vectors.split(texts)]
+        if self._holding is None:
+            self._holding = np.zeros(self._vectors.tokens, dtype=np.int32)
+        for tokens in new:
+            self._holding[np.unique(tokens)] += 1
+        first, self._count, self._common = self._count, self._count + len(new), None
+        if self._count <= SETTLED or not first:
+            self._texts += new
+            if self._count >= 2 * self._weighed:
+                first, new, self._weighed = 0, self._texts, self._count
+        else:
+            self._texts.clear()
+        self._rows = _roomy(self._rows, self._count)
+        self._rows[first : self._count] = self._vectors.rows(new, self._weights())
+
+    def _weights(self) -> Matrix:
+        import numpy as np
+
+        assert self._holding is not None
+        return np.log1p((self._count + 1) / (self._holding + 1)).astype(np.float32)
 
     def cut(self, passages: int) -> None:
+        """Keep the first ones. How common tokens are is told anew where that is still known."""
+        import numpy as np
+
+        known = len(self._texts) == self._count
         self._count, self._common = passages, None
+        del self._texts[passages:]
+        if self._holding is not None and (known or not passages):
+            self._holding[:] = 0
+            for tokens in self._texts:
+                self._holding[np.unique(tokens)] += 1
+        self._weighed = min(self._weighed, passages)
 
     def closeness(self, question: str, *, among: Collection[int], best: int) -> Closeness:
         """See `lexical.Meaning`. 5 ms for 50,000 passages."""
         import numpy as np
 
-        asked = self._vectors.of([question])[0]
-        if self._rows is None or not self._count or not asked.any():
+        if self._rows is None or not self._count:
+            return Closeness(scores={}, close=frozenset())
+        asked = self._vectors.rows(self._vectors.split([question]), self._weights())[0]
+        if not asked.any():
             return Closeness(scores={}, close=frozenset())
         rows = self._rows[: self._count]
         if self._common is None:
@@ -164,6 +205,19 @@ class PassageVectors:
             scores=dict(zip(places.tolist(), scores[places].tolist(), strict=True)),
             close=frozenset(places[cosines[places] >= _CLOSE].tolist()),
         )
+
+
+def _roomy(rows: Matrix | None, count: int) -> Matrix:
+    """With room for so many rows at least."""
+    import numpy as np
+
+    if rows is not None and count <= len(rows):
+        return rows
+    room = max(count, 64 if rows is None else len(rows) * 3 // 2)
+    wider: Matrix = np.zeros((room, DIMENSIONS), dtype=np.float32)
+    if rows is not None:
+        wider[: len(rows)] = rows
+    return wider
 
 
 @dataclass(frozen=True, slots=True)

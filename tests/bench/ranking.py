@@ -48,7 +48,7 @@ async def run(options: Options) -> list[Row]:
     vectors = SentenceVectors.find()
     kinds: dict[str, SentenceVectors | None] = {"words": None}
     if vectors is not None:
-        vectors.of(["Loads the table."])
+        vectors.split(["Loads the table."])
         kinds["words and vectors"] = vectors
     lines, rows = [], []
     for kind, found in kinds.items():
