@@ -18,7 +18,8 @@ from chatsite.history.index import Index, Line
 from chatsite.history.lexical import asked_in_chat, recalled
 from chatsite.history.marks import below_marker, excluded_answers, is_excluded
 from chatsite.history.transcript import Entry, turns
-from chatsite.providers.vectors import PassageVectors, SentenceVectors
+from chatsite.providers.meaning import PassageVectors
+from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.ports import Owner, Run
 

@@ -16,7 +16,8 @@ import psutil
 
 from chatsite.history.index import Index, Line
 from chatsite.history.lexical import asked_in_chat, recalled
-from chatsite.providers.vectors import PassageVectors, SentenceVectors
+from chatsite.providers.meaning import PassageVectors
+from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.recalling import CHUNK
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, percentile, spread, table

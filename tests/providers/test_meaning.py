@@ -1,0 +1,86 @@
+"""Sentence vectors of a conversation's passages, as it grows and as it is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatsite.history.index import Index, Line
+from chatsite.providers.meaning import PassageVectors
+from chatsite.providers.vectors import SentenceVectors
+
+SAID = (
+    "We adopted a puppy from the shelter",
+    "The train leaves from platform nine",
+    "She paints mountains in oil",
+    "My salary went up in spring",
+    "The soup needs more salt",
+)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> SentenceVectors:
+    found = SentenceVectors.find()
+    assert found is not None, "make embeddings installs what this needs"
+    return found
+
+
+def grown(vectors: SentenceVectors, *groups: tuple[str, ...]) -> PassageVectors:
+    index = Index()
+    passages = PassageVectors(vectors, index)
+    seq = 0
+    for group in groups:
+        lines = [Line(seq=seq + n, author="u", text=text) for n, text in enumerate(group, 1)]
+        seq += len(lines)
+        passages.add(index.extend(lines))
+    return passages
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [("Do they own a dog?", 0), ("How much money do I earn?", 3), ("What art does she make?", 2)],
+)
+def test_what_means_something_close_comes_first(
+    vectors: SentenceVectors, question: str, place: int
+) -> None:
+    scores = grown(vectors, SAID).closeness(question, among=(), best=100).scores
+    assert max(scores, key=lambda found: scores[found]) == place
+
+
+def test_one_by_one_ends_like_at_once_when_the_weights_are_made_anew(
+    vectors: SentenceVectors,
+) -> None:
+    slowly = grown(vectors, *((text,) for text in SAID[:4]))
+    at_once = grown(vectors, SAID[:4])
+    one, other = (made.closeness("a dog", among=(), best=9).scores for made in (slowly, at_once))
+    assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_what_was_cut_is_not_found(vectors: SentenceVectors) -> None:
+    passages = grown(vectors, SAID)
+    passages._index.cut(2)
+    passages.cut(2)
+    assert set(passages.closeness("salt", among=(), best=9).scores) == {0, 1}
+    passages.cut(0)
+    assert passages.closeness("salt", among=(), best=9).scores == {}
+
+
+def test_of_many_only_the_best_and_the_asked_for_are_told(vectors: SentenceVectors) -> None:
+    passages = grown(vectors, SAID * 20)
+    scores = passages.closeness("a puppy", among={1, 2}, best=10).scores
+    assert {1, 2} < set(scores)
+    assert len(scores) <= 12
+
+
+def test_nothing_is_close_to_no_words(vectors: SentenceVectors) -> None:
+    assert grown(vectors, SAID).closeness("", among=(), best=9).scores == {}
+    assert grown(vectors).closeness("a dog", among=(), best=9).scores == {}
+    assert grown(vectors, ("", "one")).closeness("one", among=(), best=9).close == {1}
+
+
+def test_without_the_package_there_are_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("chatsite.providers.vectors.find_spec", lambda name: None)
+    assert SentenceVectors.find() is None
