@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench import decisions, engine, first_token, memory, ranking, recall, relay
+from tests.bench import decisions, engine, first_token, memory, ranking, recall, relay, replay
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import limit_of_files
 
@@ -30,6 +30,7 @@ BENCHES: Mapping[str, Bench] = {
     "engine": engine.run,
     "recall": recall.run,
     "ranking": ranking.run,
+    "replay": replay.run,
 }
 
 
