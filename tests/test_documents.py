@@ -5,10 +5,22 @@ import re
 from pathlib import Path
 
 import pytest
+from django.core.management import load_command_class
+
+from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
+from chatsite.history.policies import SELECTORS
+from chatsite.history.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
 PACKAGES = "agents|checks|conversations|events|history|live|messages|providers|turns|web|wiring"
+EXPLAINED = (ROOT / "docs/policies.md").read_text()
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))),
+]
 NAMES = sorted(set(re.findall(rf"`((?:{PACKAGES})(?:\.(?!py`)\w+)+)`", STORY)))
 MODULES = sorted(set(re.findall(r"`(static/chat/\w+\.js): (\w+)`", STORY)))
 
@@ -48,7 +60,61 @@ def test_a_name_that_does_not_exist_is_noticed() -> None:
     assert not found("turns.turns.Turns.forget_everything")
 
 
-@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_that_a_document_links_to_exists(document: str) -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text())
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    path = ROOT / document
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The tables' rows: the cells after the first one, by what stands there in backticks."""
+    lines = re.findall(r"^\| `([^`]+)` \| (.*) \|$", text, flags=re.MULTILINE)
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in lines}
+
+
+def test_the_policies_are_all_explained_and_no_others() -> None:
+    headings = re.findall(r"^## (\w+)$", EXPLAINED, flags=re.MULTILINE)
+    assert [name for name in headings if name in POLICIES] == list(POLICIES)
+    selectors = re.findall(r"^### Selector `(\w+)`$", EXPLAINED, flags=re.MULTILINE)
+    assert selectors == list(SELECTORS)
+
+
+def test_every_setting_of_the_history_is_explained() -> None:
+    named = set(re.findall(r"[A-Za-z_]+", EXPLAINED))
+    assert set(ENVIRONMENT_NAMES) - named == set()
+    assert {*URL_NAMES, *(row.template for row in TABLE)} - named == set()
+
+
+def test_no_setting_is_explained_that_nobody_reads() -> None:
+    variables = set(re.findall(r"\b[A-Z]+_[A-Z_]+[A-Z]\b", EXPLAINED))
+    known = re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert variables - set(known) == set()
+    assert set(re.findall(r"\bhistory[A-Z]\w*", EXPLAINED)) == {
+        *URL_NAMES,
+        *(row.template for row in TABLE),
+    }
+
+
+def test_what_is_built_in_is_what_the_document_says() -> None:
+    settings = resolve(environment={}, url={}, template={}).conversation.all
+    said = rows(EXPLAINED)
+    shown = {name: f"{setting.value:g}" if isinstance(setting.value, float) else setting.value
+             for name, setting in settings.items()}  # fmt: skip
+    for name, value in shown.items():
+        variable, built_in = said[name][:2]
+        assert variable == f"`CONVERSATION_{name.upper()}`"
+        assert built_in.strip("`") == str(value).replace("True", "true").replace("False", "false")
+
+
+def test_the_commands_and_their_options_are_those_there_are() -> None:
+    folder = ROOT / "chatsite/web/management/commands"
+    there = {path.stem for path in folder.glob("[a-z]*.py")} - {"serve"}
+    assert set(re.findall(r"manage\.py (\w+)", EXPLAINED)) == there
+    for name in there:
+        parser = load_command_class("chatsite.web", name).create_parser("manage.py", name)
+        options = {option for action in parser._actions for option in action.option_strings}
+        row = next(
+            line for line in EXPLAINED.splitlines() if line.startswith(f"| `manage.py {name}")
+        )
+        assert set(re.findall(r"--[a-z-]+", row)) - options == set()

@@ -58,19 +58,20 @@ def sailed(
 
 def answering() -> Callable[[Mapping[str, Any]], str]:
     """What the provider answers: only what the request lets it know."""
-    answers = {said.question: said.answer for said in voyage()}
+    answers = {said.question: said.answer for said in voyage()} | {DINNER: PANCAKES}
 
     def answer(body: Mapping[str, Any]) -> str:
-        task, question = (str(body["messages"][place]["content"]) for place in (0, -1))
-        if task.startswith("You decide which earlier turns"):
-            return json.dumps({"relevant": _telling(question)})
-        if task.startswith("You keep the notes"):
-            return "\n".join(note for word, note in NOTES.items() if word in question)
+        texts = [str(message["content"]) for message in body["messages"]]
+        question = texts[-1].removeprefix("Keep: ")
         if question == QUESTION:
             return FOUND if knows(body) else LOST
-        if question == DINNER:
-            return PANCAKES
-        return answers[question.removeprefix("Keep: ")]
+        if question in answers:
+            return answers[question]
+        # Nobody at the page: a selection, or a summary.
+        if "positions" in question:
+            return json.dumps({"relevant": _telling(question)})
+        shown = "\n".join(texts)
+        return "\n".join(note for word, note in NOTES.items() if word in shown)
 
     return answer
 
