@@ -16,7 +16,15 @@ from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import in_words
 from chatsite.agents.strategy.worker import Strategies
 from chatsite.agents.template import Broken, Template
-from chatsite.conversations import queries, receipts, said, store, summaries, summary_queries
+from chatsite.conversations import (
+    loading,
+    queries,
+    receipts,
+    said,
+    store,
+    summaries,
+    summary_queries,
+)
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.history import may_use_url
@@ -100,6 +108,7 @@ class Site:
             decider=Decider(
                 environment=settings.HISTORY_ENVIRONMENT,
                 run=self.run,
+                loads=loading,
                 reads=queries,
                 writes=store,
                 gatherers={

@@ -137,9 +137,9 @@ class Message(models.Model):
             models.Index(
                 fields=["conversation", "on_path", "role", "seq"], name="message_path_role"
             ),
-            models.Index(fields=["conversation", "turn_seq"], name="message_turn"),
+            models.Index(fields=["conversation", "on_path", "turn_seq"], name="message_turn"),
             models.Index(
-                fields=["conversation", "turn_seq"],
+                fields=["conversation", "on_path", "turn_seq"],
                 name="message_marked",
                 condition=Q(pinned=True) | Q(excluded=True),
             ),

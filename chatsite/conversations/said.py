@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
+from chatsite.conversations.loading import few
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import free_or_owned, path
@@ -20,9 +23,11 @@ def standing(*, owner: Owner, conversation: str, last: int) -> Standing:
     if row is None:
         return Standing()
     waiting = _behind(row, last)
-    newest = _said(row).filter(seq__lte=last).order_by("-seq").values_list("seq", flat=True)
+    newest = _said(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
+    found = list(newest[:LOOKED_AT]) if last else []
+    background = _background(row, {turn for _, turn in found})
     return Standing(
-        newest=tuple(newest[:LOOKED_AT]) if last else (),
+        newest=tuple(seq for seq, turn in found if turn not in background),
         messages=row.path_messages - waiting,
         waiting=waiting,
     )
@@ -37,10 +42,13 @@ def said_since(*, owner: Owner, conversation: str, after: int, before: int, most
     if row is None:
         return Lines()
     between = _said(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
-    found = between.values_list("seq", "role", "content", "created")
+    columns = between.values_list("seq", "turn_seq", "role", "content", "created")
+    found = list(columns[:most])
+    background = _background(row, {turn for _, turn, *_ in found})
     lines = tuple(
         Line(seq=seq, author=role[0], text=text or "", at=created)
-        for seq, role, text, created in found[:most]
+        for seq, turn, role, text, created in found
+        if turn not in background
     )
     last = lines[-1].seq if lines else after
     return Lines(lines=lines, messages=row.path_messages - _behind(row, last))
@@ -51,9 +59,16 @@ def _behind(row: Conversation, last: int) -> int:
 
 
 def _said(row: Conversation) -> QuerySet[Message]:
-    said = path(row).filter(role__in=("user", "assistant"), turn_seq__gt=0)
-    said = said.exclude(state="running").exclude(source__in=BACKGROUND)
+    # By the roles that are wanted, SQLite would read both whole and sort them.
+    said = path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
+    return said.exclude(state="running").filter(turn_seq__gt=0)
+
+
+def _background(row: Conversation, turns: Collection[int]) -> set[int]:
+    """Those of the turns that a background task began."""
+    found: set[int] = set()
     if row.path_background:
-        asked = path(row).filter(role="user", source__in=BACKGROUND)
-        said = said.exclude(turn_seq__in=asked.values("seq"))
-    return said
+        for some in few(sorted(turns)):
+            asked = path(row).filter(seq__in=some, source__in=BACKGROUND)
+            found.update(asked.values_list("seq", flat=True))
+    return found

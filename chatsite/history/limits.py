@@ -35,15 +35,11 @@ class Limits:
             return self._too_long()
         return self._needs_budget(budget) if said > otherwise else ""
 
-    def refuse_policy(self, said: str, *, otherwise: str, terms: Terms, budget: int | None) -> str:
-        turns, turns_otherwise = turns_of(said, terms), turns_of(otherwise, terms)
-        if (
-            self.length is not None
-            and turns > acting_length(self.length)
-            and turns >= turns_otherwise
-        ):
+    def refuse_turns(self, said: float, *, otherwise: float, budget: int | None) -> str:
+        """`said` and `otherwise` are how many turns a policy, or a selector, can send."""
+        if self.length is not None and said > acting_length(self.length) and said >= otherwise:
             return self._too_long()
-        return self._needs_budget(budget) if turns > turns_otherwise else ""
+        return self._needs_budget(budget) if said > otherwise else ""
 
     def _too_long(self) -> str:
         most = acting_length(self.length or 0)

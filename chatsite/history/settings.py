@@ -13,7 +13,7 @@ from chatsite.history.conversation import (
     resolve_conversation,
 )
 from chatsite.history.grammar import Choice, Number, is_blank
-from chatsite.history.limits import Limits
+from chatsite.history.limits import Limits, turns_of
 from chatsite.history.policies import POLICIES, TRIAGE, Reach, Terms, Tokens
 from chatsite.history.sources import (
     HISTORY_NAMES,
@@ -136,21 +136,26 @@ def resolve(
         ),
     )
     conversation = resolve_conversation(environment=environment, template=template)
-    selector = sources.settle(
-        SELECTOR, lambda said, otherwise: _refuse_unnamed(SELECTOR, said, template, said == TRIAGE)
+    terms = Terms(
+        length=length.value,
+        lookback=conversation.lookback_count.value if conversation.enabled.value else 0,
     )
+
+    def refuse_selector(said: str, otherwise: str) -> str:
+        unnamed = _refuse_unnamed(SELECTOR, said, template, said == TRIAGE)
+        return unnamed or limits.refuse_turns(
+            turns_of("relevant", replace(terms, selector=said)),
+            otherwise=turns_of("relevant", replace(terms, selector=otherwise)),
+            budget=tokens.value,
+        )
+
+    selector = sources.settle(SELECTOR, refuse_selector)
 
     def refuse_policy(said: str, otherwise: str) -> str:
         unnamed = _refuse_unnamed(POLICY, said, template, POLICIES[said].needs_naming)
-        return unnamed or limits.refuse_policy(
-            said,
-            otherwise=otherwise,
-            terms=Terms(
-                length=length.value,
-                selector=selector.value,
-                lookback=conversation.lookback_count.value if conversation.enabled.value else 0,
-            ),
-            budget=tokens.value,
+        chosen = replace(terms, selector=selector.value)
+        return unnamed or limits.refuse_turns(
+            turns_of(said, chosen), otherwise=turns_of(otherwise, chosen), budget=tokens.value
         )
 
     return Settings(

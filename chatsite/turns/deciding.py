@@ -31,7 +31,7 @@ from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
 from chatsite.turns.gathering import Gatherer, Gathering
-from chatsite.turns.ports import Owner, Reads, Run, Writes
+from chatsite.turns.ports import Loads, Owner, Reads, Run, Writes
 
 DRAFT = "draft"
 # Policies that send everything as long as there is room for it.
@@ -56,6 +56,7 @@ class Decider:
 
     environment: Mapping[str, str]
     run: Run
+    loads: Loads
     reads: Reads
     writes: Writes
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
@@ -124,7 +125,7 @@ class Decider:
         self, asking: Asking, wanted: Reach, *, ahead: int, reply_to: str | None
     ) -> Loaded:
         return await self.run(
-            self.reads.load,
+            self.loads.load,
             owner=asking.owner,
             conversation=asking.conversation,
             reach=wanted,
@@ -205,7 +206,7 @@ class Decider:
         if not seqs:
             return transcript
         found = await self.run(
-            self.reads.turns_with,
+            self.loads.turns_with,
             owner=gathering.owner,
             conversation=gathering.conversation,
             seqs=seqs,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatsite.history import Evidence, Head, Settings, Transcript
+from chatsite.history.marks import following
+from chatsite.history.recalled import block_tokens
 from chatsite.messages import Message
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
@@ -43,11 +45,15 @@ class Gathering:
 
     @property
     def fits(self) -> bool:
-        """Whether head and whole conversation are within the limit."""
-        messages = [*self.head.messages, *(entry.message for entry in self.transcript.entries)]
+        """Whether head and whole conversation are within the limit, with what quoting the notes
+        of background tasks takes besides."""
+        entries = self.transcript.entries
         if self.transcript.unloaded.messages:
             return False
-        return sum(message.tokens.count for message in messages if message.tokens) <= self.limit
+        messages = [*self.head.messages, *(entry.message for entry in entries)]
+        asked = max(place for place, e in enumerate(entries) if e.message.role == "user")
+        total = sum(message.tokens.count for message in messages if message.tokens)
+        return total + block_tokens(following(entries[:asked])) <= self.limit
 
 
 class Gatherer(Protocol):

@@ -69,6 +69,12 @@ class Reads(Protocol):
 
     def agent_of(self, *, owner: Any, conversation: str) -> str: ...
 
+    def open_conversation(self, *, owner: Any, conversation: str) -> Opened: ...
+
+
+class Loads(Protocol):
+    """How far back a conversation is read; `conversations.loading` is one."""
+
     def load(
         self,
         *,
@@ -81,4 +87,3 @@ class Reads(Protocol):
     def turns_with(
         self, *, owner: Any, conversation: str, seqs: Sequence[int]
     ) -> tuple[Entry, ...]: ...
-    def open_conversation(self, *, owner: Any, conversation: str) -> Opened: ...

@@ -33,21 +33,21 @@ async def run(options: Options) -> list[Row]:
 # ---- with storage ------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Counted:
-    """`queries.load`, counting what it asks of the database."""
+    """`loading.load`, counting what it asks of the database."""
 
     queries: int = 0
 
     def load(self, **kwargs: Any) -> Any:
         from django.db import connection
 
-        from chatsite.conversations import queries
+        from chatsite.conversations import loading
 
         def count(execute: Callable[..., Any], *args: Any) -> Any:
             self.queries += 1
             return execute(*args)
 
         with connection.execute_wrapper(count):
-            return queries.load(**kwargs)
+            return loading.load(**kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ async def _case(run: Any, count: int) -> Case:
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
-    from chatsite.conversations import queries, store
+    from chatsite.conversations import loading, queries, store
     from chatsite.conversations.owners import Owner
     from chatsite.providers.openai import OpenAIProvider
     from chatsite.turns.answering import answering
@@ -115,7 +115,7 @@ async def _case(run: Any, count: int) -> Case:
         Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": OpenAIProvider(api_key=None)}
     )
     case = Case(
-        Decider(environment={}, run=run, reads=queries, writes=store),
+        Decider(environment={}, run=run, loads=loading, reads=queries, writes=store),
         Asking(owner=owner, conversation=id, agent="demo", query=""),
         who,
     )

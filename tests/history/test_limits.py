@@ -90,3 +90,39 @@ def test_a_template_with_a_small_budget_lets_a_link_ask_for_more_turns() -> None
     assert settings.policy.value == "all"
     settings = linked(LARGEST, "historyPolicy=all", {"historyTokens": 8_000})
     assert settings.policy.value == "lastN"
+
+
+def test_a_links_selector_goes_no_further_than_its_policy() -> None:
+    template: dict[str, object] = {
+        "historyPolicy": "relevant",
+        "historySelector": "triage",
+        "conversation": {"lookback_count": 4},
+    }
+    for environment, why in (
+        ({"HISTORY_MAX_LENGTH": "5"}, "at most 5 user messages"),
+        ({"HISTORY_MAX_TOKENS": "1000"}, "add historyTokens=1000"),
+    ):
+        settings = resolve(
+            environment=environment, url={"historySelector": "lexical"}, template=template
+        )
+        assert settings.selector.value == "triage"
+        said = next(said for said in settings.selector.said if said.source == "URL")
+        assert said.outcome == "not allowed" and why in said.why
+
+
+def test_only_what_the_template_names_may_be_chosen_by_a_link() -> None:
+    for name, values in (
+        ("historyPolicy", ("summary", "strategy")),
+        ("historySelector", ("triage",)),
+    ):
+        for value in values:
+            url = {name: value}
+            refused = resolve(environment={}, url=url, template={})
+            allowed = resolve(environment={}, url=url, template={name: value})
+            found = [
+                settings.policy if name == "historyPolicy" else settings.selector
+                for settings in (refused, allowed)
+            ]
+            assert (found[0].value == value, found[1].value == value) == (False, True)
+            said = next(said for said in found[0].said if said.source == "URL")
+            assert said.outcome == "not allowed" and name in said.why

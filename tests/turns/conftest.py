@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 
 from chatsite.agents.template import Template, parse
-from chatsite.conversations import queries, store
+from chatsite.conversations import loading, queries, store
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
@@ -92,7 +92,9 @@ class World:
 
     def __post_init__(self) -> None:
         self.turns = Turns(
-            decider=Decider(environment={}, run=self.run, reads=queries, writes=self.writes),
+            decider=Decider(
+                environment={}, run=self.run, loads=loading, reads=queries, writes=self.writes
+            ),
             answering=self.answering,
             describe=nobody,
             caps=self.caps,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import background, changing, marks, queries, said
+from chatsite.conversations import background, changing, loading, marks, said
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.path import append
 from chatsite.conversations.said_records import Lines, Standing
@@ -79,7 +79,7 @@ class Talk:
     async def ask(self, text: str, *, id: str = "") -> Evidence:
         asking = self.world.asking(id or self.id)
         loaded = await self.world.run(
-            queries.load, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
+            loading.load, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
         answering = self.world.answering("demo")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import queries
+from chatsite.conversations import loading
 from chatsite.conversations import said as stored_said
 from chatsite.conversations.models import Turn
 from chatsite.history import Everything
@@ -27,7 +27,7 @@ async def replayed(world: World, asking: Asking, query: str) -> Sum:
     asking = replace(asking, query=query)
     decider = world.turns.decider
     loaded = await world.run(
-        queries.load, owner=ADA, conversation=asking.conversation, reach=Everything()
+        loading.load, owner=ADA, conversation=asking.conversation, reach=Everything()
     )
     loaded = await decider.counted(asking, answering, loaded)
     said = PathSaid(loaded.transcript.entries)

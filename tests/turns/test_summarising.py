@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from chatsite.conversations import queries, store, summaries, summary_queries
+from chatsite.conversations import loading, queries, store, summaries, summary_queries
 from chatsite.conversations.models import Summary
 from chatsite.conversations.summary_records import Versions
 from chatsite.errors import Refused
@@ -53,6 +53,7 @@ class House:
             decider=Decider(
                 environment={},
                 run=self.run,
+                loads=loading,
                 reads=queries,
                 writes=store,
                 gatherers={"summary": self.summariser},

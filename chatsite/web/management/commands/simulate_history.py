@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import queries, receipts
+from chatsite.conversations import loading, receipts
 from chatsite.conversations.receipts import Stored
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
@@ -120,7 +120,7 @@ class Command(BaseCommand):
         decider = site.turns.decider
         asking = Asking(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
         loaded = await site.run(
-            queries.load, owner=stored.owner, conversation=stored.id, reach=Everything()
+            loading.load, owner=stored.owner, conversation=stored.id, reach=Everything()
         )
         loaded = await decider.counted(asking, answering, loaded)
         summaries = await site.run(
