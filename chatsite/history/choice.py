@@ -135,6 +135,12 @@ class Fate:
         return self.reason in SENT
 
     @property
+    def is_there(self) -> bool:
+        """Whether anything of it stands in the request: a strategy may choose what can't be sent
+        without the rest of its group."""
+        return self.is_sent and bool(self.entries)
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         return tuple(entry.message for entry in self.entries)
 
@@ -224,7 +230,7 @@ def _unbroken(older: tuple[Fate, ...], current: int, away: int) -> int:
     for fate in reversed(older):
         if fate.first <= away:
             break
-        if fate.is_sent:
+        if fate.is_there:
             tail = fate.first
         elif fate.reason not in ("excluded", "background"):
             break

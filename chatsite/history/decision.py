@@ -191,7 +191,7 @@ def _horizon(choice: Choice, away: Unloaded) -> int | None:
         fate = choice.older[index]
         # Among what was not loaded a marked turn has no neighbours.
         touches = index == position - 1 and fate.first > away.last
-        if fate.is_sent and (fate.first >= choice.tail or touches):
+        if fate.is_there and (fate.first >= choice.tail or touches):
             position = index
         elif fate.first < choice.tail:
             break

@@ -108,7 +108,7 @@ def _with_summary(
             quotes=quotes,
             notes=notes,
         )
-    covered, begins = _covered(choice, source.last)
+    covered, begins = _covered(choice, source, space.over)
     if wanted is not None and away.last <= source.last:
         wanted = None
     space = replace(space, fixed=space.fixed + source.tokens.count)
@@ -123,22 +123,23 @@ def _with_summary(
     )
 
 
-def _covered(choice: Choice, last: int) -> tuple[Choice, int]:
+def _covered(choice: Choice, source: RunningSummary, over: Reason) -> tuple[Choice, int]:
     """The choice with `summarised` for each turn that lies whole within the summary, and where
-    the first other turn begins. Pinned turns stay, and what was left out stays left out."""
+    the first turn below it begins. Pinned turns stay, and what was left out stays left out; what
+    stands above the summary has no place in a tail that begins below it."""
     older: list[Fate] = []
-    begins = choice.current.first
+    begins: int | None = None
     for fate in choice.older:
         said = [e.seq for e in fate.turn.entries if e.message.source not in BACKGROUND]
-        if begins == choice.current.first and (not said or said[-1] <= last):
-            loose = fate.is_sent and not fate.kept_for
-            older.append(replace(fate, reason="summarised", why="") if loose else fate)
-            if loose or not fate.is_sent:
-                continue
-            older[-1] = replace(fate, reason=fate.kept_for or fate.reason)
-        else:
-            begins = min(begins, fate.first)
-            older.append(fate)
+        if begins is not None or (said and said[-1] > source.last):
+            begins = begins or fate.first
+        elif fate.kept_for and fate.is_sent:
+            fate = replace(fate, reason=fate.kept_for)
+        elif fate.is_sent:
+            reason: Reason = "summarised" if fate.first >= source.first else over
+            fate = replace(fate, reason=reason, why="")
+        older.append(fate)
+    begins = begins or choice.current.first
     return replace(choice, older=tuple(older), tail=max(choice.tail, begins)), begins
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from chatsite.history.choice import Path, Ruled, Scheme, choose
 from chatsite.history.evidence import Chosen, Evidence
+from chatsite.history.normaliser import broken
 from chatsite.history.policies import POLICIES, Users, cut_none
 from chatsite.history.reasons import Reason
 from chatsite.history.settings import Settings
@@ -105,7 +107,13 @@ def by_strategy(
     What would stand before the first user message is left out: no provider takes an answer
     without a question.
     """
-    laid = lay_out(chosen.slots, room=room, tokens_of_seq=tokens)
+    whole = lay_out(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
+    usable = _usable(path, whole)
+    laid = lay_out(
+        chosen.slots,
+        room=room,
+        tokens_of_seq={seq: count for seq, count in tokens.items() if seq in usable},
+    )
     texts, first, notes = _leading(laid, path)
     gone = {item.item: item.slot for item in laid.gone if isinstance(item.item, int)}
 
@@ -122,6 +130,16 @@ def by_strategy(
         return Ruled(reason=over if lost else "not_chosen")
 
     return Planned(scheme=Scheme(rule=rule, tail=None), texts=texts, notes=notes)
+
+
+def _usable(path: Path, laid: Laid) -> set[int]:
+    """What of the choice can be sent at all: the rest must not take its room."""
+    _, first, _ = _leading(laid, path)
+    usable: set[int] = set()
+    for turn in path.older:
+        rest = [entry for entry in turn.entries if entry.seq in laid.kept and entry.seq >= first]
+        usable |= {entry.seq for entry in rest} - set(broken(rest))
+    return usable
 
 
 def _leading(laid: Laid, path: Path) -> tuple[tuple[Text, ...], int, tuple[str, ...]]:
