@@ -131,6 +131,7 @@ class Site:
             reads=receipts,
             offering=self.turns.offering,
             answering=self.answering,
+            vectors=self.vectors,
         )
         self._lock: IO[str] | None = None
 

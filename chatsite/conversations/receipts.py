@@ -13,7 +13,7 @@ from chatsite.conversations.coverage import holding, summary_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import owned, owned_turn
-from chatsite.conversations.records import Loaded
+from chatsite.conversations.records import Asked, Loaded
 from chatsite.conversations.rows import ENTRY, entry_of
 from chatsite.errors import NotFound
 from chatsite.history import Run, RunningSummary, Transcript, Written
@@ -87,9 +87,8 @@ def summaries_of(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ..
     return tuple(summary_of(row) for row in holding(owned(owner, conversation)))
 
 
-def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded, Mapping[str, Any]]:
-    """The conversation, its path as it was when the turn's message was asked, with the receipt of
-    the answer before, and the turn's own receipt. Marks are those of today. Raises NotFound."""
+def as_asked(*, owner: Owner, turn: str) -> Asked:
+    """A turn's message and all above it, with the marks of today. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = _asked(row)
     if asked is None or row.receipt is None:
@@ -105,7 +104,30 @@ def as_asked(*, owner: Owner, turn: str) -> tuple[str, Loaded, Mapping[str, Any]
         next_seq=asked.seq + 1,
         receipt=_receipt_before(asked, chain),
     )
-    return str(conversation.id), loaded, row.receipt
+    return Asked(
+        conversation=str(conversation.id),
+        loaded=loaded,
+        receipt=row.receipt,
+        summary=_summary_then(asked, rows, row.receipt),
+    )
+
+
+def _summary_then(
+    asked: Message, path: Sequence[Message], receipt: Mapping[str, Any]
+) -> RunningSummary | None:
+    """The version that the turn was given; under another policy the newest one that was made
+    before it and still holds for its path."""
+    stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
+    if receipt.get("facts", {}).get("policy") == "summary":
+        given = receipt.get("reports", {}).get("summary", {}).get("version")
+        found = stored.filter(version=given).first() if isinstance(given, int) else None
+        return summary_of(found) if found else None
+    marker = asked.conversation.forget_above
+    remembered = path[0].seq if marker > asked.seq else next(m.seq for m in path if m.seq >= marker)
+    made = stored.filter(stale=False, created__lt=asked.created, first_seq=remembered)
+    places = {message.id for message in path[:-1]}
+    versions = made.order_by("-version")
+    return next((summary_of(row) for row in versions if row.last_id in places), None)
 
 
 def _receipt_before(asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:

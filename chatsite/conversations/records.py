@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatsite.events import ConversationView, MessageView, Problem, State, SummaryView
-from chatsite.history import Transcript
+from chatsite.history import RunningSummary, Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,17 @@ class Loaded:
     transcript: Transcript
     next_seq: int
     receipt: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A turn that was answered, as it was asked: the path down to its message, with the receipt
+    of the answer before, and its own. `summary` is the version that it had or could have had."""
+
+    conversation: str
+    loaded: Loaded
+    receipt: Mapping[str, Any]
+    summary: RunningSummary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from chatsite.conversations.records import Loaded
+from chatsite.conversations.records import Asked, Loaded
 from chatsite.errors import PromptTooLarge
-from chatsite.history import Everything
+from chatsite.history import Everything, Settings, reach
 from chatsite.history.comparing import ToolGroups, outcome
 from chatsite.history.offers import Alternative, alternatives, as_then
 from chatsite.providers.prices import PUBLISHED, Price, price_of, reusable
+from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.answering import Answering
 from chatsite.turns.deciding import Asking, Decider
 from chatsite.turns.offering import Offering
+from chatsite.turns.past import as_it_was
+from chatsite.turns.reaching import as_loaded
 
 ON_SENDING = "chosen on sending"
 TOO_LARGE = "doesn't fit"
+STRATEGY_NOW = "By the agent's strategy as it is now."
+
+# What storage gives, or would have given, for some settings.
+Read = Callable[[Settings], Awaitable[Loaded]]
 
 
 class AskedReads(Protocol):
     """What storage knows of a turn that was answered; `conversations.receipts` is one."""
 
-    def as_asked(self, *, owner: Any, turn: str) -> tuple[str, Loaded, Mapping[str, Any]]: ...
+    def as_asked(self, *, owner: Any, turn: str) -> Asked: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparing:
-    """Loads once and decides several times; nothing is stored but token counts."""
+    """Nothing is stored but token counts. `vectors` are those that the recaller searches with."""
 
     decider: Decider
     reads: AskedReads
     offering: Offering
     answering: Callable[[str], Answering]
+    vectors: SentenceVectors | None = None
 
     async def of_draft(
         self, asking: Asking, draft: str, *, reply_to: str | None = None
@@ -43,53 +51,72 @@ class Comparing:
             self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
         )
         asking, answering = replace(asking, agent=agent), self.answering(agent)
-        loaded = await self.decider.with_draft(
+        whole = await self.decider.with_draft(
             asking, answering, draft, Everything(), reply_to=reply_to
         )
-        return await self._compared(asking, answering, loaded)
+        whole = await self.decider.counted(asking, answering, whole)
+
+        async def read(settings: Settings) -> Loaded:
+            wanted = reach(settings, room=answering.window.room)
+            if wanted == Everything():
+                return whole
+            return await self.decider.with_draft(
+                asking, answering, draft, wanted, reply_to=reply_to
+            )
+
+        settings = self.offering.sources(asking, answering).resolve()
+        return await _Turn(self.decider, asking, answering, whole, read).compared(
+            self.offering, settings
+        )
 
     async def of_turn(self, asking: Asking, turn: str) -> dict[str, Any]:
-        """A turn that was answered, under the settings it had, with the agent and the marks as
-        they are now."""
-        conversation, loaded, receipt = await self.decider.run(
-            self.reads.as_asked, owner=asking.owner, turn=turn
-        )
-        asking = replace(asking, conversation=conversation, agent=loaded.agent)
-        return await self._compared(asking, self.answering(loaded.agent), loaded, receipt)
+        """A turn that was answered, under the settings it had and with what could be gathered
+        then; the agent and the marks are as they are now."""
+        asked = await self.decider.run(self.reads.as_asked, owner=asking.owner, turn=turn)
+        agent = asked.loaded.agent
+        asking = replace(asking, conversation=asked.conversation, agent=agent)
+        answering = self.answering(agent)
+        whole = await self.decider.counted(asking, answering, asked.loaded)
+        decider = as_it_was(self.decider, asked, vectors=self.vectors)
 
-    async def _compared(
-        self,
-        asking: Asking,
-        answering: Answering,
-        loaded: Loaded,
-        receipt: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        sources = self.offering.sources(asking, answering)
-        settings = sources.resolve()
-        if receipt is not None:
-            settings = as_then(settings, receipt)
-        model = answering.model
+        async def read(settings: Settings) -> Loaded:
+            wanted = reach(settings, room=answering.window.room)
+            return replace(whole, transcript=as_loaded(whole.transcript.entries, wanted))
+
+        settings = self.offering.sources(asking, answering).resolve()
+        return await _Turn(decider, asking, answering, whole, read, past=True).compared(
+            self.offering, as_then(settings, asked.receipt)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One turn with its whole path, and how much of it storage gives for each policy."""
+
+    decider: Decider
+    asking: Asking
+    answering: Answering
+    whole: Loaded
+    read: Read
+    past: bool = False
+
+    async def compared(self, offering: Offering, settings: Settings) -> dict[str, Any]:
+        sources = offering.sources(self.asking, self.answering)
+        model = self.answering.model
         price = price_of(model.provider, model.name)
-        loaded = await self.decider.counted(asking, answering, loaded)
-        groups = ToolGroups(loaded.transcript.entries)
+        groups = ToolGroups(self.whole.transcript.entries)
         rows = [
-            await self._row(asking, answering, loaded, alternative, price, groups)
+            await self._row(alternative, price, groups)
             for alternative in alternatives(sources, settings)
         ]
         return {
             "rows": rows,
-            "stored": len(loaded.transcript.entries),
+            "stored": len(self.whole.transcript.entries),
             "note": _note(rows, price, model.label),
         }
 
     async def _row(
-        self,
-        asking: Asking,
-        answering: Answering,
-        loaded: Loaded,
-        alternative: Alternative,
-        price: Price | None,
-        groups: ToolGroups,
+        self, alternative: Alternative, price: Price | None, groups: ToolGroups
     ) -> dict[str, Any]:
         row: dict[str, Any] = {
             "key": alternative.key,
@@ -103,21 +130,25 @@ class Comparing:
         }
         if alternative.asks_model:
             return row | {"note": ON_SENDING}
+        settings = alternative.settings
+        loaded = await self.read(settings)
         try:
             decision = await self.decider.decided(
-                asking, answering, alternative.settings, loaded, preview=True
+                self.asking, self.answering, settings, loaded, preview=True
             )
         except PromptTooLarge:
             return row | {"note": TOO_LARGE}
-        last = loaded.transcript.entries[-1].seq
-        found = outcome(decision, groups, last=last)
+        found = outcome(decision, groups, last=loaded.transcript.entries[-1].seq)
         cost = None
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))
         numbers = found.to_dict() | {"cost": cost}
         if loaded.receipt is None:
             numbers["share"] = None  # there was no request before this one
-        return row | {"outcome": numbers, "note": " ".join(decision.notes)}
+        notes = list(decision.notes)
+        if self.past and settings.policy.value == "strategy":
+            notes.append(STRATEGY_NOW)
+        return row | {"outcome": numbers, "note": " ".join(notes)}
 
 
 def _note(rows: list[dict[str, Any]], price: Price | None, label: str) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
+from chatsite.conversations.records import Asked
 from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.index import Line
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.deciding import Decider
 from chatsite.turns.gathering import Gatherer, Gathering
-from chatsite.turns.recalling import Recaller
+from chatsite.turns.recalling import COLD, Recaller
 from chatsite.turns.summary_writer import summary_tokens
 
 P = ParamSpec("P")
@@ -21,6 +22,47 @@ T = TypeVar("T")
 POLICY = "summary"
 # As many of the newest as `conversations.said` looks at.
 LOOKED_AT = 50
+TOO_LONG = (
+    "What would have been found among older messages isn't known: there are too many to search "
+    "them again as they stood then."
+)
+NO_SUMMARY = "No summary of that time is stored that still holds."
+
+
+def as_it_was(
+    decider: Decider,
+    asked: Asked,
+    *,
+    vectors: SentenceVectors | None,
+) -> Decider:
+    """A decider for one turn that was answered: it gathers what was there to gather then, and
+    says in the decision's notes what isn't known any more."""
+    entries = asked.loaded.transcript.entries
+    said = PathSaid(entries)
+    said.move_to(entries[-1].seq)
+    known = at_the_time(decider, said, [asked.summary] if asked.summary else [], vectors=vectors)
+    unknown: dict[str, Gatherer] = {}
+    if len(entries) > COLD:
+        unknown["lexical"] = Unknown(TOO_LONG)
+    if asked.summary is None and _had_or_might(asked.receipt):
+        unknown["summary"] = Unknown(NO_SUMMARY)
+    return replace(known, gatherers={**known.gatherers, **unknown})
+
+
+def _had_or_might(receipt: Mapping[str, Any]) -> bool:
+    """Whether the turn was given a summary, or nobody looked for one."""
+    looked = receipt.get("facts", {}).get("policy") == POLICY
+    return POLICY in receipt.get("reports", {}) or not looked
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Gathers nothing, and says why."""
+
+    why: str
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        return Evidence(notes=(self.why,))
 
 
 def at_the_time(

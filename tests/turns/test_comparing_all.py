@@ -1,0 +1,219 @@
+"""What-if equals what a preview and a turn really have, under every policy that is offered."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.strategy.worker import Strategies
+from chatsite.conversations import loading, marks, path, receipts, said, summaries, summary_queries
+from chatsite.conversations.models import Conversation, Message, Summary, Turn
+from chatsite.history import Everything, Users, policies
+from chatsite.providers.base import Provider
+from chatsite.turns import past
+from chatsite.turns.answering import Answering, answering
+from chatsite.turns.comparing import ON_SENDING, STRATEGY_NOW
+from chatsite.turns.deciding import Asking
+from chatsite.turns.reaching import as_loaded
+from chatsite.turns.recalling import Recaller
+from chatsite.turns.strategies import StrategyGatherer
+from chatsite.turns.summarising import Summariser
+from tests.conversations.given import ADA, words
+from tests.conversations.given import said as spoken
+from tests.conversations.test_loading import add, chat_of
+from tests.story.agents import write_agent
+from tests.turns.conftest import World, template
+from tests.turns.test_comparing import by_words, comparing
+
+BUDGET = 130
+TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(8)]
+# Sends the oldest message that it is shown, and a word for each.
+OLDEST = """
+def build(ctx):
+    shown = ctx.history.recent(10_000)
+    ctx.slots.add("oldest", shown[:1])
+    ctx.slots.add("count", "one " * len(shown))
+    ctx.slots.add("input", ctx.input)
+"""
+
+
+@dataclass
+class Named(World):
+    """An agent that names its policy; every gatherer there is, and a budget that fills up."""
+
+    chat: dict[str, Any] = field(default_factory=dict)
+
+    def answering(self, slug: str) -> Answering:
+        providers: dict[str, Provider] = {"echo": self.provider}
+        return answering(template(chatSettings={"historyTokens": BUDGET, **self.chat}), providers)
+
+
+@pytest.fixture
+async def named(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Named]:
+    """A strategy is shown the last three turns."""
+    monkeypatch.setattr(policies, "STRATEGY_TURNS", 3)
+    write_agent(tmp_path, "demo")
+    (tmp_path / "demo" / "strategy.py").write_text(OLDEST)
+    made = Named(run=world.run)
+    strategies = Strategies()
+    gatherers: dict[str, Any] = {
+        "lexical": Recaller(run=made.run, reads=said),
+        "summary": Summariser(
+            run=made.run,
+            reads=summary_queries,
+            writes=summaries,
+            answering=made.answering,
+            publish=lambda conversation, event: None,
+        ),
+        "strategy": StrategyGatherer(strategies=strategies, file=Catalogue(tmp_path).strategy),
+    }
+    made.turns.decider = replace(made.turns.decider, gatherers=gatherers)
+    yield made
+    await strategies.stop()
+
+
+def fold(chat: str, count: int, text: str) -> None:
+    """Fold the oldest messages below the summary that holds."""
+    start = summary_queries.unfolded(owner=ADA, conversation=chat)
+    made = summaries.fold(
+        owner=ADA,
+        conversation=chat,
+        start=start,
+        folded=list(start.entries[:count]),
+        messages=(start.standing.summary.messages if start.standing.summary else 0) + count,
+        text=text,
+        by="a small model",
+        tokens=words(9),
+        report={},
+    )
+    assert made is not None
+
+
+async def talked(world: Named, *, query: str = "") -> Asking:
+    """Eight turns; after the fourth and the seventh older ones are folded."""
+    asking = replace(world.asking(), query=query)
+    for number, text in enumerate(TEXTS, 1):
+        await world.say(asking, text)
+        if number in (4, 7):
+            await world.run(fold, asking.conversation, 4, f"They spoke of cranes, {number} times.")
+    return asking
+
+
+@pytest.mark.parametrize("policy", ["lastN", "summary", "strategy"])
+async def test_every_row_is_what_the_preview_says(named: Named, policy: str) -> None:
+    named.chat = {"historyPolicy": policy}
+    asking = await talked(named)
+    pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
+    await named.run(marks.pin, owner=ADA, message=pinned, on=True)
+    rows = (await comparing(named).of_draft(asking, "What of 2 cranes?", reply_to=pinned))["rows"]
+    assert {one["key"] for one in rows} >= {"none", "all", "tokens", "relevant lexical", policy} - {
+        "lastN"
+    }
+    for one in rows:
+        query = "&".join(f"{name}={value}" for name, value in one["address"].items() if value)
+        there = replace(asking, query=query)
+        seen = await named.turns.preview(there, "What of 2 cranes?", reply_to=pinned)
+        found = (one["outcome"]["messages"], one["outcome"]["tokens"], one["outcome"]["leading"])
+        assert found == (seen["facts"]["sent"], seen["prompt_tokens"], seen["leading"]), one["key"]
+        assert one["note"] == " ".join(seen["notes"]), one["key"]
+
+
+async def test_what_a_model_chooses_is_not_guessed(named: Named) -> None:
+    named.chat = {"historyPolicy": "relevant", "historySelector": "triage"}
+    rows = by_words(await comparing(named).of_draft(await talked(named), "And now?"))
+    triage = rows["relevant, triage"]
+    assert triage["in_force"] and triage["outcome"] is None and triage["note"] == ON_SENDING
+
+
+@pytest.mark.parametrize("policy", ["lastN", "tokens", "relevant", "summary", "strategy"])
+async def test_the_row_in_force_of_an_answered_turn_is_what_was_sent(
+    named: Named, policy: str
+) -> None:
+    named.chat = {"historyPolicy": policy}
+    asking = await talked(named)
+    for turn in await named.run(lambda: list(Turn.objects.order_by("number"))):
+        assert turn.receipt is not None
+        rows = (await comparing(named).of_turn(asking, str(turn.id)))["rows"]
+        then = next(one["outcome"] for one in rows if one["in_force"])
+        given = (turn.receipt["facts"]["sent"], turn.receipt["prompt_tokens"])
+        assert (then["messages"], then["tokens"]) == given, turn.number
+        assert then["leading"] == turn.receipt["leading"], turn.number
+
+
+async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(named: Named) -> None:
+    named.chat = {"historyPolicy": "summary", "historyTokens": 90}
+    asking = await talked(named, query="historyPolicy=tokens")
+    turns = await named.run(lambda: list(Turn.objects.order_by("number")))
+    versions: list[int | None] = []
+    for at in (3, 5, 7):
+        turn = str(turns[at].id)
+        asked = await named.run(receipts.as_asked, owner=ADA, turn=turn)
+        versions.append(asked.summary.version if asked.summary else None)
+        note = by_words(await comparing(named).of_turn(asking, turn))["summary"]["note"]
+        assert (past.NO_SUMMARY in note) == (asked.summary is None), note
+    assert versions == [None, 1, 2]
+
+
+async def test_a_summary_whose_text_is_gone_is_said_to_be(named: Named) -> None:
+    named.chat = {"historyPolicy": "summary"}
+    asking = await talked(named)
+    last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
+    row = by_words(await comparing(named).of_turn(asking, last))["summary"]
+    assert past.NO_SUMMARY not in row["note"]
+    await named.run(lambda: Summary.objects.update(text="", stale=True))
+    row = by_words(await comparing(named).of_turn(asking, last))["summary"]
+    assert past.NO_SUMMARY in row["note"]
+
+
+async def test_what_is_not_known_of_then_is_said(
+    named: Named, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named.chat = {"historyPolicy": "strategy"}
+    asking = await talked(named)
+    monkeypatch.setattr(past, "COLD", 10)
+    last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
+    rows = by_words(await comparing(named).of_turn(asking, last))
+    assert rows["strategy"]["note"] == STRATEGY_NOW
+    assert past.TOO_LONG in rows["relevant"]["note"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("briefed", [False, True])
+def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
+    chat = chat_of(9)
+    add(chat, "briefing")
+    ask(chat)
+    if briefed:
+        add(chat, "briefing")
+        ask(chat)
+    whole = loading.load(owner=ADA, conversation=chat, reach=Everything()).transcript
+    ids = {entry.seq: entry.message.id for entry in whole.entries}
+    for marked in (False, True):
+        if marked:
+            marks.pin(owner=ADA, message=ids[3], on=True)
+            marks.exclude(owner=ADA, message=ids[6], on=True)
+            marks.forget_above(owner=ADA, message=ids[2], on=True)
+            whole = loading.load(owner=ADA, conversation=chat, reach=Everything()).transcript
+        for users in (1, 2, 4, 9, 50):
+            read = loading.load(owner=ADA, conversation=chat, reach=Users(users)).transcript
+            assert as_loaded(whole.entries, Users(users)) == read, (users, marked)
+    *above, current = whole.entries
+    replying = [*above, replace(current, message=replace(current.message, reply_to=ids[8]))]
+    read = loading.load(owner=ADA, conversation=chat, reach=Users(2), reply_to=ids[8]).transcript
+    cut = as_loaded(replying, Users(2))
+    assert [e.seq for e in cut.entries] == [e.seq for e in read.entries]
+    assert cut.unloaded == read.unloaded
+
+
+def ask(chat: str) -> None:
+    row = Conversation.objects.get(id=chat)
+    path.append(row, [spoken("And then?")], now=timezone.now())
+    row.save()
