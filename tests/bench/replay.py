@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -49,7 +50,6 @@ TEMPLATES: dict[str, dict[str, object]] = {
     "tokens": {"historyPolicy": "tokens", "historyTokens": BUDGET},
     "relevant, lexical": {"historyPolicy": "relevant", "historyTokens": BUDGET},
 }
-TRIM = "langchain-core trim_messages"
 TARGETS = {"tokens": "at most 600 units", "relevant, lexical": "60 % of the prompt from cache"}
 
 
@@ -253,9 +253,9 @@ def senders() -> dict[str, Callable[[], Sender]]:
         name: partial(Ours, template) for name, template in TEMPLATES.items()
     }
     if find_spec("langchain_core") and find_spec("llama_index"):
-        found[TRIM] = Trimmed
+        found[f"langchain-core {version('langchain-core')} trim_messages"] = Trimmed
     else:
-        print(f"{TRIM} is not installed: requirements-bench.txt has it.\n")
+        print("langchain-core is not installed: requirements-bench.txt has it.\n")
     return found
 
 
