@@ -7,11 +7,13 @@ is remembered still begins there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db.models import QuerySet, Subquery
 
 from chatsite.conversations.models import Conversation, Message, Summary
-from chatsite.conversations.summary_records import Standing
-from chatsite.history import RunningSummary
+from chatsite.conversations.summary_records import Standing, Unfolded
+from chatsite.history import Entry, RunningSummary
 from chatsite.messages import TokenCount
 
 NOT_ON_PATH = "It belongs to another version of this conversation."
@@ -44,6 +46,21 @@ def _path(row: Conversation) -> QuerySet[Message]:
 def written(row: Conversation) -> QuerySet[Message]:
     """The path without an answer that is still being written, in order."""
     return _path(row).exclude(state="running").order_by("seq")
+
+
+def unchanged(row: Conversation, start: Unfolded, entries: Sequence[Entry]) -> bool:
+    """Whether a summary may be made of `start` and the entries that followed it, the oldest first:
+    it is switched on, and nothing there was cleared, left out, forgotten or said otherwise since.
+    """
+    base, standing = start.standing.summary, holding(row).first()
+    if not row.summary_on or start_of(row).first() != start.first:
+        return False
+    if (str(standing.id) if standing else None) != (base.id if base else None):
+        return False
+    above = base.last if base else start.first - 1
+    stored = written(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
+    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
+    return found == [(e.message.id, e.message.content, e.excluded) for e in entries]
 
 
 def summary_of(row: Summary) -> RunningSummary:

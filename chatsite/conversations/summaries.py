@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from chatsite.conversations.coverage import holding, standing_of, start_of, why_not, written
+from chatsite.conversations.coverage import holding, standing_of, start_of, unchanged, why_not
 from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import owned
@@ -41,28 +41,19 @@ def fold(
     cleared, deleted or switched off, or what is covered was changed, while the text was made.
     """
     row = _locked(owner, conversation)
+    if row is None or not unchanged(row, start, folded):
+        return None
     base = start.standing.summary
-    if row is None or not row.summary_on or start_of(row).first() != start.first:
-        return None
-    standing = holding(row).first()
-    if (str(standing.id) if standing else None) != (base.id if base else None):
-        return None
-    above = base.last if base else start.first - 1
-    last = folded[-1].seq
-    stored = written(row).filter(seq__gt=above, seq__lte=last)
-    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
-    if found != [(e.message.id, e.message.content, e.excluded) for e in folded]:
-        return None
     _append(
         row,
         Summary(
             first_seq=start.first,
             last_id=uuid.UUID(folded[-1].message.id),
-            last_seq=last,
+            last_seq=folded[-1].seq,
             messages=(base.messages if base else 0) + messages,
             text=text,
             by=by,
-            made_from=standing,
+            made_from=holding(row).first(),
             report=dict(report),
         ),
         tokens,

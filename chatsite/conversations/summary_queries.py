@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from chatsite.conversations.coverage import holding, standing_of, start_of, why_not, written
+from collections.abc import Sequence
+
+from chatsite.conversations.coverage import (
+    holding,
+    standing_of,
+    start_of,
+    unchanged,
+    why_not,
+    written,
+)
 from chatsite.conversations.models import Summary
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import free_or_owned, owned
 from chatsite.conversations.rows import ENTRY, entry_of
 from chatsite.conversations.summary_records import Standing, Unfolded, Version, Versions
 from chatsite.errors import NotFound
+from chatsite.history import Entry
 
 LISTED = 50
 
@@ -31,6 +41,17 @@ def unfolded(*, owner: Owner, conversation: str) -> Unfolded:
         first=first,
         entries=tuple(entry_of(message, forget_above=row.forget_above) for message in rows),
     )
+
+
+def still_holds(
+    *, owner: Owner, conversation: str, start: Unfolded, entries: Sequence[Entry]
+) -> bool:
+    """Whether the entries that followed `start` may still be put into a summary."""
+    try:
+        row = owned(owner, conversation)
+    except NotFound:
+        return False
+    return unchanged(row, start, entries)
 
 
 def versions(*, owner: Owner, conversation: str) -> Versions:

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 from chatsite.conversations.summary_records import Standing, Unfolded
 from chatsite.errors import ProviderError
 from chatsite.history import Entry, Settings, Window
-from chatsite.history.summarising import Load, most_tokens, pieces, to_fold
+from chatsite.history.summarising import Load, Piece, most_tokens, pieces, to_fold
 from chatsite.messages import TokenCount
 from chatsite.providers.base import Model
 from chatsite.turns.answering import Answering
 from chatsite.turns.completing import side_model
 from chatsite.turns.deciding import token_counts
 from chatsite.turns.ports import Owner, Run
-from chatsite.turns.summary_writer import Made, SummaryWriter, room_of
+from chatsite.turns.summary_writer import Made, Outdated, SummaryWriter, room_of
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
 MOST_PIECES = 24
@@ -50,6 +50,9 @@ class SummaryReads(Protocol):
 
     def standing(self, *, owner: Any, conversation: str) -> Standing: ...
     def unfolded(self, *, owner: Any, conversation: str) -> Unfolded: ...
+    def still_holds(
+        self, *, owner: Any, conversation: str, start: Unfolded, entries: Sequence[Entry]
+    ) -> bool: ...
     def text_of(self, *, owner: Any, conversation: str, version: int) -> str: ...
 
 
@@ -76,8 +79,9 @@ class Fold:
     async def make(self) -> Folded:
         """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
 
-        What was made before a call failed, or was cancelled, is stored. Raises NotFound for a
-        conversation that is gone, ProviderError where no model can be asked.
+        What was made before a call failed, or was cancelled, or before something changed that
+        was still to come, is stored. Raises NotFound for a conversation that is gone,
+        ProviderError where no model can be asked.
         """
         start = await self.run(
             self.reads.unfolded, owner=self.owner, conversation=self.conversation
@@ -90,13 +94,21 @@ class Fold:
         if not folded:
             return Folded()
         model, most = self._model(), most_tokens(load.limit)
+
+        async def may_send(parts: Sequence[Piece]) -> bool:
+            return await self._still_holds(start, parts)
+
         wanted = await asyncio.to_thread(
             pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
         base = start.standing.summary
         made = Made(base.text if base else "")
         writer = SummaryWriter(
-            answering=self.answering, conversation=self.conversation, model=model, most=most
+            answering=self.answering,
+            conversation=self.conversation,
+            model=model,
+            most=most,
+            may_send=may_send,
         )
         failure: ProviderError | TimeoutError | None = None
         for piece in wanted:
@@ -105,7 +117,7 @@ class Fold:
             except (ProviderError, TimeoutError) as error:
                 failure = error
                 break
-            except asyncio.CancelledError:
+            except (Outdated, asyncio.CancelledError):
                 break
         stored = await self._store(start, made, model) if made.tokens else None
         return Folded(standing=stored, failure=failure)
@@ -122,11 +134,20 @@ class Fold:
         )
 
     def _model(self) -> Model:
-        """The one that writes: by name, or the provider's small one, or its own."""
-        if self.answering.provider.kind == "echo":
+        model = writing_model(self.answering, self.settings)
+        if model is None:
             raise ProviderError("No model answers here that could write one.", code="no_model")
-        small = side_model(self.answering, self.settings.summary_model.value)
-        return small or self.answering.provider.model(None)
+        return model
+
+    async def _still_holds(self, start: Unfolded, parts: Sequence[Piece]) -> bool:
+        """A person may change a lot in the minutes that many calls take. One read a call."""
+        return await self.run(
+            self.reads.still_holds,
+            owner=self.owner,
+            conversation=self.conversation,
+            start=start,
+            entries=[entry for piece in parts for entry in piece.entries],
+        )
 
     async def _store(self, start: Unfolded, made: Made, model: Model) -> Standing | None:
         assert made.tokens is not None
@@ -142,6 +163,14 @@ class Fold:
             tokens=made.tokens,
             report=made.report(),
         )
+
+
+def writing_model(answering: Answering, settings: Settings) -> Model | None:
+    """The one that writes: by name, or the provider's small one, or its own; None where no model
+    answers."""
+    if answering.provider.kind == "echo":
+        return None
+    return side_model(answering, settings.summary_model.value) or answering.provider.model(None)
 
 
 def limit_of(window: Window, settings: Settings) -> int:

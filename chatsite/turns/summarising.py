@@ -15,8 +15,9 @@ from chatsite.history import Evidence, Settings, estimate_message
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
+from chatsite.turns.completing import FAST
 from chatsite.turns.deciding import Asking
-from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, limit_of
+from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, limit_of, writing_model
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.ports import Owner, Run
 from chatsite.turns.summary_writer import summary_tokens
@@ -27,6 +28,9 @@ POLICY = "summary"
 MAX_FAILURES = 1_000
 # A person's own summary may be longer than a model's, but leaves room for the conversation.
 PARTS_OF_LIMIT = 3
+# In the whole process: nobody waits for a summary, and its calls take from what the provider lets
+# this server ask at once and a minute, and of memory. The others wait for their turn.
+MOST_AT_ONCE = 4
 ON_THIS_MACHINE = "embedded"
 OFF = "The summary is switched off in this conversation: only the newest turns are sent."
 FAILED = "The last attempt to bring the summary up to date failed."
@@ -50,6 +54,7 @@ class Summariser:
         self.answering = answering
         self.publish = publish
         self._making: dict[str, tuple[Fold, asyncio.Task[None]]] = {}
+        self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
         self._failures: OrderedDict[str, str] = OrderedDict()
         self._draining = False
 
@@ -60,7 +65,8 @@ class Summariser:
         if not standing.on:
             return Evidence(notes=(OFF,))
         failure = self._failures.get(gathering.conversation)
-        notes = (failure,) if failure else ()
+        said = (failure, _not_the_named_one(gathering.answering, gathering.settings))
+        notes = tuple(note for note in said if note)
         summary = standing.summary
         if summary is None:
             return Evidence(notes=notes)
@@ -88,7 +94,10 @@ class Summariser:
             reads=self.reads,
             writes=self.writes,
         )
-        self._making[conversation] = (fold, asyncio.create_task(self._make(fold)))
+        task = asyncio.create_task(self._make(fold))
+        self._making[conversation] = (fold, task)
+        # Not in `_make`: a task that is cancelled before its first step never gets there.
+        task.add_done_callback(lambda _: self._making.pop(conversation))
 
     def give_way(self, answering: Answering) -> None:
         """An answer begins: on this machine's own processors nothing is made beside it."""
@@ -98,7 +107,8 @@ class Summariser:
 
     async def _make(self, fold: Fold) -> None:
         try:
-            folded = await fold.make()
+            async with self._at_once:
+                folded = await fold.make()
             if folded.standing is not None:
                 self.publish(fold.conversation, SummaryChanged(summary=folded.standing.view))
             if folded.failure is not None:
@@ -112,8 +122,6 @@ class Summariser:
         except Exception:
             logger.exception("no summary of %s", fold.conversation)
             self._note(fold.conversation, "Something went wrong here.")
-        finally:
-            del self._making[fold.conversation]
 
     def _failed(self, conversation: str, error: ProviderError | TimeoutError) -> None:
         if isinstance(error, ProviderError):
@@ -183,6 +191,14 @@ async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:
     except ProviderError:
         count = estimate_message(Message.user(text, id="summary"))
         return TokenCount(count=count, tokenizer="estimate", basis="estimated")
+
+
+def _not_the_named_one(answering: Answering, settings: Settings) -> str:
+    """Where the model that is to write summaries can't be had at the agent's provider."""
+    name, model = settings.summary_model.value, writing_model(answering, settings)
+    if model is None or name in (FAST, model.name):
+        return ""
+    return f"{name} was to write the summaries; {model.name} writes them here."
 
 
 def _first_sentence(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,30 +62,41 @@ def _sum(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
+class Outdated(Exception):
+    """What was to be summarised was left out, forgotten, deleted or switched off meanwhile."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Has `model` write what `answering`'s model will read, in at most `most` tokens of that."""
+    """Has `model` write what `answering`'s model will read, in at most `most` tokens of that.
+
+    Before each call `may_send` is asked about all pieces that went into what is sent.
+    """
 
     answering: Answering
     conversation: str
     model: Model
     most: int
+    may_send: Callable[[Sequence[Piece]], Awaitable[bool]]
 
     async def take_up(self, piece: Piece, made: Made) -> None:
-        """One piece more is covered; a piece in which nothing was said costs no call."""
+        """One piece more is covered; a piece in which nothing was said costs no call.
+
+        Raises Outdated where nothing may be sent any more, and what the provider raises.
+        """
         if piece.text:
             asked = question(summary=made.text, text=piece.text, words=words_for(self.most))
-            reply = await self._ask(asked, made)
+            reply = await self._ask(asked, piece, made)
             tokens = await self._count(reply.text)
             if tokens.count > self.most or not reply.whole:
-                reply = await self._shorter(reply, made)
+                reply = await self._shorter(reply, piece, made)
                 tokens = await self._count(reply.text)
             made.text, made.tokens = reply.text, tokens
         made.pieces.append(piece)
 
-    async def _shorter(self, long: Reply, made: Made) -> Reply:
+    async def _shorter(self, long: Reply, piece: Piece, made: Made) -> Reply:
         """Ask once for a shorter one; what is still too long is cut at a sentence."""
-        reply = await self._ask(again(long.text, words=words_for(self.most)), made)
+        reply = await self._ask(again(long.text, words=words_for(self.most)), piece, made)
         text = min(reply.text, long.text, key=len)
         tokens = await self._count(text)
         if text == reply.text and reply.whole and tokens.count <= self.most:
@@ -98,7 +109,9 @@ class SummaryWriter:
             tokens = await self._count(text)
         return Reply(text=text, whole=True)
 
-    async def _ask(self, messages: Sequence[Message], made: Made) -> Reply:
+    async def _ask(self, messages: Sequence[Message], piece: Piece, made: Made) -> Reply:
+        if not await self.may_send([*made.pieces, piece]):
+            raise Outdated
         started = time.monotonic()
         try:
             completed = await complete(

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from django.db import connections
 
-from chatsite.conversations import loading, queries, store, summaries, summary_queries
+from chatsite.conversations import loading, marks, queries, store, summaries, summary_queries
 from chatsite.conversations.models import Summary
 from chatsite.conversations.summary_records import Versions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
+from chatsite.messages import Message
 from chatsite.providers.base import Provider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.deciding import Asking, Decider
-from chatsite.turns.summarising import Summariser
+from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
 from chatsite.turns.turns import Caps, Turns
 from chatsite.wiring import Store
-from tests.conversations.given import ADA, new_id, talk
+from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_server import FakeOpenAI
 from tests.turns.conftest import template
 
 LONG = "An answer with forty words and more, so that three turns fill the budget. " * 8
+RAMBLING = "They said this and that about it. " * 12
+Replies = tuple[str | Callable[[Mapping[str, Any]], str], ...]
 
 
 @dataclass
@@ -71,7 +74,7 @@ class House:
         made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
         return answering(made, providers)
 
-    async def ask(self, text: str, *, replies: tuple[str, ...] = (LONG,)) -> Any:
+    async def ask(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """One turn; its receipt. What is made after it may still be under way."""
         self.fake.script.clear()
         self.fake.script.extend(replies)
@@ -82,7 +85,7 @@ class House:
         assert event.problem is None, event.problem
         return event.receipt
 
-    async def say(self, text: str, *, replies: tuple[str, ...] = (LONG,)) -> Any:
+    async def say(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """One turn and what is made after it; its receipt."""
         receipt = await self.ask(text, replies=replies)
         while self.making:
@@ -162,9 +165,8 @@ async def test_the_next_one_is_made_from_the_last_and_what_was_said_since(house:
 async def test_a_reply_that_is_too_long_is_asked_for_again_and_then_cut_at_a_sentence(
     house: House,
 ) -> None:
-    rambling = "They said this and that about it. " * 12
     for number in range(1, 4):
-        await house.say(f"Question {number}?", replies=(LONG, rambling, rambling))
+        await house.say(f"Question {number}?", replies=(LONG, RAMBLING, RAMBLING))
     newest = (await house.versions()).versions[0]
     assert newest.shortened
     assert newest.text.endswith("about it. [...]")
@@ -272,3 +274,114 @@ async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it
     assert making.done() and house.fake.client_aborts == 1
     assert (await house.versions()).versions[-1].text == "More. [[mode=hang0]]"
     await house.summariser.drain()
+
+
+async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
+    answering = house.answering("demo")
+    house.summariser.after_turn(house.asking, answering, house.settings)
+    (making,) = house.making
+    house.summariser.give_way(answering)
+    await asyncio.wait([making])
+    assert making.cancelled() and not house.making
+    house.summariser.after_turn(house.asking, answering, house.settings)
+    assert house.making
+    await house.summariser.drain()
+
+
+def changed(change: str, conversation: str, seq: int) -> None:
+    match change:
+        case "leave out":
+            marks.exclude(owner=ADA, message=str(messages(conversation).get(seq=seq).id), on=True)
+        case "forget above":
+            below = messages(conversation).get(seq=seq + 2)
+            marks.forget_above(owner=ADA, message=str(below.id), on=True)
+        case "clear":
+            store.clear(owner=ADA, conversation=conversation)
+        case "delete":
+            store.delete(owner=ADA, conversation=conversation)
+        case "switch off":
+            summaries.switch(owner=ADA, conversation=conversation, on=False)
+
+
+def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[str, Any]], str]:
+    """The change is made while the first call for a summary is under way."""
+    asked: list[Mapping[str, Any]] = []
+
+    def answer(body: Mapping[str, Any]) -> str:
+        if not asked:
+            # In a thread of its own: the fake's has a loop, in which the store refuses to work.
+            assert at_once(1, change) == [None]
+        asked.append(body)
+        return text
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ("leave out", "Notes."),
+        ("leave out", RAMBLING),
+        ("forget above", "Notes."),
+        ("clear", "Notes."),
+        ("delete", "Notes."),
+        ("switch off", RAMBLING),
+    ],
+)
+async def test_what_is_taken_back_while_one_is_made_is_sent_no_further(
+    house: House, monkeypatch: pytest.MonkeyPatch, change: str, text: str
+) -> None:
+    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    conversation = house.asking.conversation
+    await house.run(talk, conversation, 40)
+    answer = answering_after(lambda: changed(change, conversation, 1), text)
+    await house.say("Where were we?", replies=(LONG, answer))
+    assert len(house.fake.requests) == 2
+    assert not await house.run(Summary.objects.exists)
+
+
+async def test_before_what_is_left_out_meanwhile_a_summary_ends(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    conversation = house.asking.conversation
+    await house.run(talk, conversation, 40)
+    answer = answering_after(lambda: changed("leave out", conversation, 31), "Notes.")
+    await house.say("Where were we?", replies=(LONG, answer))
+    (made,) = (await house.versions()).versions
+    assert 10 < made.last < 31
+    assert not any("question 16\n" in str(request) for request in house.fake.requests[1:])
+
+
+async def test_no_more_than_a_few_are_made_at_once(house: House) -> None:
+    texts = [Message.user(LONG, id=""), Message.assistant(LONG, id="")] * 5
+
+    def imported() -> str:
+        said = [replace(message, id=new_id()) for message in texts]
+        view = store.import_conversation(owner=ADA, agent="demo", title="Long", messages=said)
+        return view.id
+
+    house.fake.script.append(lambda body: "[[first=0.3;text=Notes.]]")
+    for _ in range(2 * MOST_AT_ONCE):
+        asking = replace(house.asking, conversation=await house.run(imported))
+        house.summariser.after_turn(asking, house.answering("demo"), house.settings)
+    while house.making:
+        await asyncio.wait(house.making)
+    assert house.fake.seen.max_in_flight <= MOST_AT_ONCE
+    assert await house.run(Summary.objects.count) == 2 * MOST_AT_ONCE
+
+
+async def test_where_another_model_writes_than_the_named_one_the_receipt_says_so(
+    house: House,
+) -> None:
+    await house.provider.aclose()
+    house.provider = OpenAIProvider(api_key="sk-test", base_url=house.fake.base_url, model="mine")
+    await house.until_summarised()
+    receipt = await house.say("And then?")
+    assert not any("was to write" in note for note in receipt["notes"])
+    house.chat_settings["historySummaryModel"] = "big"
+    receipt = await house.say("And on?")
+    assert "big was to write the summaries; mine writes them here." in receipt["notes"]
