@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.signed_cookies import SessionStore
+from django.db import connections
+from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.answering import nobody
+from chatsite.web import api
 from chatsite.wiring import Site, lock
+from tests.conversations.given import ADA, new_id, talk
 
 
 @pytest.fixture
@@ -102,3 +110,26 @@ async def test_the_exact_request_is_for_staff_or_for_debugging(
     assert (site.may_see_request(staff=False), site.may_see_request(staff=True)) == (False, True)
     settings.DEBUG = True
     assert site.may_see_request(staff=False)
+
+
+async def nobody_signed_in() -> AnonymousUser:
+    return AnonymousUser()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("view", "method"), [(api.clear, "POST"), (api.conversation, "DELETE")])
+async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_memory(
+    site: Site, view: api.View, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    chat, other = new_id(), new_id()
+    for each in (chat, other):
+        await site.run(talk, each, 1)
+        site.recaller._taken(each)
+    request = AsyncRequestFactory().generic(method, "/")
+    cast(Any, request).scope["state"] = {"site": site}
+    request.session, request.auser = SessionStore(), nobody_signed_in
+    request.session["guest"] = ADA.guest
+    answer = await view(request, UUID(chat))
+    assert answer.status_code == 200
+    assert list(site.recaller._kept) == [other]

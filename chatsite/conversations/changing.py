@@ -1,10 +1,16 @@
-"""What was said is changed or deleted afterwards: nothing that was made from it may outlive it."""
+"""What was said is changed or deleted afterwards: nothing that was made from it may outlive it.
+
+Whoever calls these must then call `Recaller.forget`: an index in memory knows the old words.
+"""
 
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
 
 from chatsite.conversations import summaries
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -14,7 +20,12 @@ from chatsite.conversations.rows import message_of
 from chatsite.conversations.store import title_from
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import BACKGROUND
+from chatsite.history.sharing import NEAR, SHARES
 from chatsite.messages import TokenCount
+
+# Receipts have some 10 KB each; so many are read, and written, at once.
+CHUNK = 100
+WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
 
 
 @transaction.atomic
@@ -38,6 +49,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     found.save()
     if row.title == title_from(before):
         row.title = title_from(text)
+    row.last_turn = None  # the next request doesn't begin as that one did, nor is it compared
     row.save()
     return str(row.id)
 
@@ -47,12 +59,14 @@ def delete_message(*, owner: Owner, message: str) -> str:
     """Take one message away, and its words with it; the conversation's id.
 
     What answered a deleted user message stays and belongs to the turn before. Summaries that
-    cover the message lose their text, and the title is new where it was the message's beginning.
+    cover the message lose their text, receipts the words that they quote of it, and the title is
+    new where it was the message's beginning.
     Raises as `edit_message` does.
     """
     row, found = _changeable(owner, message)
     above = found.parent
     summaries.forgotten(row, found.seq)
+    _unquote(row, found)
     if found.role == "user" and above is not None:
         summaries.touched(row, above.seq)  # its turn goes on with what answered the deleted one
     Message.objects.filter(parent=found).update(parent=above)
@@ -68,6 +82,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
     if row.title == title_from(found.content or ""):
         first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
         row.title = title_from(first.values_list("content", flat=True).first() or "")
+    row.last_turn = None
     row.save()
     return str(row.id)
 
@@ -85,6 +100,39 @@ def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
     return row, found
+
+
+def _unquote(row: Conversation, message: Message) -> None:
+    """Take the message's words out of the sentences about what was recalled since."""
+    asked_here = message.turn if message.role == "user" else None
+    since = message.turn.number if message.turn else 0
+    told = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
+    told = told.annotate(said=Cast("receipt", TextField()))
+    ids = list(
+        told.filter(Q(said__contains=SHARES) | Q(said__contains=NEAR)).values_list("id", flat=True)
+    )
+    for start in range(0, len(ids), CHUNK):
+        changed = [
+            turn
+            for turn in Turn.objects.filter(id__in=ids[start : start + CHUNK])
+            if _blank(turn.receipt, message.seq, all_of_it=turn == asked_here)
+        ]
+        Turn.objects.bulk_update(changed, ["receipt"])
+
+
+def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
+    """Whether a sentence quoted words that the message `seq` has, or `all_of_it` does: those of
+    the message asked. What stood close to it quotes it, too, and doesn't say whom it quotes."""
+    found = [
+        verdict
+        for verdict in receipt.get("verdicts", ())
+        if verdict["sentence"].startswith(NEAR)
+        or verdict["sentence"].startswith(SHARES)
+        and (all_of_it or verdict["first"] <= seq <= verdict["last"])
+    ]
+    for verdict in found:
+        verdict["sentence"] = WORDS_DELETED
+    return bool(found)
 
 
 def _uncount(row: Conversation, message: Message) -> None:

@@ -10,6 +10,7 @@ from chatsite.history.index import REACH, Index
 # A word that stands in more of the passages than this tells nothing, unless these are few.
 COMMON, FEW = 0.3, 5
 NAMED = 3
+SHARES, NEAR = "it shares ", "it stands close to where "
 
 
 class Sharing:
@@ -43,9 +44,9 @@ class Sharing:
     def why(self, place: int) -> str:
         """Completes "recalled because ..."; "" where nothing told in it or around it is shared."""
         if own := self._between(place, place + 1):
-            return f"it shares {_quoted(own)} with your message"
+            return f"{SHARES}{_quoted(own)} with your message"
         if near := self._near(place):
-            return f"it stands close to where {_quoted(near)} was said"
+            return f"{NEAR}{_quoted(near)} was said"
         if self._on_named_day(place):
             return "it was said at a time that your message names"
         return ""

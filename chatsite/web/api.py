@@ -86,6 +86,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await owner_of(request)
     if request.method == "DELETE":
         await site.run(store.delete, owner=owner, conversation=str(id))
+        site.recaller.forget(str(id))
         site.turns.publish(str(id), Deleted())
         return JsonResponse({"deleted": str(id)})
     title = fields(request).get("title")
@@ -113,6 +114,7 @@ async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
 async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     await site.run(store.clear, owner=await owner_of(request), conversation=str(id))
+    site.recaller.forget(str(id))
     site.turns.publish(str(id), Cleared())
     return JsonResponse({"cleared": str(id)})
 

@@ -1,0 +1,109 @@
+"""What is left of a message that was changed or deleted: not its words, nor a wrong comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import changing, loading, store
+from chatsite.conversations.changing import WORDS_DELETED
+from chatsite.conversations.models import Turn
+from chatsite.history import Users
+from chatsite.history.index import Index, Line
+from chatsite.history.lexical import Asked, recalled
+from tests.conversations.given import ADA, begin, messages, new_id, row
+
+pytestmark = pytest.mark.django_db
+
+FACT = "My daughter has an allergy to peanuts."
+SAID = [FACT, "Noted.", "The train leaves at nine.", "Fine."]
+QUESTION = "Which allergy was it?"
+
+
+def sentences() -> dict[int, str]:
+    """What the selector says of each of the messages, by seq."""
+    index = Index()
+    index.extend([Line(seq=1 + n, author="ua"[n % 2], text=text) for n, text in enumerate(SAID)])
+    hits = recalled(index, Asked(text=QUESTION), before=100)
+    return {hit.seq: hit.why for hit in hits}
+
+
+def verdict(seq: int, sentence: str) -> dict[str, Any]:
+    return {"first": seq, "last": seq, "reason": "relevant", "sentence": sentence}
+
+
+def turn(chat: str, text: str, answer: str, **receipt: Any) -> str:
+    begun = begin(chat, text)
+    store.end_turn(turn=begun.turn, state="complete", text=answer, receipt=receipt)
+    return begun.turn
+
+
+@pytest.fixture
+def asked(chat: str) -> str:
+    """The turn in which the question was asked."""
+    runs = [verdict(seq, why) for seq, why in sorted(sentences().items())]
+    other = verdict(3, 'it shares "nine" with your message')
+    return turn(chat, QUESTION, "Peanuts.", verdicts=[*runs, other], layout=[])
+
+
+@pytest.fixture
+def chat() -> str:
+    made = new_id()
+    turn(made, *SAID[:2], verdicts=[], layout=[])
+    turn(made, *SAID[2:], verdicts=[], layout=[])
+    return made
+
+
+def told(id: str) -> list[str]:
+    receipt: Any = Turn.objects.get(id=id).receipt
+    return [run["sentence"] for run in receipt["verdicts"]]
+
+
+def delete(chat: str, seq: int) -> None:
+    changing.delete_message(owner=ADA, message=str(messages(chat).get(seq=seq).id))
+
+
+def test_receipts_quote_no_word_of_a_deleted_message_and_still_those_of_others(
+    chat: str, asked: str
+) -> None:
+    before = told(asked)
+    assert sum("allergy" in sentence for sentence in before) > 1, "itself, and what stood near"
+    delete(chat, 1)
+    after = told(asked)
+    assert not any("allergy" in sentence for sentence in after)
+    assert after[0] == WORDS_DELETED and after[-1] == before[-1]
+
+
+def test_a_deleted_question_takes_its_words_out_of_its_own_receipt(chat: str, asked: str) -> None:
+    delete(chat, 5)
+    assert set(told(asked)) == {WORDS_DELETED}
+
+
+def test_of_many_receipts_none_is_passed_over(
+    chat: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "CHUNK", 2)
+    quoting = [verdict(1, 'it shares "allergy" with your message')]
+    later = [turn(chat, "And again?", "Peanuts.", verdicts=quoting) for _ in range(4)]
+    delete(chat, 1)
+    assert [told(id) for id in later] == [[WORDS_DELETED]] * 4
+
+
+@pytest.mark.parametrize("change", ["edit", "delete"])
+def test_the_next_request_is_compared_with_none_before_a_change(
+    chat: str, asked: str, change: str
+) -> None:
+    def previous() -> Any:
+        return loading.load(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
+
+    assert previous() is not None
+    if change == "delete":
+        delete(chat, 1)
+    else:
+        message = str(messages(chat).get(seq=1).id)
+        changing.edit_message(owner=ADA, message=message, text="Other words")
+    assert previous() is None
+    assert Turn.objects.filter(conversation=row(chat), receipt__isnull=False).count() == 3
+    turn(chat, "And now?", "Well.", verdicts=[], layout=[1])
+    assert previous()["layout"] == [1]
