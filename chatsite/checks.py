@@ -2,7 +2,8 @@
 
 Identifiers: W001 a broken template, W002 a history setting in a template that is passed over,
 W003 a variable without effect, I001 a key in a template without effect, I002 an agentId that
-is not the folder's name, W004 a strategy that is broken or missing.
+is not the folder's name, W004 a strategy that is broken or missing, I003 how the selector `lexical`
+searches, where an agent uses it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from chatsite.agents.strategy.file import in_words as strategy_in_words
 from chatsite.agents.template import Broken, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.conversation import CONVERSATION_NAMES
-from chatsite.history.policies import TRIAGE
+from chatsite.history.policies import LEXICAL, TRIAGE
+from chatsite.providers.vectors import SentenceVectors
+from chatsite.providers.vectors import in_words as vectors_in_words
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
 OF_ONE_POLICY = {
@@ -34,6 +37,7 @@ def register_checks() -> None:
     """Called once, when Django's apps are ready."""
     register(check_templates)
     register(check_variables)
+    register(check_vectors)
 
 
 def check_templates(
@@ -65,6 +69,26 @@ def check_variables(
         Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
         for name, why, hint in vain
     ]
+
+
+def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
+    """Whether the agents that search older messages do so with sentence vectors."""
+    environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
+    searching = [
+        agent.slug
+        for agent in Catalogue(settings.AGENTS_DIR).all()
+        if isinstance(agent, Template) and _searches(environment, agent)
+    ]
+    if not searching:
+        return []
+    how = vectors_in_words(SentenceVectors.find())
+    said = f"{', '.join(searching)}: the policy relevant finds older messages {how}."
+    return [Info(said, id="chatsite.I003")]
+
+
+def _searches(environment: Mapping[str, str], agent: Template) -> bool:
+    settled = resolve(environment=environment, url={}, template=agent.chat_settings)
+    return settled.policy.value == "relevant" and settled.selector.value == LEXICAL
 
 
 def _vain_models() -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,6 +35,7 @@ from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.providers.vectors import SentenceVectors
+from chatsite.providers.vectors import in_words as vectors_in_words
 from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.comparing import Comparing
 from chatsite.turns.deciding import Asking, Decider
@@ -44,6 +46,7 @@ from chatsite.turns.summarising import Summariser
 from chatsite.turns.triaging import Triager
 from chatsite.turns.turns import Caps, Turns
 
+logger = logging.getLogger("chatsite")
 P = ParamSpec("P")
 T = TypeVar("T")
 # SQLite writes one at a time; more threads than this only wait for each other.
@@ -140,6 +143,7 @@ class Site:
         """Raises Refused where another server uses the same folder."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
+        logger.info("The selector lexical finds older messages %s.", vectors_in_words(self.vectors))
         self.agents()  # starts the engine where an agent needs it: it takes a few seconds
         if self.openai is not None:
             await self.openai.warm()

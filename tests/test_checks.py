@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from django.core.checks import CheckMessage
 from django.core.checks.registry import registry
+from django.db import connections
 from pytest_django import Settings
 
-from chatsite.checks import check_templates, check_variables, register_checks
+from chatsite.checks import check_templates, check_variables, check_vectors, register_checks
+from chatsite.providers.vectors import SentenceVectors
+from chatsite.wiring import Site
 
 SHIPPED = Path(__file__).parents[1] / "agents"
 Put = Callable[..., None]
@@ -112,7 +115,36 @@ def test_a_strategy_that_is_broken_or_missing_is_a_warning(
 
 def test_good_templates_and_an_empty_environment_say_nothing(put: Put, settings: Settings) -> None:
     settings.AGENTS_DIR = SHIPPED
-    assert check_templates(None) == check_variables(None) == []
+    assert check_templates(None) == check_variables(None) == check_vectors(None) == []
+
+
+@pytest.mark.parametrize(
+    ("installed", "words"),
+    [
+        (True, "finds older messages by their words and by sentence vectors (wordllama)."),
+        (False, "finds older messages by their words alone; `make embeddings` installs"),
+    ],
+)
+def test_how_older_messages_are_searched_is_told_where_an_agent_searches(
+    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: bool, words: str
+) -> None:
+    found = SentenceVectors(tmp_path) if installed else None
+    monkeypatch.setattr(SentenceVectors, "find", lambda: found)
+    put("ada", {"historyPolicy": "relevant"})
+    put("bob", {"historyPolicy": "relevant", "historySelector": "triage"})
+    put("cleo")
+    (message,) = check_vectors(None)
+    assert message.id == "chatsite.I003"
+    assert message.msg.startswith("ada: the policy relevant ")
+    assert words in message.msg
+    assert not message.is_serious()
+
+
+def test_it_is_told_too_where_the_environment_lets_all_search(put: Put, settings: Settings) -> None:
+    put("ada")
+    assert check_vectors(None) == []
+    settings.HISTORY_ENVIRONMENT = {"HISTORY_POLICY": "relevant"}
+    assert [message.id for message in check_vectors(None)] == ["chatsite.I003"]
 
 
 VAIN: list[tuple[dict[str, str], str, str]] = [
@@ -176,4 +208,22 @@ def test_variables_with_an_effect_are_not_mentioned(
 
 def test_the_checks_run_with_the_others_of_django() -> None:
     register_checks()
-    assert {check_templates, check_variables} <= set(registry.get_checks())
+    assert {check_templates, check_variables, check_vectors} <= set(registry.get_checks())
+
+
+async def test_a_server_that_starts_tells_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    settings: Settings,
+    tmp_path: Path,
+    transactional_db: None,
+) -> None:
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    monkeypatch.setattr(SentenceVectors, "find", lambda: None)
+    settings.AGENTS_DIR = settings.VAR_DIR = tmp_path
+    site = Site()
+    with caplog.at_level("INFO", "chatsite"):
+        await site.start()
+    await site.stop()
+    (told,) = [line for line in caplog.messages if line.startswith("The selector lexical ")]
+    assert "`make embeddings` installs sentence vectors" in told

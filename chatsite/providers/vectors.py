@@ -91,6 +91,13 @@ class SentenceVectors:
             return self._loaded
 
 
+def in_words(vectors: SentenceVectors | None) -> str:
+    """For the administrator: how the selector `lexical` finds older messages here."""
+    if vectors is None:
+        return "by their words alone; `make embeddings` installs sentence vectors, 36 MB"
+    return f"by their words and by sentence vectors ({vectors.name})"
+
+
 def _table(path: Path) -> Matrix:
     """The one table of a safetensors file, left on disk until a row is read: 16-bit numbers."""
     import numpy as np
