@@ -100,7 +100,11 @@ def p10_more_room_sends_more(seen: Seen) -> None:
     less = replace(seen.case.afresh, budget=max(1, seen.case.limit * 3 // 4))
     more = seen.subject.see(seen.case.afresh)
     with suppress(Refused):
-        lost = seen.subject.see(less).sent - more.sent
+        fewer = seen.subject.see(less)
+        known = {message.content for message in fewer.written}
+        if any(message.content not in known for message in more.written):
+            return  # a text that finds room now, such as a background task's note, takes it first
+        lost = fewer.sent - more.sent
         assert not lost, f"sent with three quarters of the room, and not with all of it: {lost}"
 
 
