@@ -241,7 +241,7 @@ def _alternative(
         in_force=line.is_in(settings) and length in (None, settings.length.value),
         why=closed or sources.refusal(address),
         address=address,
-        asks_model=line.selector == TRIAGE,
+        asks_model=line.selector == TRIAGE and settings.conversation.enabled.value,
     )
 
 

@@ -128,9 +128,10 @@ class _Turn:
             "outcome": None,
             "note": "",
         }
-        if alternative.asks_model:
-            return row | {"note": ON_SENDING}
         settings = alternative.settings
+        # Whether triage was switched on then, a receipt says only where it applied.
+        if alternative.asks_model or (self.past and settings.triages):
+            return row | {"note": ON_SENDING}
         loaded = await self.read(settings)
         try:
             decision = await self.decider.decided(

@@ -107,16 +107,28 @@ async def talked(world: Named, *, query: str = "") -> Asking:
     return asking
 
 
-@pytest.mark.parametrize("policy", ["lastN", "summary", "strategy"])
-async def test_every_row_is_what_the_preview_says(named: Named, policy: str) -> None:
-    named.chat = {"historyPolicy": policy}
+OFF = {"historySelector": "triage", "conversation": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("key", "chat"),
+    [
+        ("lastN 20", {"historyPolicy": "lastN"}),
+        ("summary", {"historyPolicy": "summary"}),
+        ("strategy", {"historyPolicy": "strategy"}),
+        ("relevant triage", {"historyPolicy": "relevant", **OFF}),
+    ],
+)
+async def test_every_row_is_what_the_preview_says(
+    named: Named, key: str, chat: dict[str, Any]
+) -> None:
+    named.chat = chat
     asking = await talked(named)
     pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
     await named.run(marks.pin, owner=ADA, message=pinned, on=True)
     rows = (await comparing(named).of_draft(asking, "What of 2 cranes?", reply_to=pinned))["rows"]
-    assert {one["key"] for one in rows} >= {"none", "all", "tokens", "relevant lexical", policy} - {
-        "lastN"
-    }
+    always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
+    assert {one["key"] for one in rows} == always | {key}
     for one in rows:
         query = "&".join(f"{name}={value}" for name, value in one["address"].items() if value)
         there = replace(asking, query=query)
