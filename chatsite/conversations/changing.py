@@ -20,7 +20,7 @@ from chatsite.conversations.rows import message_of
 from chatsite.conversations.store import title_from
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import BACKGROUND
-from chatsite.history.sharing import NEAR, SHARES
+from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.messages import TokenCount
 
 # Receipts have some 10 KB each; so many are read, and written, at once.

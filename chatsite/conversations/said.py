@@ -12,7 +12,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import free_or_owned, path
 from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import BACKGROUND
-from chatsite.history.index import Line
+from chatsite.history.lexical.index import Line
 
 LOOKED_AT = 50
 

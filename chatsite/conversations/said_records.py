@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chatsite.history.index import Line
+from chatsite.history.lexical.index import Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from chatsite.history.index import Index
-from chatsite.history.lexical import Closeness
+from chatsite.history.lexical.index import Index
+from chatsite.history.lexical.ranking import Closeness
 from chatsite.providers.vectors import DIMENSIONS, SentenceVectors
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from chatsite.conversations.records import Asked
 from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
-from chatsite.history.index import Line
+from chatsite.history.lexical.index import Line
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.deciding import Decider
 from chatsite.turns.gathering import Gatherer, Gathering

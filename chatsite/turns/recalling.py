@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from chatsite.conversations.said_records import Lines, Standing
 from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
-from chatsite.history.index import Index, Line
-from chatsite.history.lexical import asked_in_chat, recalled
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import asked_in_chat, recalled
 from chatsite.history.marks import below_marker, excluded_answers, is_excluded
 from chatsite.history.transcript import Entry, turns
 from chatsite.providers.meaning import PassageVectors

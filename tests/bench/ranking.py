@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import psutil
 
-from chatsite.history.index import Index, Line
-from chatsite.history.lexical import asked_in_chat, recalled
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import asked_in_chat, recalled
 from chatsite.providers.meaning import PassageVectors
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.recalling import CHUNK

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from chatsite.history.index import Index, Line
-from chatsite.history.lexical import Asked, ranked
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import Asked, ranked
 from chatsite.messages import Message
 from chatsite.providers.meaning import PassageVectors
 from chatsite.providers.tokenizers import O200k

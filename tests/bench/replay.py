@@ -32,8 +32,8 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.index import Index, Line
-from chatsite.history.lexical import asked_in_chat, recalled
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import asked_in_chat, recalled
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.tokenizers import O200k
 from tests.bench import locomo

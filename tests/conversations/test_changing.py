@@ -10,8 +10,8 @@ from chatsite.conversations import changing, loading, store
 from chatsite.conversations.changing import WORDS_DELETED
 from chatsite.conversations.models import Turn
 from chatsite.history import Users
-from chatsite.history.index import Index, Line
-from chatsite.history.lexical import Asked, recalled
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import Asked, recalled
 from tests.conversations.given import ADA, begin, messages, new_id, row
 
 pytestmark = pytest.mark.django_db

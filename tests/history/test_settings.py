@@ -260,9 +260,7 @@ def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> 
         assert f"{meant} was probably meant" in bad.why
 
 
-@pytest.mark.parametrize(
-    "value", ["everything", "token", "relevance", "summaries", "", 7]
-)
+@pytest.mark.parametrize("value", ["everything", "token", "relevance", "summaries", "", 7])
 def test_an_unknown_policy_never_means_all(value: object) -> None:
     settings = resolved(template={"historyPolicy": value})
     assert settings.policy.value == "lastN"

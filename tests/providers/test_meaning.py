@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsite.history.index import Index, Line
+from chatsite.history.lexical.index import Index, Line
 from chatsite.providers.meaning import PassageVectors
 from chatsite.providers.vectors import SentenceVectors
 

@@ -9,9 +9,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.file import FILE
+from chatsite.agents.strategy.file import FILE, StrategyFile
 from chatsite.agents.strategy.wire import Given, Problem
 from chatsite.agents.strategy.worker import LIMIT_SECONDS, Built, Strategies
+from chatsite.agents.template import Template
 from chatsite.errors import NotFound
 
 if TYPE_CHECKING:
@@ -47,16 +48,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "hypothesis isn't installed: pip install -r requirements-dev.txt"
             ) from None
-        catalogue = Catalogue(settings.AGENTS_DIR)
-        try:
-            template = catalogue.get(slug)
-        except NotFound as error:
-            raise CommandError(error.message) from None
-        file = catalogue.strategy(slug)
-        if file is None:
-            raise CommandError(f"{slug}/{FILE}: there is no such file.")
-        if file.fault:
-            raise CommandError(f"{Problem(said=file.fault, line=file.line).sentence(file.shown)}.")
+        template, file = _found(slug)
         with asyncio.Runner() as runner:
             strategies = Strategies()
 
@@ -114,3 +106,18 @@ class Command(BaseCommand):
         self.stdout.write("    The smallest conversation found:")
         for line in broken.in_words().splitlines():
             self.stdout.write(f"    {line}")
+
+
+def _found(slug: str) -> tuple[Template, StrategyFile]:
+    """The agent with its strategy, or CommandError."""
+    catalogue = Catalogue(settings.AGENTS_DIR)
+    try:
+        template = catalogue.get(slug)
+    except NotFound as error:
+        raise CommandError(error.message) from None
+    file = catalogue.strategy(slug)
+    if file is None:
+        raise CommandError(f"{slug}/{FILE}: there is no such file.")
+    if file.fault:
+        raise CommandError(f"{Problem(said=file.fault, line=file.line).sentence(file.shown)}.")
+    return template, file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 
-from chatsite.history.index import REACH, Index
+from chatsite.history.lexical.index import REACH, Index
 
 # A word that stands in more of the passages than this tells nothing, unless these are few.
 COMMON, FEW = 0.3, 5

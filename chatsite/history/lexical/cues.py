@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from chatsite.history.words import terms
+from chatsite.history.lexical.words import terms
 from chatsite.messages import Role
 
 _YOU = re.compile(

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
 from operator import itemgetter
 
-from chatsite.history.index import AROUND, OWN, REACH, Index
+from chatsite.history.lexical.index import AROUND, OWN, REACH, Index
 
 # The values published for short texts; others brought nothing on LoCoMo.
 K1, B = 0.9, 0.4
