@@ -277,7 +277,8 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
         assert agent.model_settings("embedded").trained_personality
         assert agent.model_settings("embedded").max_tokens == 256
         policies.add((agent.chat_settings["historyPolicy"], bool(agent.prefilled)))
-    assert policies == {("lastN", False), ("all", False), ("none", False), ("lastN", True)}
+    shown = {("lastN", False), ("all", False), ("none", False), ("lastN", True)}
+    assert policies == shown | {("strategy", False)}
 
 
 @given(data=st.binary() | st.text().map(str.encode) | st.text('[]{}",:1\\u ').map(str.encode))

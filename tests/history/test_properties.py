@@ -14,12 +14,23 @@ from chatsite.conformance.loaded import as_loaded
 from chatsite.conformance.seen import Refused, Seen
 from chatsite.conformance.table import FUNCTION, PROPERTIES, checks_of
 from chatsite.conformance.trying import needed_by
-from chatsite.conformance.variants import LEXICAL, STEPWISE, TRIAGE, VARIANTS, Variant
+from chatsite.conformance.variants import (
+    LEXICAL,
+    STEPWISE,
+    STRATEGY,
+    SUMMARY,
+    TOKENS,
+    TRIAGE,
+    VARIANTS,
+    Variant,
+)
 from chatsite.history import POLICIES, apply_history_policy, reach
 from chatsite.history.policies import PLAIN, Everything, Tokens
 
 # Variants of a policy that is tried as well: most of what they run is the same.
 OF_ANOTHER = (STEPWISE, TRIAGE)
+# One example of these costs two of the others, and the whole suite has a quarter of an hour.
+DEAR = (TOKENS, LEXICAL, SUMMARY, STRATEGY)
 
 tried = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
@@ -30,7 +41,8 @@ UNTOUCHED = {"system", "greeting", "current", "within_length", "within_budget", 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_policy_holds_every_property_that_binds_it(variant: Variant) -> None:
     checks = checks_of(variant.name)
-    examples = tried.max_examples // (4 if variant in OF_ANOTHER else 1)
+    share = 4 if variant in OF_ANOTHER else 2 if variant in DEAR else 1
+    examples = tried.max_examples // share
 
     @settings(tried, max_examples=examples)
     @given(case=cases())
