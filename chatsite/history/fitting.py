@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chatsite.history.choice import Choice, Fate
-from chatsite.history.evidence import Evidence, Previous, RunningSummary
+from chatsite.history.evidence import Evidence, RunningSummary
 from chatsite.history.guard import Away, Load, Overflow, guard
 from chatsite.history.marks import BACKGROUND
 from chatsite.history.policies import POLICIES, Tokens
@@ -48,78 +48,87 @@ def fit(
     """Make it fit. `quotes` are sent whatever else goes; so are `texts` tokens of a strategy."""
     wanted = _wanted(choice, settings, away)
     fixed = room.fixed + quotes.tokens + texts
-    fits = fixed + sum(fate.tokens for fate in choice.loads) <= room.limit
-    if fits and wanted is None:
-        unloaded = _unloaded(choice, settings, away)
+    unloaded = _unloaded(choice, settings, away)
+    if fixed + sum(fate.tokens for fate in choice.loads) <= room.limit and wanted is None:
         return Fitted(choice=choice, unloaded=unloaded, quotes=quotes)
-    fixed_room = replace_fixed(room, fixed)
-    if settings.policy.value == "summary":
-        return _with_summary(choice, fixed_room, settings, evidence, away, wanted, quotes)
-    if settings.policy.value == "relevant" and not settings.triages:
-        return _with_recall(choice, fixed_room, settings, evidence, away, wanted, quotes)
-    overflow = _guard(choice, fixed_room, settings, evidence.previous, wanted)
-    return Fitted(
-        choice=_after(overflow, choice, room.over),
-        unloaded=room.over if wanted else _unloaded(choice, settings, away),
-        cut=overflow.cut,
+    much = _TooMuch(
+        choice=choice,
+        settings=settings,
+        evidence=evidence,
         quotes=quotes,
-        notes=_notes(choice, settings, evidence),
+        unloaded=unloaded,
+        away=wanted,
+        fixed=fixed,
+        limit=room.limit,
+        over=room.over,
     )
+    if settings.policy.value == "summary":
+        return _with_summary(much)
+    if settings.policy.value == "relevant" and not settings.triages:
+        return _with_recall(much)
+    return much.cut()
 
 
-@dataclass(frozen=True, slots=True)
-class _Space:
-    """The tokens that the guard shares out: `fixed` is taken already."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TooMuch:
+    """A choice that doesn't fit, and the tokens that the guard shares out: `fixed` of `limit` are
+    taken already. `over` is the reason of what goes for room, `away` what would have been sent
+    had it been read, `unloaded` the reason for it otherwise."""
 
+    choice: Choice
+    settings: Settings
+    evidence: Evidence
+    quotes: Quotes
+    unloaded: Reason
+    away: Away | None
     fixed: int
     limit: int
     over: Reason
 
-
-def replace_fixed(room: Room, fixed: int) -> _Space:
-    return _Space(fixed, room.limit, room.over)
-
-
-def _with_summary(
-    choice: Choice,
-    space: _Space,
-    settings: Settings,
-    evidence: Evidence,
-    away: Unloaded,
-    wanted: Away | None,
-    quotes: Quotes,
-) -> Fitted:
-    """The summary takes the place of all that it covers; the tail begins right after it."""
-    source = evidence.summary
-    notes = () if evidence.notes else ("There is no summary yet: what doesn't fit is left out.",)
-    message = None
-    if source is not None:
-        message, notes = summary_message(source.text, source.tokens), ()
-        if source.first < choice.marker:
-            source, notes = None, ("The summary holds what is to be forgotten: it isn't sent.",)
-        elif space.fixed + source.tokens.count > space.limit:
-            source, notes = None, ("There is no room for the summary: it isn't sent.",)
-    if source is None:
-        overflow = _guard(choice, space, settings, evidence.previous, wanted)
-        return Fitted(
-            choice=_after(overflow, choice, space.over),
-            unloaded=space.over if wanted else _unloaded(choice, settings, away),
-            cut=overflow.cut,
-            quotes=quotes,
-            notes=notes,
+    def cut(self, *, over: Reason | None = None, most: int | None = None) -> Fitted:
+        """What the guard leaves of it; what went has the reason `over`."""
+        previous = self.evidence.previous
+        same = previous is not None and previous.under == under(self.settings)
+        loads = self.choice.loads
+        overflow = guard(
+            [Load(fate.first, fate.tokens, bool(fate.kept_for)) for fate in loads],
+            fixed=self.fixed,
+            current=self.choice.current.first,
+            limit=self.limit,
+            low_water=self.settings.low_water.value,
+            previous=previous.cut if previous and same else None,
+            away=self.away,
+            most=most,
         )
-    covered, begins = _covered(choice, source, space.over)
-    if wanted is not None and away.last <= source.last:
-        wanted = None
-    space = replace(space, fixed=space.fixed + source.tokens.count)
-    overflow = _guard(covered, space, settings, evidence.previous, wanted)
-    return Fitted(
-        choice=_after(overflow, covered, space.over),
-        unloaded=space.over if wanted else _unloaded(covered, settings, away),
-        cut=begins if overflow.cut is None else overflow.cut,
-        summary=message,
+        reason = over or self.over
+        return Fitted(
+            choice=_after(overflow, self.choice, reason, spared=self.over),
+            unloaded=reason if self.away else self.unloaded,
+            cut=overflow.cut,
+            quotes=self.quotes,
+        )
+
+
+def _with_summary(much: _TooMuch) -> Fitted:
+    """The summary takes the place of all that it covers; the tail begins right after it."""
+    source, note = much.evidence.summary, ""
+    if source is None:
+        missing = "There is no summary yet: what doesn't fit is left out."
+        note = "" if much.evidence.notes else missing
+    elif source.first < much.choice.marker:
+        note = "The summary holds what is to be forgotten: it isn't sent."
+    elif much.fixed + source.tokens.count > much.limit:
+        note = "There is no room for the summary: it isn't sent."
+    if source is None or note:
+        return replace(much.cut(), notes=(note,) if note else ())
+    covered, begins = _covered(much.choice, source, much.over)
+    away = much.away if much.away and much.away.last > source.last else None
+    fitted = replace(much, choice=covered, away=away, fixed=much.fixed + source.tokens.count).cut()
+    return replace(
+        fitted,
+        cut=begins if fitted.cut is None else fitted.cut,
+        summary=summary_message(source.text, source.tokens),
         source=source,
-        quotes=quotes,
     )
 
 
@@ -143,68 +152,22 @@ def _covered(choice: Choice, source: RunningSummary, over: Reason) -> tuple[Choi
     return replace(choice, older=tuple(older), tail=max(choice.tail, begins)), begins
 
 
-def _with_recall(
-    choice: Choice,
-    space: _Space,
-    settings: Settings,
-    evidence: Evidence,
-    away: Unloaded,
-    wanted: Away | None,
-    quotes: Quotes,
-) -> Fitted:
+def _with_recall(much: _TooMuch) -> Fitted:
     """A tail that leaves room for quotes, also where there are none: then it can stay longer."""
-    share = space.limit * RECALL_SHARE // 100
-    tail = replace(space, limit=space.limit - share)
-    overflow = _guard(choice, tail, settings, evidence.previous, wanted, most=space.limit)
-    over: Reason = "not_relevant" if evidence.recall else space.over
-    left = _after(overflow, choice, over, spared=space.over)
-    if evidence.recall is not None:
-        used = space.fixed - quotes.tokens + sum(fate.tokens for fate in left.loads)
-        room = min(quotes.tokens + share, space.limit - used)
-        quotes = recalled(left, evidence.recall, quotes, room=room)
-    return Fitted(
-        choice=left,
-        unloaded=over if wanted else _unloaded(choice, settings, away),
-        cut=overflow.cut,
-        quotes=quotes,
-        notes=_notes(choice, settings, evidence),
-    )
+    recall = much.evidence.recall
+    share = much.limit * RECALL_SHARE // 100
+    tail = replace(much, limit=much.limit - share)
+    fitted = tail.cut(over=None if recall is None else "not_relevant", most=much.limit)
+    if recall is None:
+        missing = "Older messages were not searched: the newest turns are sent."
+        return fitted if much.evidence.notes else replace(fitted, notes=(missing,))
+    noted = much.quotes.tokens
+    used = much.fixed - noted + sum(fate.tokens for fate in fitted.choice.loads)
+    room = min(noted + share, much.limit - used)
+    return replace(fitted, quotes=recalled(fitted.choice, recall, much.quotes, room=room))
 
 
-def _notes(choice: Choice, settings: Settings, evidence: Evidence) -> tuple[str, ...]:
-    """What a reader must know where evidence is missing and nobody has said why."""
-    if evidence.notes:
-        return ()
-    if settings.policy.value == "relevant" and not settings.triages and evidence.recall is None:
-        return ("Older messages were not searched: the newest turns are sent.",)
-    return ()
-
-
-def _guard(
-    choice: Choice,
-    space: _Space,
-    settings: Settings,
-    previous: Previous | None,
-    away: Away | None,
-    *,
-    most: int | None = None,
-) -> Overflow:
-    same = previous is not None and previous.under == under(settings)
-    return guard(
-        [Load(fate.first, fate.tokens, bool(fate.kept_for)) for fate in choice.loads],
-        fixed=space.fixed,
-        current=choice.current.first,
-        limit=space.limit,
-        low_water=settings.low_water.value,
-        previous=previous.cut if previous and same else None,
-        away=away,
-        most=most,
-    )
-
-
-def _after(
-    overflow: Overflow, choice: Choice, over: Reason, *, spared: Reason | None = None
-) -> Choice:
+def _after(overflow: Overflow, choice: Choice, over: Reason, *, spared: Reason) -> Choice:
     """The choice as the guard left it: `over` is the reason of what went, `spared` that of what a
     mark couldn't save. What a mark did save now says so."""
     cut = overflow.cut
@@ -213,7 +176,7 @@ def _after(
 
     def fate(before: Fate) -> Fate:
         if before.first in overflow.dropped:
-            return replace(before, reason=spared or over if before.kept_for else over, why="")
+            return replace(before, reason=spared if before.kept_for else over, why="")
         if before.is_sent and before.kept_for and before.first < cut:
             return replace(before, reason=before.kept_for, why="")
         return before
