@@ -32,6 +32,7 @@ def test_tab_reaches_every_part_of_the_page(visit: Visit) -> None:
     chat = visit().open("/chat?debug=true")
     chat.say("Where can I go?")
     chat.draft.fill("more")
+    chat.row("Where can I go?").wait_for()
     reached = stops(chat.page)
     wanted = [
         "Skip to the message box", "Chatsite", "Hide the sidebar", "New chat",

@@ -67,10 +67,12 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     expect(dialog.locator(".summary-words").first).to_have_text(NOTES)
     dialog.get_by_role("button", name="Bring version 2 back").click()
     expect(text).to_have_value(NOTES)
-    dialog.get_by_role("switch").uncheck()
+    with chat.page.expect_response("**/summary/switch"):
+        dialog.get_by_role("switch").uncheck()
     dialog.get_by_role("button", name="Close").click()
     expect(button).to_contain_text("switched off")
-    opened(chat).get_by_role("switch").check()
+    with chat.page.expect_response("**/summary/switch"):
+        opened(chat).get_by_role("switch").check()
     chat.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(button).not_to_contain_text("switched off")
