@@ -65,7 +65,7 @@ class Case:
 
     async def queries(self) -> int:
         counted = Counted()
-        decider = replace(self.decider, reads=SimpleNamespace(load=counted.load))
+        decider = replace(self.decider, loads=SimpleNamespace(load=counted.load))
         await decider.for_turn(self.asking, self.answering)
         return counted.queries
 
