@@ -109,7 +109,7 @@ export class Comparison {
         on: { click: () => this.actions.apply(address) },
       }, words, mark);
     }
-    return [words, mark, " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];
+    return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];
   }
 }
 

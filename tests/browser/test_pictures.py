@@ -70,9 +70,16 @@ def told(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
 def take(chat: Chat, path: Path) -> None:
     expect(chat.horizon).to_be_in_viewport(ratio=1)
     expect(chat.page.locator("#newest")).to_be_hidden()
+    expect(chat.page.locator("body")).not_to_contain_text("[object ")
     chat.page.evaluate("document.fonts.ready.then(() => 0)")
     chat.page.screenshot(path=path, animations="disabled", caret="hide")
     assert path.stat().st_size < LARGEST
+
+
+def compared(chat: Chat) -> None:
+    """The comparison is of the draft: its row in force takes what the meter says."""
+    tokens = chat.meter.locator(".meter-words").inner_text().split()[0]
+    expect(chat.panel.locator(".compare .now td").nth(1)).to_have_text(tokens)
 
 
 LAST_THREE = "historyPolicy=lastN&historyLength=3&historyTokens=1000"
@@ -88,6 +95,7 @@ def test_the_conversation_in_light_and_dark(visit: Visit, fake: FakeOpenAI, pict
 
 def test_the_panel_beside_it(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
     chat = told(visit(viewport=DESK), fake, query=f"{LAST_THREE}&debug=true")
+    compared(chat)
     take(chat, pictures / "panel.png")
 
 
@@ -101,6 +109,7 @@ def test_the_lock_and_its_reason(
 ) -> None:
     chat = visit(viewport=DESK, base_url=locked.url)
     told(chat, fake, query="historyPolicy=all&debug=true")
+    compared(chat)
     chat.chip.click()
     expect(chat.popover).to_contain_text(REASON)
     take(chat, pictures / "lock.png")
