@@ -100,10 +100,6 @@ class Seen:
         return turns_of(self.entries)[-1]
 
     @cached_property
-    def overflowed(self) -> bool:
-        return any(verdict.reason in OVER for verdict in self.record.verdicts)
-
-    @cached_property
     def unguarded(self) -> Seen:
         """With all the room in the world."""
         return self.subject.see(replace(self.case.afresh, window=PLENTY, budget=None))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from chatsite.history.choice import Choice, Path, choose, current_fate
 from chatsite.history.composing import Composed, compose
 from chatsite.history.evidence import NO_EVIDENCE, Evidence
-from chatsite.history.fitting import Fitted, fit, tokens_of, under
+from chatsite.history.fitting import Fitted, fit, under
 from chatsite.history.marks import BACKGROUND, below_marker
 from chatsite.history.prefix import leading_tokens
 from chatsite.history.quoting import followed
@@ -16,7 +16,7 @@ from chatsite.history.receipt import Decision
 from chatsite.history.room import Room
 from chatsite.history.schemes import Planned, scheme_of
 from chatsite.history.settings import Settings
-from chatsite.history.tokens import known_tokens
+from chatsite.history.tokens import known_tokens, tokens_of
 from chatsite.history.transcript import Entry, Transcript, Unloaded
 from chatsite.history.verdicts import Findings, verdicts
 from chatsite.history.window import Head, Window
@@ -71,7 +71,7 @@ def decide(
         evidence,
         away=away,
         quotes=quotes,
-        texts=tokens_of([text.message for text in planned.texts]),
+        texts=sum(tokens_of(text.message) for text in planned.texts),
     )
     composed = compose(
         fitted, transcript, head=head, instructions=instructions, texts=planned.texts

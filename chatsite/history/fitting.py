@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chatsite.history.choice import Choice, Fate
@@ -212,8 +211,3 @@ def under(settings: Settings) -> str:
     return (
         f"{policy} {length} {settings.tokens.value or ''} {settings.low_water.value} {selector}"
     ).rstrip()
-
-
-def tokens_of(messages: Sequence[Message]) -> int:
-    """Tokens of texts of our own."""
-    return sum(message.tokens.count for message in messages if message.tokens)
