@@ -73,7 +73,8 @@ class BadRestore(ChatsiteError):
 
 
 class ProviderError(ChatsiteError):
-    """`retryable` says whether the same request may work a little later.
+    """`retryable` says whether the same request may work a little later; `retry_after` is how many
+    seconds later, where the provider says so.
 
     `detail` is for the log only: it may name a host or an exception class, never a key.
     """
@@ -81,8 +82,15 @@ class ProviderError(ChatsiteError):
     code = "provider_error"
 
     def __init__(
-        self, message: str, *, code: str | None = None, retryable: bool = False, detail: str = ""
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        detail: str = "",
     ) -> None:
         super().__init__(message, code=code)
         self.retryable = retryable
+        self.retry_after = retry_after
         self.detail = detail

@@ -18,13 +18,15 @@ State = Literal["running", "complete", "stopped", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView:
-    """One conversation in a list or at the top of the page. Times are ISO 8601, UTC."""
+    """One conversation in a list or at the top of the page. Times are ISO 8601, UTC. `model` is the
+    one chosen for it in the page, as `provider:name`; "": the agent's own."""
 
     id: str
     agent: str
     title: str
     created: str
     updated: str
+    model: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,7 +61,10 @@ class MessageView:
     """A stored message as the page shows it. `state` is that of its writing.
 
     `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
-    `problem` is what went wrong with the turn, said of the user message that began it.
+    `problem` is what went wrong with the turn, said of the user message that began it; of an
+    answer it says that the server cut the prompt. `state` "running" of a tool message: its call
+    hasn't ended. `versions` are the ids of all answers to the same message in order, where
+    there are several (of a turn with tool calls, the id of its first assistant message).
     """
 
     message: Message
@@ -72,6 +77,7 @@ class MessageView:
     excluded: bool = False
     reply: Quote | None = None
     problem: Problem | None = None
+    versions: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         message = self.message
@@ -81,6 +87,7 @@ class MessageView:
             "seq": self.seq,
             "role": message.role,
             "content": message.content,
+            "reasoning": message.reasoning,
             "source": message.source,
             "state": self.state,
             "created": self.created,
@@ -94,19 +101,26 @@ class MessageView:
             "call_id": message.call_id,
             "attachments": [asdict(attachment) for attachment in message.attachments],
             "tokens": None if tokens is None else asdict(tokens),
+            "versions": list(self.versions),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """A turn that runs: `text` is what has been written so far."""
+    """A turn that runs: `text` and `reasoning` are what has been written so far of the message
+    that is being written; what the turn has finished stands among the messages. `calling` names
+    the tools whose calls the model is writing; `waiting` is a sentence where the provider is to be
+    asked again."""
 
     id: str
     user_message: str
     text: str = ""
+    reasoning: str = ""
+    calling: tuple[str, ...] = ()
+    waiting: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"calling": list(self.calling)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +177,10 @@ class Snapshot:
 class TurnStarted:
     """A user message was stored and its answer begins. `messages`: the agent's greetings, where
     this is the first turn, and the user message; the page replaces its draft by `client_id`.
-    `resent`: the server knew this message already; nothing begins anew."""
+    `resent`: the server knew this message already; nothing begins anew.
+
+    Where an answer is tried again or continued, `gone` are the ids of the messages that leave the
+    path or are being written further, and `text` and `reasoning` what the answer begins with."""
 
     type: ClassVar[str] = "turn_started"
     conversation: ConversationView
@@ -171,6 +188,9 @@ class TurnStarted:
     client_id: str
     messages: tuple[MessageView, ...]
     resent: bool = False
+    gone: tuple[str, ...] = ()
+    text: str = ""
+    reasoning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -180,6 +200,9 @@ class TurnStarted:
             "client_id": self.client_id,
             "resent": self.resent,
             "messages": [message.to_dict() for message in self.messages],
+            "gone": list(self.gone),
+            "text": self.text,
+            "reasoning": self.reasoning,
         }
 
 
@@ -197,20 +220,80 @@ class Decided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """More text of the running answer, from the character `offset` on."""
+    """More of the message being written, from the character `offset` of this `part` of it on."""
 
     type: ClassVar[str] = "delta"
     turn: str
     offset: int
     text: str
+    part: Literal["text", "reasoning"] = "text"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"type": self.type, "turn": self.turn, "offset": self.offset, "text": self.text}
+        return {
+            "type": self.type,
+            "turn": self.turn,
+            "offset": self.offset,
+            "text": self.text,
+            "part": self.part,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calling:
+    """The model is writing a call of this tool."""
+
+    type: ClassVar[str] = "calling"
+    turn: str
+    name: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallsStarted:
+    """The model asked for tools: its message with the calls, and a running message for each
+    result. What follows of the turn is written into a new message, from offset 0."""
+
+    type: ClassVar[str] = "calls_started"
+    turn: str
+    messages: tuple[MessageView, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        messages = [message.to_dict() for message in self.messages]
+        return {"type": self.type, "turn": self.turn, "messages": messages}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """A call has its result: `message` takes the place of the running one."""
+
+    type: ClassVar[str] = "call_ended"
+    turn: str
+    message: MessageView
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "turn": self.turn, "message": self.message.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The provider can't answer now and is asked once more in so many `seconds`. Over with the
+    next event of the turn."""
+
+    type: ClassVar[str] = "waiting"
+    turn: str
+    sentence: str
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded:
-    """The turn is over, once and for all. `message` is the stored answer, if there is one."""
+    """The turn is over, once and for all. `message` is the stored answer, if there is one;
+    `messages` are the results of calls that were ended with the turn."""
 
     type: ClassVar[str] = "turn_ended"
     turn: str
@@ -218,12 +301,14 @@ class TurnEnded:
     message: MessageView | None
     receipt: Json | None
     problem: Problem | None
+    messages: tuple[MessageView, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "type": self.type,
             "turn": self.turn,
             "state": self.state,
+            "messages": [message.to_dict() for message in self.messages],
             "message": self.message.to_dict() if self.message else None,
             "receipt": dict(self.receipt) if self.receipt is not None else None,
             "problem": self.problem.to_dict() if self.problem else None,
@@ -265,6 +350,16 @@ class SummaryChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PathChanged:
+    """Another version of an answer is shown now: the page opens a fresh snapshot."""
+
+    type: ClassVar[str] = "path_changed"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
 class Cleared:
     """The path is empty again; what was said stays stored, off the path."""
 
@@ -286,10 +381,15 @@ Event = (
     TurnStarted
     | Decided
     | Delta
+    | Calling
+    | CallsStarted
+    | CallEnded
+    | Waiting
     | TurnEnded
     | Renamed
     | Marked
     | SummaryChanged
+    | PathChanged
     | Cleared
     | Deleted
 )

@@ -17,17 +17,26 @@ MODALITIES: tuple[Modality, ...] = ("document", "image", "audio", "video")
 # Half a character can't be sent or stored anywhere, and PostgreSQL refuses NUL.
 UNSOUND = re.compile("[\x00\ud800-\udfff]")
 MAX_ATTACHMENT_BYTES = 50 * 1024 * 1024
+# As many as one message may bring along.
+MAX_ATTACHMENTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """A reference to a stored file, never its bytes. `size` is in bytes."""
+    """A reference to a stored file, never its bytes. `size` is in bytes.
+
+    `width` and `height` of an image are in pixels; `characters` is the length of the text that
+    can be read in the file. 0: unknown, or none.
+    """
 
     id: str
     name: str
     size: int
     modality: Modality
     mime_type: str | None = None
+    width: int = 0
+    height: int = 0
+    characters: int = 0
 
     def validate(self) -> None:
         """Raise ValueError unless the reference is complete and within 50 MB."""

@@ -17,7 +17,8 @@ class Conversation(models.Model):
     `path_tokens` adds up the stored counts, whichever tokenizer made them. `marked` counts
     pinned and excluded messages on the path: where it is 0 they need not be looked for.
     `path_background` counts user messages of background tasks, which `path_users` includes;
-    `last_background` is the seq of the newest message of one, 0 for none.
+    `last_background` is the seq of the newest message of one, 0 for none. `model` is the one
+    chosen for it in the page, as `provider:name`; blank: the agent's own.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -26,6 +27,7 @@ class Conversation(models.Model):
     )
     guest = models.CharField(max_length=64, blank=True, default="", db_index=True)
     agent = models.CharField(max_length=64)
+    model = models.CharField(max_length=200, blank=True, default="")
     title = models.CharField(max_length=200)
     created = models.DateTimeField()
     updated = models.DateTimeField()
@@ -62,7 +64,11 @@ class Conversation(models.Model):
 
 
 class Turn(models.Model):
-    """One user message and its answer. `receipt` is the decision with what was reported."""
+    """One user message and its answer. `receipt` is the decision with what was reported.
+
+    `mode` says how it began: "" with a message of its own; "again" answers the message `asked`
+    once more, "continue" writes its last answer further.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     conversation = models.ForeignKey(
@@ -70,6 +76,10 @@ class Turn(models.Model):
     )
     client_id = models.CharField(max_length=64)
     number = models.PositiveIntegerField()
+    mode = models.CharField(max_length=8, blank=True, default="")
+    asked = models.ForeignKey(
+        "Message", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
     state = models.CharField(max_length=12, choices=STATES, default="running", db_index=True)
     problem_code = models.CharField(max_length=40, blank=True, default="")
     problem = models.TextField(blank=True, default="")
@@ -183,3 +193,57 @@ class Summary(models.Model):
 
     def __str__(self) -> str:
         return f"summary {self.version} up to {self.last_seq}"
+
+
+class Upload(models.Model):
+    """A file that somebody gave. Its bytes lie in `FILES_DIR` under its id, never under its name.
+
+    It belongs to whoever sent it; `conversation` is set once it was sent with a message.
+    `text` is what can be read in it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE
+    )
+    guest = models.CharField(max_length=64, blank=True, default="", db_index=True)
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="uploads"
+    )
+    name = models.CharField(max_length=255)
+    size = models.PositiveBigIntegerField()
+    modality = models.CharField(max_length=8)
+    mime_type = models.CharField(max_length=100)
+    width = models.PositiveIntegerField(default=0)
+    height = models.PositiveIntegerField(default=0)
+    text = models.TextField(blank=True, default="")
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="upload_has_one_owner",
+                condition=Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest=""),
+            )
+        ]
+
+    def __str__(self) -> str:
+        """Without the name: it is what the person wrote."""
+        return f"{self.modality} {self.id}"
+
+
+class FileReference(models.Model):
+    """What the provider account `at` calls a file that it keeps."""
+
+    upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="references")
+    at = models.CharField(max_length=120)
+    reference = models.CharField(max_length=200)
+    created = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["upload", "at"], name="one_reference_an_account")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.upload_id} at {self.at}"

@@ -12,7 +12,11 @@ from chatsite.history import RunningSummary, Transcript
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A turn that was stored, or found again (`resent`) under the same client id."""
+    """A turn that was stored, or found again (`resent`) under the same client id.
+
+    `asked` is the id of the user message that it answers, `reply_to` what that replies to.
+    `gone`, `text` and `reasoning` are those of `events.TurnStarted`.
+    """
 
     turn: str
     number: int
@@ -20,6 +24,11 @@ class Begun:
     conversation: ConversationView
     messages: tuple[MessageView, ...]
     answer: str
+    asked: str = ""
+    reply_to: str | None = None
+    gone: tuple[str, ...] = ()
+    text: str = ""
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +58,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
+    """`messages` are the results of calls that ended with the turn, without having run."""
+
     turn: str
     state: State
     message: MessageView | None
     receipt: Mapping[str, Any] | None
     problem: Problem | None
+    messages: tuple[MessageView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadCommand
+from chatsite.messages import MAX_ATTACHMENTS
 
 Ref = Annotated[str, StringConstraints(max_length=64)]
 Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Query = Annotated[str, StringConstraints(max_length=4096)]
+# `provider:name`; "" is the agent's own.
+ModelName = Annotated[str, StringConstraints(max_length=200)]
+Attached = Annotated[tuple[UUID, ...], Field(max_length=MAX_ATTACHMENTS)]
 
 
 def without_nul(text: str) -> str:
@@ -54,6 +58,28 @@ class Send(Command):
     client_id: UUID
     text: Words
     reply_to: UUID | None = None
+    attachments: Attached = ()
+    model: ModelName = ""
+
+
+class Again(Command):
+    """Answer the same message once more; `message` is the answer, or the unanswered message."""
+
+    type: Literal["again"]
+    agent: Slug
+    client_id: UUID
+    message: UUID
+    model: ModelName = ""
+
+
+class GoOn(Command):
+    """Write the answer `message`, the last one, further."""
+
+    type: Literal["continue"]
+    agent: Slug
+    client_id: UUID
+    message: UUID
+    model: ModelName = ""
 
 
 class Stop(Command):
@@ -65,13 +91,15 @@ class AskPreview(Command):
     agent: Slug
     draft: Words
     reply_to: UUID | None = None
+    attachments: Attached = ()
+    model: ModelName = ""
 
 
-AnyCommand = Open | Send | Stop | AskPreview
+AnyCommand = Open | Send | Again | GoOn | Stop | AskPreview
 _adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
 # Pydantic's own words for these repeat what was sent.
 OWN_WORDS = {
-    "union_tag_invalid": "type must be open, send, stop or preview",
+    "union_tag_invalid": "type must be open, send, again, continue, stop or preview",
     "uuid_parsing": "it must be a UUID",
     "extra_forbidden": "it has a field that isn't known",
 }

@@ -6,15 +6,79 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from chatsite.messages import Basis, Message
+from chatsite.errors import NotFound
+from chatsite.messages import Attachment, Basis, Message
+
+# What a model may take besides text. "pdf": as a file of its own, pages and all.
+Medium = Literal["image", "pdf", "audio", "video"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as a model is told of it. `name` is of letters, digits, `_` and `-`, at most 64;
+    `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's bytes in a form that providers take (a BMP comes as PNG)."""
+
+    data: bytes
+    mime_type: str
+
+
+class Files(Protocol):
+    """The stored files of one owner, as far as a request names them.
+
+    Every method raises NotFound for a file that isn't there any more or isn't the owner's.
+    """
+
+    async def content(self, attachment: Attachment) -> Content: ...
+
+    async def text(self, attachment: Attachment) -> str:
+        """The text that can be read in it, "" where there is none."""
+        ...
+
+    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
+        """What the provider account `at` calls this file, if it keeps it already."""
+        ...
+
+    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
+        """Keep what `at` calls this file; None forgets it."""
+        ...
+
+
+class NoFiles:
+    """For requests without attachments."""
+
+    async def content(self, attachment: Attachment) -> Content:
+        raise NotFound("This file isn't stored any more.")
+
+    async def text(self, attachment: Attachment) -> str:
+        raise NotFound("This file isn't stored any more.")
+
+    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
+        return None
+
+    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
+        return None
+
+
+NO_FILES = NoFiles()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One call of a model: `messages` exactly as the history decided, head first.
 
-    `conversation` keeps one conversation on one engine slot; it is never sent to a remote
-    provider. `max_tokens` bounds the reply. None for a sampling value leaves it to the provider.
+    What the model can't take of their attachments stands in their text already: a provider sends
+    every attachment that is left, in a part of its own. `conversation` keeps one conversation on
+    one engine slot; it is never sent to a remote provider. `max_tokens` bounds the reply. None for
+    a sampling value leaves it to the provider.
     """
 
     conversation: str
@@ -24,6 +88,8 @@ class Request:
     temperature: float | None = None
     top_p: float | None = None
     options: Mapping[str, object] = field(default_factory=dict)
+    tools: tuple[ToolSpec, ...] = ()
+    files: Files = NO_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +97,29 @@ class Text:
     """A piece of the answer, as it arrives."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A piece of what the model thinks before it answers, where it lets that be seen."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """The model has begun to write a call of this tool; the call itself comes with the end."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A call as the model wrote it: `arguments` is its own JSON text, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +138,17 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
 class Finished:
     """The last chunk of a whole answer. A stream that ends without it was interrupted.
 
-    `metadata` is stored with the message byte for byte (the embedded engine: its token ids).
+    `metadata` is JSON, stored with the message byte for byte and given back with it (the embedded
+    engine: its token ids; others: signed reasoning). A provider reads only its own.
     """
 
     reason: FinishReason
     usage: Usage = Usage()
     metadata: str = ""
+    calls: tuple[Called, ...] = ()
 
 
-Chunk = Text | Finished
+Chunk = Text | Reasoning | Calling | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +165,18 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What is known of the model that would answer: `window` in tokens, reply included."""
+    """What is known of the model that would answer: `window` in tokens, reply included.
+
+    `takes` is what it takes besides text; `tools` says whether it can call any.
+    """
 
     provider: str
     name: str
     label: str
     window: int
     note: str = ""
+    takes: frozenset[Medium] = frozenset()
+    tools: bool = False
 
 
 class Tokenizer(Protocol):

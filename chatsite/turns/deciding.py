@@ -41,13 +41,15 @@ LONG = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply."""
+    """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply.
+    `model` is the one chosen in the page, as `provider:name`, "" for the agent's own."""
 
     owner: Owner
     conversation: str
     agent: str
     query: str
     url_allowed: bool = True
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from chatsite.conversations.records import Begun, Ended, Loaded, Opened
-from chatsite.events import Problem, State
+from chatsite.events import MessageView, Problem, State
 from chatsite.history import Entry, Reach
 from chatsite.messages import Message, TokenCount
 
@@ -42,9 +42,30 @@ class Writes(Protocol):
         user: Message,
         answer: str,
         greeting: Sequence[Message],
+        model: str = "",
     ) -> Begun: ...
+    def begin_again(
+        self,
+        *,
+        owner: Any,
+        conversation: str,
+        client_id: str,
+        message: str,
+        mode: Literal["again", "continue"],
+        answer: str,
+        model: str = "",
+    ) -> Begun: ...
+    def begin_calls(
+        self, *, turn: str, message: Message, results: Sequence[Message], answer: str
+    ) -> tuple[MessageView, ...] | None: ...
+    def end_call(self, *, turn: str, message: Message) -> MessageView | None: ...
     def checkpoint(
-        self, *, turn: str, text: str, receipt: Mapping[str, Any] | None = None
+        self,
+        *,
+        turn: str,
+        text: str,
+        reasoning: str = "",
+        receipt: Mapping[str, Any] | None = None,
     ) -> None: ...
     def end_turn(
         self,
@@ -52,6 +73,7 @@ class Writes(Protocol):
         turn: str,
         state: State,
         text: str | None = None,
+        reasoning: str | None = None,
         tokens: TokenCount | None = None,
         finish_reason: str = "",
         metadata: str = "",

@@ -1,0 +1,40 @@
+"""What a tool is, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Using:
+    """Who uses a tool, and where: storage's own owner, and the conversation's id."""
+
+    owner: Any
+    conversation: str
+
+
+class ToolError(Exception):
+    """A tool's own failure: `name` and `message` are for the model and the page to read."""
+
+    def __init__(self, message: str, *, name: str = "ToolError") -> None:
+        super().__init__(message)
+        self.name = name
+        self.message = message
+
+
+class Tool(Protocol):
+    """`parameters` is a JSON schema of type object; `name` is what the model calls it by."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def parameters(self) -> Mapping[str, object]: ...
+
+    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+        """A value that JSON can hold. Raises ToolError, or whatever goes wrong; it may be
+        cancelled at any time."""
+        ...
