@@ -17,7 +17,7 @@ PROGRAM = ROOT / "chatsite"
 LEVELS = (
     ("messages", "errors"),
     ("history", "kv"),
-    ("events", "tools"),
+    ("events", "tools", "files"),
     ("agents", "providers", "conversations", "settings"),
     ("turns", "checks", "conformance"),
     ("wiring",),

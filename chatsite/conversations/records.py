@@ -15,7 +15,8 @@ class Begun:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
     `asked` is the id of the user message that it answers, `reply_to` what that replies to.
-    `gone`, `text` and `reasoning` are those of `events.TurnStarted`.
+    `gone`, `text` and `reasoning` are those of `events.TurnStarted`. `place` is the seq of the
+    answer that will be written.
     """
 
     turn: str
@@ -29,6 +30,7 @@ class Begun:
     gone: tuple[str, ...] = ()
     text: str = ""
     reasoning: str = ""
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

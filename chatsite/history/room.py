@@ -15,6 +15,7 @@ from chatsite.messages import Basis, Message
 PartName = Literal[
     "system",
     "prefilled",
+    "tools",
     "strategy",
     "summary",
     "history",
@@ -55,6 +56,7 @@ class Room:
     over: Reason
     system: Part
     prefilled: Part
+    tools: Part
     current: Part
 
     @classmethod
@@ -75,19 +77,22 @@ class Room:
             over="over_budget" if by_budget else "over_window",
             system=Part.of("system", [*head.system, *system]),
             prefilled=Part.of("prefilled", head.examples),
+            tools=Part("tools", head.tools, "estimated"),
             current=Part.of("current", current),
         )
 
     @property
     def fixed(self) -> int:
         """Tokens that every request of this turn takes."""
-        return self.system.tokens + self.prefilled.tokens + self.current.tokens
+        parts = (self.system, self.prefilled, self.tools, self.current)
+        return sum(part.tokens for part in parts)
 
     def require(self) -> None:
         """Raise PromptTooLarge, naming the largest part, when what always stays does not fit."""
         if self.fixed <= self.limit:
             return
-        largest = max((self.system, self.prefilled, self.current), key=lambda part: part.tokens)
+        parts = (self.system, self.prefilled, self.tools, self.current)
+        largest = max(parts, key=lambda part: part.tokens)
         raise PromptTooLarge(
             f"This message can't be sent: {self.fixed:,} tokens are needed and "
             f"{max(0, self.limit):,} are allowed ({self._bound()}). The largest part is "
@@ -112,7 +117,8 @@ class Room:
         before = [own[name] for name in ("strategy", "summary") if own[name].tokens]
         after = [own["recalled"]] if recalled else []
         sent = Part.of("history", history)
-        used = (self.system, self.prefilled, *before, sent, *after, self.current)
+        tools = [self.tools] if self.tools.tokens else []
+        used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
         reply = Part("reply", self.window.reply, "counted")
         free = self.window.room - sum(part.tokens for part in used)
         return (*used, reply, Part("free", free, weakest(part.basis for part in used)))
@@ -127,10 +133,12 @@ class Room:
 _NAMES: dict[PartName, str] = {
     "system": "the agent's instructions",
     "prefilled": "the agent's example turns",
+    "tools": "what the agent's tools are described with",
     "current": "the message itself",
 }
 _ADVICE: dict[PartName, str] = {
     "system": "Shorten the agent's personality or choose a model with a larger window.",
     "prefilled": "Shorten the agent's example turns or choose a model with a larger window.",
-    "current": "Shorten the message, or send it in parts.",
+    "tools": "Give the agent fewer tools or choose a model with a larger window.",
+    "current": "Shorten the message and what is attached to it, or send it in parts.",
 }

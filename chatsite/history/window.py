@@ -28,12 +28,14 @@ class Head:
     """What stands before the first turn in every request: system messages, then prefilled turns.
 
     `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
-    roles and contents, in hex. Every message must carry its tokens before `decide`.
+    roles and contents, in hex. Every message must carry its tokens before `decide`. `tools` is
+    what the descriptions of the agent's tools take, in tokens, estimated.
     """
 
     messages: tuple[Message, ...]
     prefilled: int
     hash: str
+    tools: int = 0
 
     @classmethod
     def of(cls, system: str | None, prefilled: Sequence[Message] = ()) -> Head:
