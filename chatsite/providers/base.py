@@ -78,7 +78,8 @@ class Request:
     What the model can't take of their attachments stands in their text already: a provider sends
     every attachment that is left, in a part of its own. `conversation` keeps one conversation on
     one engine slot; it is never sent to a remote provider. `max_tokens` bounds the reply. None for
-    a sampling value leaves it to the provider.
+    a sampling value leaves it to the provider. `may_call` False: the tools are named, since calls
+    of them stand in the messages, but none may be called now.
     """
 
     conversation: str
@@ -89,6 +90,7 @@ class Request:
     top_p: float | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     tools: tuple[ToolSpec, ...] = ()
+    may_call: bool = True
     files: Files = NO_FILES
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chatsite.agents.template import ModelSettings, Template
 from chatsite.errors import ProviderError
-from chatsite.history import Head, Window
+from chatsite.history import Head, Window, estimate
 from chatsite.messages import Message
-from chatsite.providers.base import Model, Provider, Request
+from chatsite.providers.base import NO_FILES, Files, Model, Provider, Request, ToolSpec
+from chatsite.tools.base import Tool
 
 NAMES = {
     "openai": "OpenAI",
@@ -26,7 +28,10 @@ FALLBACKS = ("embedded", "echo")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """An agent with the provider that answers for it now. `note` is for the page, or empty."""
+    """An agent with the provider that answers for it now. `note` is for the page, or empty.
+
+    `tools` are those that the agent has and its model can call.
+    """
 
     agent: str
     template: Template
@@ -35,6 +40,7 @@ class Answering:
     settings: ModelSettings
     system: str
     note: str
+    tools: tuple[Tool, ...] = ()
 
     @property
     def window(self) -> Window:
@@ -42,8 +48,9 @@ class Answering:
 
     @property
     def head(self) -> Head:
-        """Personality, then the prefilled turns."""
-        return Head.of(self.system or None, self.template.prefilled)
+        """Personality, then the prefilled turns, and what the tools take."""
+        head = Head.of(self.system or None, self.template.prefilled)
+        return replace(head, tools=tool_tokens(self.tools)) if self.tools else head
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -54,10 +61,19 @@ class Answering:
             "temperature": self.settings.temperature,
             "top_p": self.settings.top_p,
             **self.settings.options,
+            "tools": [tool.name for tool in self.tools] or None,
         }
         return {name: value for name, value in asked.items() if value is not None}
 
-    def request(self, conversation: str, messages: tuple[Message, ...]) -> Request:
+    def request(
+        self,
+        conversation: str,
+        messages: tuple[Message, ...],
+        *,
+        files: Files = NO_FILES,
+        may_call: bool = True,
+    ) -> Request:
+        """`messages` as the model takes them (see `turns.files.for_model`)."""
         return Request(
             conversation=conversation,
             messages=messages,
@@ -66,7 +82,20 @@ class Answering:
             temperature=self.settings.temperature,
             top_p=self.settings.top_p,
             options=self.settings.options,
+            tools=tuple(spec_of(tool) for tool in self.tools),
+            may_call=may_call,
+            files=files,
         )
+
+
+def spec_of(tool: Tool) -> ToolSpec:
+    return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+
+
+def tool_tokens(tools: Sequence[Tool]) -> int:
+    """What their descriptions take in a request, estimated: providers write them out as JSON."""
+    said = [[tool.name, tool.description, tool.parameters] for tool in tools]
+    return estimate(json.dumps(said, ensure_ascii=False))
 
 
 def nobody(slug: str) -> dict[str, Any]:
