@@ -132,6 +132,6 @@ function refused(state, event) {
   return {
     ...state,
     pending: state.pending.filter((one) => one !== pending),
-    refusal: { ...problem, ref: event.ref, text: pending?.text ?? null, reply: pending?.reply ?? null },
+    refusal: { ...problem, ref: event.ref, said: pending ?? null },
   };
 }

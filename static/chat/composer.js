@@ -12,7 +12,7 @@ const SHORT = 8_000;
 
 export class Composer {
   /**
-   * @param {{send: (text: string, reply: import("./state.js").Quote|null) => void, stop: () => void, typed: () => void,
+   * @param {{send: (said: import("./state.js").Said) => void, stop: () => void, typed: () => void,
    *   fits: (text: string) => boolean}} actions
    */
   constructor(actions) {
@@ -37,6 +37,11 @@ export class Composer {
 
   get draft() {
     return this.box.value;
+  }
+
+  /** @returns {import("./state.js").Said} what would be sent now */
+  get said() {
+    return { text: this.box.value, reply: this.reply.quote, attachments: [] };
   }
 
   /** Another conversation: its own draft. */
@@ -85,7 +90,7 @@ export class Composer {
   }
 
   /** Puts back what could not be sent, before what was typed since. */
-  restore(text, reply = null) {
+  restore({ text, reply }) {
     if (reply) this.reply.set(reply);
     this.box.value = this.box.value.trim() ? `${text}\n\n${this.box.value}` : text;
     this.#typed();
@@ -107,7 +112,7 @@ export class Composer {
     this.box.value = "";
     this.complain("");
     this.#typed();
-    this.actions.send(text, this.reply.take());
+    this.actions.send({ text, reply: this.reply.take(), attachments: [] });
   }
 
   #typed() {

@@ -57,6 +57,20 @@ export function group(iso, now = new Date()) {
   return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? "This week" : "Older";
 }
 
+const UNITS = ["bytes", "kB", "MB", "GB"];
+
+/**
+ * "412 kB", "1.2 MB": in thousands, as file managers count.
+ * @param {number} size
+ */
+export function bytes(size) {
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
+  if (power === 0) return plural(size, "byte");
+  const value = size / 1000 ** power;
+  const rounded = value < 10 && power > 1 ? value.toFixed(1) : String(Math.round(value));
+  return rounded === "1000" && UNITS[power + 1] ? `1 ${UNITS[power + 1]}` : `${rounded} ${UNITS[power]}`;
+}
+
 /** Bytes of a text on the wire. */
 export const byteLength = (text) => new TextEncoder().encode(text).length;
 

@@ -28,7 +28,7 @@ export function items(state) {
   for (const pending of state.pending) {
     rows.push({
       ...PLAIN, key: pending.client_id, role: "user", name: "You", content: pending.text, created: pending.at,
-      waiting: true, reply: pending.reply ?? null,
+      waiting: true, reply: pending.reply ?? null, attachments: pending.attachments ?? [],
     });
   }
   if (state.turn) {

@@ -39,7 +39,7 @@ const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();
 const composer = new Composer({
-  send: (text, reply) => session.send(text, reply),
+  send: (said) => session.send(said),
   stop: () => session.stop(),
   typed: () => session.wantPreview(),
   fits: (text) => session.fits(text),
@@ -93,10 +93,10 @@ const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 const session = new Session(page, {
   onChange: show,
   onLine: (line) => banner.line(line),
-  onRestore: (text, reply) => composer.restore(text, reply),
+  onRestore: (said) => composer.restore(said),
   onEntered: () => composer.enter(session.state.conversationId),
-  draft: () => composer.draft,
-  reply: () => composer.reply.quote,
+  draft: () => composer.said,
+  model: () => "",
 });
 
 const keys = new Keys({

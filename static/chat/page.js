@@ -18,6 +18,8 @@ const URLS = {
   import: "/conversations/import",
   messages: "/messages",
   turns: "/turns",
+  files: "/files",
+  models: "/models",
   login: "/accounts/login/",
   logout: "/accounts/logout/",
   signup: "/accounts/signup/",
@@ -28,6 +30,9 @@ export function readPage() {
   const page = JSON.parse(/** @type {string} */ (document.getElementById("page")?.textContent));
   return { ...page, urls: { ...URLS, ...page.urls }, static: page.static ?? {} };
 }
+
+/** Where a file of this person lies. */
+export const fileAddress = (id) => `${URLS.files}/${encodeURIComponent(id)}`;
 
 /** The query string as the server wants it with every command. */
 export const query = () => location.search.slice(1);

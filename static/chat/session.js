@@ -20,9 +20,9 @@ export class Session {
    * @param {import("./page.js").Page} page
    * @param {{onChange: (state: import("./state.js").State, before: import("./state.js").State) => void,
    *   onLine: (line: import("./socket.js").Line) => void,
-   *   onRestore: (text: string, reply: import("./state.js").Quote|null) => void,
-   *   onEntered: () => void, draft: () => string,
-   *   reply: () => import("./state.js").Quote|null}} listeners
+   *   onRestore: (said: import("./state.js").Said) => void, onEntered: () => void,
+   *   draft: () => import("./state.js").Said, model: () => string}} listeners
+   *   `model` is the one that is to answer next, as `provider:name`; "": the agent's own
    */
   constructor(page, listeners) {
     this.page = page;
@@ -55,13 +55,13 @@ export class Session {
 
   /**
    * Draws the message and sends it, now or as soon as the connection is back.
-   * @param {string} text
-   * @param {import("./state.js").Quote|null} [reply] what it replies to
+   * @param {import("./state.js").Said} said
    */
-  send(text, reply = null) {
+  send(said) {
     const clientId = uuid();
     const pending = {
-      client_id: clientId, ref: `send-${clientId}`, text, reply, after: lastSeq(this.state), at: new Date().toISOString(),
+      ...said, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
+      after: lastSeq(this.state), at: new Date().toISOString(),
     };
     this.#become(drawn(this.state, pending));
     if (this.state.opened) this.#sendPending(pending);
@@ -106,9 +106,9 @@ export class Session {
 
   /** @returns {Promise<import("./why.js").Told>} why a message is or isn't sent with what is typed */
   why(id) {
-    const draft = this.listeners.draft();
-    const asking = new URLSearchParams({ query: query(), reply_to: this.listeners.reply()?.id ?? "" });
-    if (draft.length <= LONGEST_ASKED) asking.set("draft", draft);
+    const { text, reply } = this.listeners.draft();
+    const asking = new URLSearchParams({ query: query(), reply_to: reply?.id ?? "" });
+    if (text.length <= LONGEST_ASKED) asking.set("draft", text);
     return get(`${this.page.urls.messages}/${id}/why?${asking}`);
   }
 
@@ -141,8 +141,9 @@ export class Session {
     const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
     if (ready || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type)) this.wantPreview();
     const { refusal } = this.state;
-    if (refusal && refusal !== before.refusal && refusal.text !== null) {
-      this.listeners.onRestore(refusal.text, refusal.code === "reply_gone" ? null : refusal.reply);
+    if (refusal?.said && refusal !== before.refusal) {
+      const { said, code } = refusal;
+      this.listeners.onRestore(code === "reply_gone" ? { ...said, reply: null } : said);
     }
     if (this.state.stale && !before.stale) this.reopen();
     if (this.state.conversation) {
@@ -157,16 +158,16 @@ export class Session {
     this.wantPreview();
   }
 
-  #sendPending({ client_id, ref, text, reply }) {
-    this.#command("send", { agent: this.state.agentSlug, client_id, text, reply_to: reply?.id ?? null }, ref);
+  #sendPending({ client_id, ref, model = "", ...said }) {
+    this.#command("send", { agent: this.state.agentSlug, client_id, text: said.text, ...beside(said), model }, ref);
   }
 
   #askPreview(ref) {
-    const draft = this.listeners.draft();
-    if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
+    const said = this.listeners.draft();
+    if (!this.state.opened || this.state.deleted || !this.fits(said.text)) return false;
     this.state = asked(this.state, ref);
-    const reply = this.listeners.reply();
-    return this.#command("preview", { agent: this.state.agentSlug, draft, reply_to: reply?.id ?? null }, ref);
+    const model = this.listeners.model();
+    return this.#command("preview", { agent: this.state.agentSlug, draft: said.text, ...beside(said), model }, ref);
   }
 
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
@@ -181,9 +182,9 @@ export class Session {
     this.previews.reset();
     if (code === 1009) {
       // The frame was too long: sending it again would only close the line again.
-      for (const { client_id, text, reply } of this.state.pending) {
-        this.state = withdrawn(this.state, client_id);
-        this.listeners.onRestore(text, reply);
+      for (const pending of this.state.pending) {
+        this.state = withdrawn(this.state, pending.client_id);
+        this.listeners.onRestore(pending);
       }
     }
     this.#become(disconnected(this.state));
@@ -197,3 +198,11 @@ export class Session {
     this.listeners.onChange(state, before);
   }
 }
+
+/**
+ * What goes with a text in a command. A tab that was open before knew no attachments.
+ * @param {import("./state.js").Said} said
+ */
+const beside = ({ reply, attachments = [] }) => ({
+  reply_to: reply?.id ?? null, attachments: attachments.map(({ id }) => id),
+});

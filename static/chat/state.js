@@ -10,7 +10,10 @@
  * @typedef {{code: string, message: string}} Problem
  * @typedef {{id: string, user_message: string, text: string, length: number}} Turn
  *   `length` is in characters as the server counts them, not in UTF-16 units
- * @typedef {{client_id: string, ref: string, text: string, reply: Quote|null, after: number, at: string}} Pending
+ * @typedef {{id: string, name: string, size: number, modality: string, mime_type: string|null,
+ *   width: number, height: number, characters: number}} Attachment a file that the server has; `size` in bytes
+ * @typedef {{text: string, reply: Quote|null, attachments: Attachment[]}} Said what a person sends
+ * @typedef {Said & {client_id: string, ref: string, model: string, after: number, at: string}} Pending
  *   a message that is drawn but not yet stored; `after` is the last sequence number when it was sent
  * @typedef {{first: number, last: number, messages: number, role: string|null, sent: boolean,
  *   reason: string, sentence: string, tokens: number, basis: string}} Verdict
@@ -21,7 +24,7 @@
  *   agent: import("./page.js").Agent|null, messages: Message[], earlier: boolean, turn: Turn|null,
  *   receipt: Decision|null, decision: Decision|null, problem: Problem|null, asked: string|null,
  *   engine: Engine|null, pending: Pending[],
- *   forgetAbove: number, summary: Summary, refusal: (Problem & {ref: string, text: string|null, reply: Quote|null})|null, ended: {turn: string, state: string}|null,
+ *   forgetAbove: number, summary: Summary, refusal: (Problem & {ref: string, said: Said|null})|null, ended: {turn: string, state: string}|null,
  *   stale: boolean, deleted: boolean}} State
  */
 
