@@ -7,9 +7,11 @@ places and types, never values: a template may hold a key to a paid service.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chatsite.agents.chat import prefilled, spoken
+from chatsite.agents.known import FIELDS, LLM, unknown
 from chatsite.agents.reading import (
     clean,
     fraction,
@@ -23,59 +25,11 @@ from chatsite.agents.reading import (
     yes_or_no,
 )
 from chatsite.errors import BadTemplate
-from chatsite.messages import Message, Role
+from chatsite.messages import Message
 
-LLM = "llm."
 EMBEDDED = "embedded"
 DEFAULT_PRIORITY = 1000  # After every agent that says where it wants to stand.
-
-_FIELDS = frozenset(
-    {
-        "agentId",
-        "chatSettings",
-        "description",
-        "name",
-        "nodeConfigurations",
-        "nodes",
-        "personality",
-        "priority",
-        "tags",
-    }
-)
-_TOP = _FIELDS | {"isEnabled", "maxConcurrency", "notes", "options", "orchestration", "version"}
-_CHAT = frozenset(
-    {
-        "chatPrompts",
-        "conversation",
-        "history",
-        "historyLength",
-        "historyLowWater",
-        "historyPolicy",
-        "historySelector",
-        "historyStep",
-        "historySummaryModel",
-        "historyTokens",
-        "initialMessages",
-        "placeholderText",
-    }
-)
-_MODEL = frozenset(
-    {
-        "apiKey",
-        "frequencyPenalty",
-        "maxTokens",
-        "model",
-        "presencePenalty",
-        "seed",
-        "stopSequences",
-        "temperature",
-        "topP",
-        "useCustomApiKey",
-        "useTrainedPersonality",
-    }
-)
-_OPTIONS = frozenset({"maxSteps", "tokenOptimization"})
-_PREFILLED = frozenset({"role", "content"})
+DEFAULT_STEPS, MOST_STEPS = 20, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +56,7 @@ class Template:
     `chat_settings` is raw and goes to `history.resolve`; `other` holds the top-level keys that
     have no field here. Both and `configurations` are without keys to services.
     `unknown` names, dotted, what was kept but has no effect. A lower `priority` comes first.
+    `max_steps` is how many times a turn may call tools before the model must answer.
     """
 
     slug: str
@@ -117,6 +72,7 @@ class Template:
     prefilled: tuple[Message, ...]
     tags: tuple[str, ...]
     priority: int
+    max_steps: int
     other: Mapping[str, object] = field(hash=False)
     unknown: tuple[str, ...]
 
@@ -125,6 +81,11 @@ class Template:
         """Providers in order of preference, without "llm."; empty where the template names none."""
         names = (node.removeprefix(LLM) for node in self.nodes if node.startswith(LLM))
         return tuple(dict.fromkeys(names))
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Every other node: tools, or what AgentDock knows and nobody here does."""
+        return tuple(dict.fromkeys(node for node in self.nodes if not node.startswith(LLM)))
 
     def model_settings(self, llm: str) -> ModelSettings:
         """Settings for that provider; the defaults where the template says nothing of it."""
@@ -159,13 +120,14 @@ def parse(slug: str, document: object) -> Template:
         nodes=_nodes(top),
         configurations=configurations,
         chat_settings=chat,
-        greeting=_spoken(chat, "initialMessages"),
-        prompts=_spoken(chat, "chatPrompts"),
-        prefilled=_prefilled(chat),
+        greeting=spoken(chat, "initialMessages"),
+        prompts=spoken(chat, "chatPrompts"),
+        prefilled=prefilled(chat),
         tags=texts(top.get("tags"), "tags"),
         priority=_priority(top),
-        other={key: value for key, value in top.items() if key not in _FIELDS},
-        unknown=tuple(_unknown(top, configurations, chat)),
+        max_steps=_max_steps(top),
+        other={key: value for key, value in top.items() if key not in FIELDS},
+        unknown=tuple(unknown(top, configurations, chat)),
     )
 
 
@@ -232,58 +194,13 @@ def _model_options(said: Mapping[str, object], place: str) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _spoken(chat: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Texts that are shown; a blank one would be an empty bubble or button."""
-    return tuple(said for said in texts(chat.get(key), f"chatSettings.{key}") if said.strip())
-
-
-def _prefilled(chat: Mapping[str, object]) -> tuple[Message, ...]:
-    """Example turns, user and assistant in turn: they stand whole before every request."""
-    place = "chatSettings.history"
-    said = chat.get("history")
-    if said is None:
-        return ()
-    if not isinstance(said, list):
-        raise BadTemplate("must be a list of messages with role and content", key=place)
-    found: list[Message] = []
-    for index, value in enumerate(said):
-        here = join(place, index)
-        message = mapping(value, here)
-        role: Role = "assistant" if index % 2 else "user"
-        if message.get("role") != role:
-            raise BadTemplate(
-                f'must be "{role}": user and assistant take turns, user first',
-                key=join(here, "role"),
-            )
-        content = text(message.get("content"), join(here, "content"))
-        if not content.strip():
-            raise BadTemplate("is empty", key=join(here, "content"))
-        found.append(Message(id=f"prefilled-{index}", role=role, content=content))
-    if len(found) % 2:
-        raise BadTemplate("must end with an assistant message", key=place)
-    return tuple(found)
-
-
 def _priority(top: Mapping[str, object]) -> int:
     said = whole(top.get("priority"), "priority", lowest=-1_000_000, highest=1_000_000)
     return DEFAULT_PRIORITY if said is None else said
 
 
-def _unknown(
-    top: Mapping[str, object],
-    configurations: Mapping[str, Mapping[str, object]],
-    chat: Mapping[str, object],
-) -> Iterable[str]:
-    """Configurations of tools are their tool's business and not looked into."""
-    options = mapping(top.get("options"), "options")
-    yield from (join("", key) for key in top if key not in _TOP)
-    for node, said in configurations.items():
-        if node.startswith(LLM):
-            place = join("nodeConfigurations", node)
-            yield from (join(place, key) for key in said if key not in _MODEL)
-    yield from (join("chatSettings", key) for key in chat if key not in _CHAT)
-    turns = chat.get("history")
-    for index, message in enumerate(turns if isinstance(turns, list) else ()):
-        place = join("chatSettings.history", index)
-        yield from (join(place, key) for key in mapping(message, place) if key not in _PREFILLED)
-    yield from (join("options", key) for key in options if key not in _OPTIONS)
+def _max_steps(top: Mapping[str, object]) -> int:
+    place = "options"
+    said = mapping(top.get(place), place).get("maxSteps")
+    steps = whole(said, join(place, "maxSteps"), lowest=1, highest=MOST_STEPS)
+    return DEFAULT_STEPS if steps is None else steps

@@ -120,6 +120,17 @@ def test_providers_stand_in_order_of_preference_without_tools() -> None:
     assert template.nodes[0] == "search"
 
 
+def test_every_other_node_is_a_tool_once_and_in_order() -> None:
+    template = a_template(nodes=["search", "llm.openai", "mcp.files.read", "clock", "search"])
+    assert template.tools == ("search", "mcp.files.read", "clock")
+    assert a_template(nodes=["llm.openai"]).tools == ()
+
+
+def test_steps_are_bounded_and_twenty_where_nothing_is_said() -> None:
+    assert a_template().max_steps == 20
+    assert a_template(options={"maxSteps": 5}).max_steps == 5
+
+
 def test_zero_is_a_temperature() -> None:
     template = a_template(nodeConfigurations={"llm.openai": {"temperature": 0, "topP": 0}})
     settings = template.model_settings("openai")
@@ -274,6 +285,8 @@ BAD: list[tuple[dict[str, object], str, str]] = [
     ({"priority": 1.0}, "priority", "must be a whole number"),
     ({"priority": 10**9}, "priority", "must be from"),
     ({"options": 5}, "options", "must be an object"),
+    ({"options": {"maxSteps": 0}}, "options.maxSteps", "must be from 1 to 100"),
+    ({"options": {"maxSteps": "9"}}, "options.maxSteps", "must be a whole number, not text"),
     ({"description": "a\0b"}, "description", "NUL"),
     ({"description": "\ud83d"}, "description", "half a surrogate pair"),
     ({"notes": {1: 2}}, "notes", "a key that is not text"),
