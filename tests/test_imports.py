@@ -15,11 +15,11 @@ PROGRAM = ROOT / "chatsite"
 
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
-    ("messages", "errors"),
+    ("messages", "errors", "bounds"),
     ("history", "kv"),
     ("events", "tools", "files"),
-    ("agents", "providers", "conversations", "settings"),
-    ("turns", "checks", "conformance"),
+    ("agents", "providers", "conversations"),
+    ("turns", "checks", "conformance", "settings"),
     ("wiring",),
     ("live", "web"),
     ("urls", "asgi"),
