@@ -1,0 +1,79 @@
+"""What time it is: a model knows neither the day nor the hour."""
+
+from __future__ import annotations
+
+import asyncio
+import zoneinfo
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from chatsite.tools.base import ToolError, Using
+
+LONGEST_NAME = 64
+DEFAULT_ZONE = "UTC"
+
+
+class Clock:
+    """`now` gives an aware time; `zone` is meant where a call names none. Raises ToolError for
+    a zone that there isn't."""
+
+    name = "clock"
+
+    def __init__(self, *, now: Callable[[], datetime], zone: str = DEFAULT_ZONE) -> None:
+        self._now = now
+        self._zone = zone
+        _zone(zone)
+
+    @property
+    def description(self) -> str:
+        return (
+            "The date, the time and the weekday now, in a named time zone. Use it for every "
+            "question that depends on what day or time it is."
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        zone = f"Name of the time zone, such as Europe/Paris. Default: {self._zone}"
+        return {
+            "type": "object",
+            "properties": {"zone": {"type": "string", "description": zone}},
+            "additionalProperties": False,
+        }
+
+    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+        """`time` is ISO 8601 with its offset from UTC, to the second."""
+        said = str(arguments.get("zone") or self._zone).strip()
+        try:
+            zone = _zone(said)
+        except ToolError as error:
+            # Reading the names of all zones takes some 20 ms from the disk.
+            near = await asyncio.to_thread(_near, said)
+            raise ToolError(error.message + near, name=error.name) from None
+        now = self._now().astimezone(zone)
+        return {
+            "zone": said,
+            "time": now.isoformat(timespec="seconds"),
+            "date": now.date().isoformat(),
+            "weekday": now.strftime("%A"),
+        }
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    """Raises ToolError. A name is part of a path, so zoneinfo refuses some in its own ways."""
+    if name.isascii() and name.isprintable() and len(name) <= LONGEST_NAME:
+        try:
+            return zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    shown = name[:LONGEST_NAME]
+    raise ToolError(
+        f'There is no time zone "{shown}". Name it as the IANA database does: Europe/Paris, UTC.',
+        name="UnknownZone",
+    )
+
+
+def _near(name: str) -> str:
+    wanted = name.lower().replace(" ", "_").rpartition("/")[2]
+    names = zoneinfo.available_timezones() if len(wanted) > 1 else set()
+    found = [zone for zone in sorted(names) if wanted in zone.lower()]
+    return f" Perhaps you mean {' or '.join(found[:3])}." if found else ""
