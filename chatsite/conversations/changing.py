@@ -13,13 +13,12 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from chatsite.conversations import summaries
+from chatsite.conversations.beginning import title_from
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.path import estimated
+from chatsite.conversations.path import estimated, uncount
 from chatsite.conversations.rows import message_of
-from chatsite.conversations.store import title_from
 from chatsite.errors import NotFound, TurnRunning
-from chatsite.history import BACKGROUND
 from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.messages import TokenCount
 
@@ -74,7 +73,8 @@ def delete_message(*, owner: Owner, message: str) -> str:
         turn_seq = above.turn_seq if above is not None else 0
         Message.objects.filter(conversation=row, turn_seq=found.seq).update(turn_seq=turn_seq)
     if found.on_path:
-        _uncount(row, found)
+        uncount(row, found)
+        row.marked -= found.pinned or found.excluded
     if row.forget_above == found.seq:
         below = Message.objects.filter(conversation=row, on_path=True, seq__gt=found.seq)
         row.forget_above = below.order_by("seq").values_list("seq", flat=True).first() or 0
@@ -133,12 +133,3 @@ def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
     for verdict in found:
         verdict["sentence"] = WORDS_DELETED
     return bool(found)
-
-
-def _uncount(row: Conversation, message: Message) -> None:
-    user = message.role == "user"
-    row.path_messages -= 1
-    row.path_users -= user
-    row.path_background -= user and message.source in BACKGROUND
-    row.path_tokens -= message.tokens
-    row.marked -= message.pinned or message.excluded

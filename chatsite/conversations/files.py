@@ -19,6 +19,7 @@ from chatsite.messages import Attachment, Message, Modality, Role, Source, ToolC
 
 FORMAT = "chatsite.conversation"
 VERSION = 1
+KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
 
 
 def _storable(text: str) -> str:
@@ -51,12 +52,17 @@ class SavedCall(BaseModel):
 
 
 class SavedAttachment(BaseModel):
+    """What is known of a file, not the file: `id` is read and passed over."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
-    id: Text
-    name: Text
+    id: Text = ""
+    name: Annotated[Text, Field(max_length=255)]
     size: int
     modality: Modality
-    mime_type: Text | None = None
+    mime_type: Annotated[Text, Field(max_length=100)] | None = None
+    width: Annotated[int, Field(ge=0)] = 0
+    height: Annotated[int, Field(ge=0)] = 0
+    characters: Annotated[int, Field(ge=0)] = 0
 
 
 class SavedMessage(BaseModel):
@@ -112,7 +118,7 @@ def _saved(message: Message) -> SavedMessage:
         content=message.content,
         reasoning=message.reasoning,
         attachments=[
-            SavedAttachment(**{name: getattr(item, name) for name in Attachment.__slots__})
+            SavedAttachment(**{name: getattr(item, name) for name in KEPT})
             for item in message.attachments
         ],
         calls=[
@@ -153,7 +159,11 @@ def _message(item: SavedMessage) -> Message:
         role=item.role,
         content=item.content,
         reasoning=item.reasoning,
-        attachments=tuple(Attachment(**each.model_dump()) for each in item.attachments),
+        attachments=tuple(
+            # Whoever wrote the file may name any id: this one is nobody's.
+            Attachment(**each.model_dump() | {"id": str(uuid.uuid4())})
+            for each in item.attachments
+        ),
         calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
         call_id=item.call_id,
         metadata=item.metadata,

@@ -1,18 +1,36 @@
-"""The end of a conversation's active path: messages take their places, and the totals grow."""
+"""A conversation's active path: messages take their places, leave and come back, and the totals
+of its row stay those of the path."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from django.db.models import Count, Max, Min, Q, Sum
+
 from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.rows import columns_of
+from chatsite.errors import NotFound
 from chatsite.events import State
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
 ESTIMATE = "estimate"
+# SQLite takes a few hundred values at once.
+SOME = 300
+
+
+def locked(owner: Owner, conversation: str) -> Conversation:
+    """The conversation, for changing its path. Raises NotFound unless it is this owner's."""
+    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
+    row = rows.filter(id=uuid.UUID(conversation)).first()
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    return row
 
 
 def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
@@ -70,6 +88,61 @@ def count(row: Conversation, message: Message) -> None:
         row.path_background += message.role == "user"
         row.last_background = message.seq
     row.path_tokens += message.tokens
+
+
+def uncount(row: Conversation, message: Message) -> None:
+    """Take a message out of the path's totals; its mark is none of them."""
+    row.path_messages -= 1
+    row.path_users -= message.role == "user"
+    row.path_background -= message.role == "user" and message.source in BACKGROUND
+    row.path_tokens -= message.tokens
+
+
+def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> None:
+    """Below the message `below` the path goes on through other messages, or nowhere.
+
+    The caller saves `row`: totals and marks follow. A marker "forget what is above" that stood
+    below moves to the first message that comes: what it let be forgotten stays forgotten.
+    """
+    under = Message.objects.filter(conversation=row, on_path=True, seq__gt=below)
+    before = _totals(row, below)
+    under.update(on_path=False)
+    for start in range(0, len(through), SOME):
+        some = through[start : start + SOME]
+        Message.objects.filter(conversation=row, id__in=some).update(on_path=True)
+    after = _totals(row, below) if through else {}
+    for name, total in before.items():
+        if name in TOTALS:
+            setattr(row, name, getattr(row, name) - (total or 0) + (after.get(name) or 0))
+    if background := after.get("background"):
+        row.last_background = background
+    elif before["background"]:
+        above = Message.objects.filter(conversation=row, on_path=True, source__in=BACKGROUND)
+        row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
+    if row.forget_above > below:
+        row.forget_above = after.get("first") or row.next_seq
+
+
+TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
+
+
+def _totals(row: Conversation, below: int) -> dict[str, int | None]:
+    """Those of the path below a message, with the newest of a background task."""
+    ended = ~Q(state="running")
+    return Message.objects.filter(conversation=row, on_path=True, seq__gt=below).aggregate(
+        path_messages=Count("id", filter=ended),
+        path_users=Count("id", filter=Q(role="user")),
+        path_background=Count("id", filter=Q(role="user", source__in=BACKGROUND)),
+        path_tokens=Sum("tokens", filter=ended),
+        marked=Count("id", filter=Q(pinned=True) | Q(excluded=True)),
+        background=Max("seq", filter=Q(source__in=BACKGROUND)),
+        first=Min("seq"),
+    )
+
+
+def counted(message: Said) -> Said:
+    """The same message with a count of its tokens, an estimate where nobody has counted them."""
+    return message if message.tokens else replace(message, tokens=estimated(message))
 
 
 def estimated(message: Said) -> TokenCount:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -61,8 +62,12 @@ def path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=row, on_path=True)
 
 
-def turn_messages(turn: uuid.UUID) -> QuerySet[Message]:
-    return Message.objects.filter(turn=turn).select_related("turn").order_by("seq")
+def asked_by(turn: Turn) -> Message | None:
+    """The user message that a turn answers."""
+    rows = Message.objects.select_related("turn")
+    if turn.asked_id is not None:
+        return rows.filter(id=turn.asked_id).first()
+    return rows.filter(turn=turn, role="user").first()
 
 
 def open_conversation(*, owner: Owner, conversation: str) -> Opened:
@@ -79,21 +84,29 @@ def open_conversation(*, owner: Owner, conversation: str) -> Opened:
         )
     running = Turn.objects.filter(conversation=row, state="running").first()
     messages, earlier = _page(row, before=None)
-    user = next((v.message.id for v in reversed(messages) if v.message.role == "user"), None)
+    asked = asked_by(running) if running else None
     return Opened(
         conversation=conversation_of(row),
         messages=messages,
         earlier=earlier,
         running=str(running.id) if running else None,
-        running_user=user if running else None,
+        running_user=str(asked.id) if asked else None,
         receipt=row.last_turn.receipt if row.last_turn else None,
         forget_above=row.forget_above,
         summary=standing_of(row).view,
     )
 
 
-def views(rows: Iterable[Message]) -> tuple[MessageView, ...]:
-    """As the page shows them; what some of them reply to is read in one query more."""
+def views(
+    rows: Iterable[Message],
+    *,
+    versions: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    answered_by: Mapping[uuid.UUID, Turn] = MappingProxyType({}),
+) -> tuple[MessageView, ...]:
+    """As the page shows them; what some of them reply to is read in one query more.
+
+    `answered_by` are turns by the id of the user message, where that isn't its own.
+    """
     rows = list(rows)
     wanted = {row.reply_to: row.conversation_id for row in rows if row.reply_to}
     found = {}
@@ -102,16 +115,54 @@ def views(rows: Iterable[Message]) -> tuple[MessageView, ...]:
         some = same.only("id", "seq", "role", "content")
         found = {one.id: quote_of(one) for one in some}
     return tuple(
-        view_of(row, reply=found.get(row.reply_to) if row.reply_to else None) for row in rows
+        view_of(
+            row,
+            reply=found.get(row.reply_to) if row.reply_to else None,
+            versions=versions.get(str(row.id), ()),
+            answered_by=answered_by.get(row.id),
+        )
+        for row in rows
     )
 
 
+def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
+    """All versions of the answers that begin with some of these messages, by the ids of those,
+    in one query; what has one version only is left out."""
+    parents = {row.parent_id for row in rows if row.role == "assistant" and row.parent_id}
+    if not parents:
+        return {}
+    beside = Message.objects.filter(parent__in=parents, role="assistant", parent__role="user")
+    versions: dict[uuid.UUID | None, list[str]] = {}
+    for parent, id in beside.order_by("seq").values_list("parent_id", "id"):
+        versions.setdefault(parent, []).append(str(id))
+    return {id: tuple(ids) for ids in versions.values() if len(ids) > 1 for id in ids}
+
+
+def shown(rows: Iterable[Message]) -> tuple[MessageView, ...]:
+    """Messages of the path in order, as the page shows them, with the versions of answers.
+
+    A problem is that of the turn which wrote the last of the answer that is shown, or, below
+    which there is none yet, of the newest that tried. Fetch the turns with them.
+    """
+    rows = list(rows)
+    asked: Message | None = None
+    answered_by: dict[uuid.UUID, Turn] = {}
+    for row in rows:
+        if row.role == "user":
+            asked = row
+        elif row.role == "assistant" and row.turn is not None and asked is not None:
+            answered_by[asked.id] = row.turn
+    return views(rows, versions=versions_of(rows), answered_by=answered_by)
+
+
 def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
-    wanted = path(row).exclude(state="running").select_related("turn").order_by("-seq")
+    """A call that hasn't ended has a message; the answer being written comes with its turn."""
+    writing = Q(state="running", role="assistant")
+    wanted = path(row).exclude(writing).select_related("turn").defer("turn__receipt")
     if before is not None:
         wanted = wanted.filter(seq__lt=before)
-    rows = list(wanted[: PAGE + 1])
-    return views(reversed(rows[:PAGE])), len(rows) > PAGE
+    rows = list(wanted.order_by("-seq")[: PAGE + 1])
+    return shown(rows[:PAGE][::-1]), len(rows) > PAGE
 
 
 def earlier_messages(
@@ -133,9 +184,11 @@ def listed(*, owner: Owner, text: str = "") -> list[ConversationView]:
 
 
 def whole_path(*, owner: Owner, conversation: str) -> tuple[ConversationView, list[Said]]:
-    """Every finished message of the path, for saving to a file."""
+    """The path for saving to a file, without what is being written: a call that hasn't ended has
+    the result that says so."""
     row = owned(owner, conversation)
-    rows = path(row).exclude(state="running").order_by("seq").iterator(chunk_size=500)
+    writing = Q(state="running", role="assistant")
+    rows = path(row).exclude(writing).order_by("seq").iterator(chunk_size=500)
     return conversation_of(row), [message_of(message) for message in rows]
 
 

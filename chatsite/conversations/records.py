@@ -14,9 +14,9 @@ from chatsite.history import RunningSummary, Transcript
 class Begun:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
-    `asked` is the id of the user message that it answers, `reply_to` what that replies to.
-    `gone`, `text` and `reasoning` are those of `events.TurnStarted`. `place` is the seq of the
-    answer that will be written.
+    `asked` is the id of the user message that it answers, `reply_to` what that replies to;
+    `place` is the sequence number of the answer. `gone`, `text` and `reasoning` are those of
+    `events.TurnStarted`.
     """
 
     turn: str
@@ -25,12 +25,12 @@ class Begun:
     conversation: ConversationView
     messages: tuple[MessageView, ...]
     answer: str
+    place: int = 0
     asked: str = ""
     reply_to: str | None = None
     gone: tuple[str, ...] = ()
     text: str = ""
     reasoning: str = ""
-    place: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """`messages` are the results of calls that ended with the turn, without having run."""
+    """`messages` are the results of calls that ended with the turn, without having run; and, where
+    trying again left nothing, those of the answer before it, which is back on the path."""
 
     turn: str
     state: State

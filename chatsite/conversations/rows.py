@@ -55,25 +55,37 @@ def entry_of(row: models.Message, *, forget_above: int) -> Entry:
     )
 
 
-def view_of(row: models.Message, *, reply: Quote | None = None) -> MessageView:
-    """Reads the turn of user messages: fetch it with them. `reply` is what it replies to."""
-    answers = row.role == "assistant" and row.turn_id is not None
-    turn = row.turn if row.role == "user" else None
-    problem = None
-    if turn is not None and turn.problem:
-        problem = Problem(code=turn.problem_code, message=turn.problem)
+def view_of(
+    row: models.Message,
+    *,
+    reply: Quote | None = None,
+    versions: tuple[str, ...] = (),
+    answered_by: models.Turn | None = None,
+) -> MessageView:
+    """Reads the row's turn: fetch it with the row. `reply` is what it replies to; a user message
+    is `answered_by` another turn than its own where it was tried again or continued."""
+    turn = answered_by or row.turn
     return MessageView(
         message=message_of(row),
         seq=row.seq,
         state=row.state,  # type: ignore[arg-type]
         created=row.created.isoformat(),
-        turn=str(row.turn_id) if answers else None,
+        turn=str(row.turn_id) if row.role == "assistant" and row.turn_id else None,
         finish_reason=row.finish_reason,
         pinned=row.pinned,
         excluded=row.excluded,
         reply=reply,
-        problem=problem,
+        problem=_problem(row, turn) if turn is not None and turn.problem else None,
+        versions=versions,
     )
+
+
+def _problem(row: models.Message, turn: models.Turn) -> Problem | None:
+    """What ended a turn is said of its message; what is amiss with a complete one, of its last
+    answer: all before that called tools."""
+    last_answer = row.role == "assistant" and not row.calls
+    of_this = last_answer if turn.state == "complete" else row.role == "user"
+    return Problem(code=turn.problem_code, message=turn.problem) if of_this else None
 
 
 def quote_of(row: models.Message) -> Quote:
@@ -99,6 +111,7 @@ def conversation_of(row: models.Conversation) -> ConversationView:
         title=row.title,
         created=row.created.isoformat(),
         updated=row.updated.isoformat(),
+        model=row.model,
     )
 
 

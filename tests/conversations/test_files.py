@@ -72,7 +72,15 @@ def view(**more: Any) -> ConversationView:
 
 
 def without_ids(messages: list[Message]) -> list[Message]:
-    return [replace(message, id="", tokens=None) for message in messages]
+    return [
+        replace(
+            message,
+            id="",
+            tokens=None,
+            attachments=tuple(replace(file, id="") for file in message.attachments),
+        )
+        for message in messages
+    ]
 
 
 @given(chats, spoken)
@@ -82,6 +90,8 @@ def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> 
     assert (saved.agent, saved.title) == ("demo", title.strip())
     assert without_ids(list(saved.messages)) == without_ids(messages)
     assert not {m.id for m in saved.messages} & {m.id for m in messages}
+    files = {file.id for m in messages for file in m.attachments}
+    assert not {file.id for m in saved.messages for file in m.attachments} & files
 
 
 @pytest.mark.django_db

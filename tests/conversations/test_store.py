@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from chatsite.conversations import queries, store
+from chatsite.conversations.beginning import title_from
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Begun, Ended
@@ -116,7 +117,7 @@ class TestBeginning:
         ],
     )
     def test_the_title_is_the_beginning_of_the_first_message(self, text: str, title: str) -> None:
-        assert store.title_from(text) == title
+        assert title_from(text) == title
 
 
 @pytest.mark.django_db

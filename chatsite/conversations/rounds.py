@@ -1,0 +1,112 @@
+"""While a turn runs: what has been written so far, and rounds of tool calls with their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.path import count, counted, placed
+from chatsite.conversations.rows import columns_of, view_of
+from chatsite.conversations.versions import versions_beside
+from chatsite.events import MessageView
+from chatsite.messages import Message as Said
+
+TOTALS = ("next_seq", "path_messages", "path_users", "path_background", "path_tokens")
+# What a call's end changes of its row, and what a round's does of the message with the calls.
+RESULT = ("content", "tokens", "tokenizer", "basis", "state")
+ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
+
+
+@transaction.atomic
+def begin_calls(
+    *, turn: str, message: Said, results: Sequence[Said], answer: str
+) -> tuple[MessageView, ...] | None:
+    """The model asked for tools: its `message` is whole, every call has a result, and what it
+    says next has its place under the id `answer`.
+
+    `results` hold what is true as long as their calls haven't ended. The views are those of the
+    message and of the results; None where the turn has ended already.
+    """
+    row = running_answer(turn)
+    if row is None:
+        return None
+    conversation = row.turn.conversation  # type: ignore[union-attr]
+    now = timezone.now()
+    _fill(row, message, ROUND)
+    row.state, row.finish_reason = "complete", "tool_calls"
+    row.save(update_fields=ROUND)
+    count(conversation, row)
+    marked = placed(
+        conversation,
+        [counted(result) for result in results],
+        now=now,
+        turn=row.turn,
+        after=[row],
+        state="running",
+    )
+    empty = [Said.assistant("", id=answer)]
+    next_answer = placed(
+        conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
+    )
+    Message.objects.bulk_create([*marked, *next_answer])
+    conversation.save(update_fields=[*TOTALS, "last_background"])
+    first = view_of(row, versions=versions_beside(row))
+    return (first, *(view_of(result) for result in marked))
+
+
+@transaction.atomic
+def end_call(*, turn: str, message: Said) -> MessageView | None:
+    """A call has its result. None where it has one already or the turn has ended: what Stop has
+    closed stays as it is."""
+    row = (
+        Message.objects.select_for_update()
+        .select_related("turn")
+        .filter(id=message.id, turn_id=turn, role="tool", state="running", turn__state="running")
+        .defer("turn__receipt")
+        .first()
+    )
+    if row is None:
+        return None
+    _fill(row, message, RESULT)
+    row.state = "complete"
+    row.save(update_fields=RESULT)
+    Conversation.objects.filter(id=row.conversation_id).update(
+        path_messages=F("path_messages") + 1, path_tokens=F("path_tokens") + row.tokens
+    )
+    return view_of(row)
+
+
+def checkpoint(
+    *, turn: str, text: str, reasoning: str = "", receipt: Mapping[str, Any] | None = None
+) -> None:
+    """Keep what has been written so far; without effect once the turn has ended.
+
+    `receipt` is kept too where one is given: once a turn.
+    """
+    written = Message.objects.filter(turn_id=turn, role="assistant", state="running")
+    written.update(content=text, reasoning=reasoning or None)
+    if receipt is not None:
+        Turn.objects.filter(id=turn, state="running").update(receipt=receipt)
+
+
+def running_answer(turn: str) -> Message | None:
+    """The message that is being written, with its turn and conversation."""
+    return (
+        Message.objects.select_for_update()
+        .select_related("turn__conversation")
+        .filter(turn_id=turn, role="assistant", state="running", turn__state="running")
+        .defer("turn__receipt")
+        .first()
+    )
+
+
+def _fill(row: Message, message: Said, names: Sequence[str]) -> None:
+    columns = columns_of(counted(message))
+    for name in names:
+        if name in columns:
+            setattr(row, name, columns[name])
