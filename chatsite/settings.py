@@ -18,6 +18,10 @@ import environ
 
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
+from chatsite.providers.keys import Keys
+from chatsite.providers.models_file import ModelsFile, elsewhere
+from chatsite.providers.models_file import read as read_models
+from chatsite.providers.servers import Server
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
@@ -62,6 +66,27 @@ def address(name: str) -> str:
             f"{name}={value!r} is not allowed. It is an address with http:// or https://."
         )
     return value
+
+
+def models_file(name: str) -> ModelsFile:
+    """The administrator's servers and models; without a file, those that are known anyway."""
+    said = text(name)
+    if not said:
+        return ModelsFile()
+    try:
+        content = Path(said).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        raise BadSetting(f"{name}={said!r} is not a text file that can be read.") from None
+    return read_models(content, name=said)
+
+
+def servers_of(file: ModelsFile) -> dict[str, Server]:
+    """Every server by name, each at the address that the environment gives it."""
+    said = {name: address(server.address) for name, server in file.servers.items()}
+    return {
+        name: elsewhere(server, said[name]) if said[name] else server
+        for name, server in file.servers.items()
+    }
 
 
 def folder(name: str, default: Path) -> Path:
@@ -145,9 +170,24 @@ CHAT_ENGINE = choice("CHAT_ENGINE", "auto", ("auto", "off"))
 CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR)
 if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
     raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
+MODELS = models_file("MODELS_FILE")
+MODEL_SERVERS = servers_of(MODELS)
+API_KEYS = Keys({server.key: text(server.key) for server in MODEL_SERVERS.values() if server.key})
+# Those that can be asked: they want no key or have it, and somebody named them. What runs on this
+# machine and nobody named is looked for (LOCAL_SERVERS).
+MODEL_SERVERS_READY = frozenset(
+    name
+    for name, server in MODEL_SERVERS.items()
+    if server.key in API_KEYS or text(server.address) or (name in MODELS.own and not server.key)
+)
 CHAT_MODEL = text("CHAT_MODEL")
 FAST_MODEL = text("FAST_MODEL")
-OPENAI_API_KEY = text("OPENAI_API_KEY")
+MODEL_CHOICE = choice("MODEL_CHOICE", "everyone", ("everyone", "staff", "off"))
+LOCAL_SERVERS = choice("LOCAL_SERVERS", "on", ("on", "off")) == "on"
+CONNECT_SECONDS = number("CONNECT_SECONDS", 5, low=1, high=600)
+FIRST_TOKEN_SECONDS = number("FIRST_TOKEN_SECONDS", 30, low=1, high=3_600)
+BETWEEN_TOKENS_SECONDS = number("BETWEEN_TOKENS_SECONDS", 20, low=1, high=3_600)
+OPENAI_API_KEY = API_KEYS.get("OPENAI_API_KEY", "")
 OPENAI_BASE_URL = address("OPENAI_BASE_URL")
 
 # ---- history: copied once, checked by resolving it --------------------------------------------

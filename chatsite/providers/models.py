@@ -8,7 +8,7 @@ another model, which may cost otherwise. What is missing here works too, with wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -24,7 +24,8 @@ class ModelFacts:
     """`window` in tokens, reply included. `takes` besides text. A `reasoning` model refuses
     temperature and top_p. `o200k`: its tokens are counted with that tokenizer. `longest` bounds
     what it may reply with, None where that isn't known. `effort_with_tools`: what
-    `reasoning_effort` has to say where tools go along, "" where that is free.
+    `reasoning_effort` has to say where tools go along, "" where that is free. `assumed`: nobody
+    says the window.
     """
 
     window: int
@@ -35,6 +36,18 @@ class ModelFacts:
     longest: int | None = None
     price: Price | None = None
     effort_with_tools: str = ""
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a server itself says of a model, None where it says nothing. `least`: the window that
+    it has where nobody chose one."""
+
+    window: int | None = None
+    least: int | None = None
+    takes: frozenset[Medium] | None = None
+    tools: bool | None = None
 
 
 _IMAGES: frozenset[Medium] = frozenset({"image"})
@@ -186,16 +199,32 @@ _MAKERS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "de
 _DATE = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d$", re.ASCII)
 
 
+def _nothing(server: str, model: str) -> Told | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """Facts by server and model. `own` are an administrator's, by `server:model`, which win."""
+    """Facts by server and model. `own` are an administrator's, by `server:model`, which win;
+    `told` is what the server itself says, which wins over what is known of it in general."""
 
     own: Mapping[str, ModelFacts] = field(default_factory=dict)
+    told: Callable[[str, str], Told | None] = _nothing
 
     def facts(self, server: str, model: str) -> ModelFacts | None:
         """None for a model that isn't known: its provider states what it assumes then."""
-        own = self.own.get(f"{server}:{model}")
-        return own or known(server, model)
+        if own := self.own.get(f"{server}:{model}"):
+            return own
+        facts, told = known(server, model), self.told(server, model)
+        if told is None:
+            return facts
+        least = told.least or ASSUMED_WINDOW
+        facts = facts or ModelFacts(window=least, assumed=True)
+        if told.window:
+            facts = replace(facts, window=told.window, assumed=False)
+        if told.takes is not None:
+            facts = replace(facts, takes=told.takes)
+        return facts if told.tools is None else replace(facts, tools=told.tools)
 
 
 def known(server: str, model: str) -> ModelFacts | None:
