@@ -1,0 +1,215 @@
+"""Anthropic and every server that speaks its messages API.
+
+The SDK makes the request (authentication, typed errors); the body of the answer is read by our
+own loop, because the SDK's typed streaming costs several times as much per token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from chatsite.providers import failures
+from chatsite.providers.anthropic_body import Body, body_of
+from chatsite.providers.anthropic_files import forget, inline, named
+from chatsite.providers.anthropic_reader import AnthropicReader
+from chatsite.providers.base import Chunk, Model, Request, Status
+from chatsite.providers.models import ASSUMED_WINDOW, ModelFacts, ModelTable
+from chatsite.providers.servers import Server
+from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Response, Timeouts, relay
+from chatsite.providers.tokenizers import Estimate
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+_OFFICIAL = "api.anthropic.com"
+# For all files of a request together; giving the largest takes a minute on a slow line.
+_UPLOAD_SECONDS = 120.0
+
+
+class AnthropicProvider:
+    """`model` overrides what agents ask for, `fast` the small model. `api_key` may be None for
+    servers that want none."""
+
+    def __init__(
+        self,
+        *,
+        server: Server,
+        api_key: str | None,
+        table: ModelTable,
+        model: str | None = None,
+        fast: str | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
+        self._server = server
+        # Without one the SDK would look for a key in the environment and in files of its own.
+        self._key = api_key or "none"
+        self._table = table
+        self._model = model
+        self._fast = fast
+        self._timeouts = timeouts
+        self._official = urlsplit(server.base_url).hostname == _OFFICIAL
+        # Files belong to an account, which only its key tells apart.
+        account = hashlib.sha256(f"{server.base_url} {self._key}".encode()).hexdigest()
+        self._account = f"{server.name}:{account[:16]}"
+        self._client: AsyncAnthropic | None = None
+        self._loading = asyncio.Lock()
+        self._estimate = Estimate()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(server={self._server.name!r}, model={self._model!r})"
+
+    @property
+    def kind(self) -> str:
+        return self._server.name
+
+    def model(self, name: str | None) -> Model:
+        return self._described(self._model or name or self._server.default_model)
+
+    def small(self, beside: Model | None = None) -> Model | None:
+        """Where the administrator chose the model, only they know a small one beside it."""
+        if self._fast:
+            return self._described(self._fast)
+        if self._server.small_model and not self._model:
+            return self._described(self._server.small_model)
+        return beside or self.model(None)
+
+    def tokenizer(self, model: Model) -> Estimate:
+        """Nobody outside Anthropic has its tokenizer, and asking for a count is a request."""
+        return self._estimate
+
+    def status(self) -> Status:
+        """Always ready: whether the provider answers shows when it is asked."""
+        return Status(state="ready")
+
+    async def warm(self) -> None:
+        """Load the SDK in a thread (it takes a second), so that the first answer isn't late."""
+        await self._open()
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept open; call it once, at the end."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        """A file that the provider has forgotten is given to it once more, before any chunk."""
+        client = await self._open()
+        for again in (False, True):
+            body = await self._body(client, request)
+            answer = self._answer(client, body, may_have_lost_files=not again)
+            try:
+                async with aclosing(answer) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+                return
+            except _FilesLost:
+                await forget(request.messages, request.files, at=self._account)
+
+    def _answer(
+        self, client: AsyncAnthropic, body: Body, *, may_have_lost_files: bool
+    ) -> AsyncGenerator[Chunk, None]:
+        # What comes as extra is sent as it is. Given by name, the SDK would look through every
+        # message for files, and warn our log of every model that is to end.
+        headers = {"anthropic-version": body.version} if body.version else {}
+        create: Any = client.messages.with_streaming_response.create
+
+        async def call() -> Response:
+            opening = create(
+                model="",
+                max_tokens=0,
+                messages=(),
+                stream=True,
+                extra_body=body.value,
+                extra_headers=headers,
+            )
+            response: Response = await opening.__aenter__()
+            return response
+
+        def explain(error: Exception) -> Exception:
+            if may_have_lost_files and self._server.files and _names_a_file(error):
+                return _FilesLost()
+            return self._explained(error, body.value["model"])
+
+        return relay(call, AnthropicReader(body), timeouts=self._timeouts, explain=explain)
+
+    async def _body(self, client: AsyncAnthropic, request: Request) -> Body:
+        try:
+            async with asyncio.timeout(_UPLOAD_SECONDS):
+                sources = (
+                    await named(request.messages, request.files, client=client, at=self._account)
+                    if self._server.files
+                    else await inline(request.messages, request.files)
+                )
+        except TimeoutError:
+            raise failures.too_slow(started=False, seconds=_UPLOAD_SECONDS) from None
+        except Exception as error:
+            raise self._explained(error, request.model) from None
+        return body_of(
+            request,
+            server=self.kind,
+            facts=self._facts(request.model),
+            sources=sources,
+            official=self._official,
+        )
+
+    def _explained(self, error: Exception, model: str) -> Exception:
+        import anthropic
+
+        if isinstance(error, anthropic.APIStatusError) and _is_of_money(error.error_code):
+            return failures.refused(402, model=model, name=type(error).__name__)
+        return failures.explained(error, sdk=anthropic, model=model)
+
+    def _facts(self, model: str) -> ModelFacts | None:
+        return self._table.facts(self._server.name, model)
+
+    def _described(self, chosen: str) -> Model:
+        facts = self._facts(chosen)
+        unknown = f"Its window isn't known; {ASSUMED_WINDOW:,} tokens are assumed."
+        return Model(
+            provider=self.kind,
+            name=chosen,
+            label=chosen,
+            window=facts.window if facts else ASSUMED_WINDOW,
+            note="" if facts else unknown,
+            takes=facts.takes if facts else frozenset(),
+            tools=facts.tools if facts else True,
+        )
+
+    async def _open(self) -> AsyncAnthropic:
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make)
+        return self._client
+
+    def _make(self) -> AsyncAnthropic:
+        import anthropic
+
+        from chatsite.providers import transport
+
+        url = self._server.base_url
+        return anthropic.AsyncAnthropic(
+            api_key=self._key,
+            base_url=url,
+            max_retries=0,
+            http_client=transport.client(url, connect=self._timeouts.connect),
+            open_telemetry=False,
+        )
+
+
+class _FilesLost(Exception):
+    """The request named a file that the provider doesn't have (any more)."""
+
+
+def _names_a_file(error: Exception) -> bool:
+    """An unknown model is "not found" as well; only the text tells which of the two it was."""
+    status, said = getattr(error, "status_code", 0), str(getattr(error, "api_message", ""))
+    return status in (400, 404) and "file" in said.lower()
+
+
+def _is_of_money(code: str | None) -> bool:
+    """The codes for an account that has to be topped up before it gets another answer."""
+    return code is not None and ("spend_limit" in code or "billing" in code)

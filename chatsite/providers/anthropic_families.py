@@ -1,0 +1,124 @@
+"""How Claude models want to be asked to think; it differs with every generation.
+
+Sources, November 2026: https://platform.claude.com/docs/en/build-with-claude/thinking, .../effort,
+.../preserved-thinking/prefix-checks, and the "what's new" page of each model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+# Thinking counts as part of the reply. So much room it gets on top of what the reply was given;
+# without it an answer of a thousand tokens would end before its first word.
+_ROOM = {"low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 32_768}
+LEAST_BUDGET = 1_024
+# What a template may also say: OpenAI's names for less than "low".
+_LESS = {"none": "", "off": "", "minimal": "low"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """`thinks`: "adaptive" decides itself and takes an effort, "budget" wants a number of tokens.
+
+    `unasked`: it thinks where nothing is said. `off` is how it is told not to: a type, "omitted"
+    (saying nothing), or "" where it can't be. `bound`: its thinking is refused with an error when
+    anything before it has changed, so it goes back only after the very same beginning.
+    """
+
+    thinks: Literal["adaptive", "budget"] = "adaptive"
+    unasked: bool = False
+    off: Literal["disabled", "between_tools", "omitted", ""] = "omitted"
+    efforts: tuple[str, ...] = EFFORTS
+    bound: bool = False
+
+
+_ALWAYS = Family(unasked=True, off="", bound=True)
+_BUDGET = Family(thinks="budget", efforts=())
+_FAMILIES: Mapping[str, Family] = {
+    # A model that is newer than this table: what the newest have in common.
+    "claude": _ALWAYS,
+    "claude-3": _BUDGET,
+    "claude-fable-5": replace(_ALWAYS, bound=False),
+    "claude-fable-5-1": _ALWAYS,
+    "claude-fable-5-2": _ALWAYS,
+    "claude-mythos-5": replace(_ALWAYS, bound=False),
+    "claude-mythos-5-1": _ALWAYS,
+    "claude-mythos-5-2": _ALWAYS,
+    "claude-haiku-4": _BUDGET,
+    "claude-haiku-5-5": Family(unasked=True, off="disabled", bound=True),
+    "claude-opus-4": _BUDGET,
+    "claude-opus-4-6": Family(efforts=("low", "medium", "high", "max")),
+    "claude-opus-4-7": Family(),
+    "claude-opus-4-8": Family(),
+    "claude-opus-5": Family(unasked=True, off="disabled"),
+    "claude-opus-5-5": _ALWAYS,
+    "claude-sonnet-4": _BUDGET,
+    "claude-sonnet-4-6": Family(efforts=("low", "medium", "high", "max")),
+    "claude-sonnet-5": Family(unasked=True, off="disabled"),
+    "claude-sonnet-5-5": Family(unasked=True, off="between_tools", bound=True),
+}
+
+
+def family_of(model: str) -> Family:
+    """The longest name that fits; other makers' models on a compatible server get a budget."""
+    fitting = [name for name in _FAMILIES if f"{model}-".startswith(f"{name}-")]
+    return _FAMILIES[max(fitting, key=len)] if fitting else _BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """What a request says of it: `params` go into its body, `room` onto its bound."""
+
+    params: Mapping[str, Any]
+    room: int = 0
+    on: bool = False
+
+
+NO_THINKING = Thinking({})
+
+
+def thinking_for(family: Family, wish: object, *, reply: int, longest: int | None) -> Thinking:
+    """`wish` is a template's `reasoning_effort`: an effort, "none", or None where it says nothing.
+
+    It is always asked for in a form that can be read: otherwise a model that thinks would look
+    like one that fell silent, to people and to our clocks.
+    """
+    said = _LESS.get(str(wish), str(wish)) if wish is not None else None
+    if said == "" and family.off:
+        return _off(family)
+    if said is None and not family.unasked:
+        return NO_THINKING
+    if family.thinks == "budget":
+        return _budget(said or "low", reply=reply, longest=longest)
+    effort = _nearest("low" if said == "" else said, family.efforts)
+    params: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    if effort is not None:
+        params["output_config"] = {"effort": effort}
+    return Thinking(params, room=_ROOM[effort or "high"], on=True)
+
+
+def _off(family: Family) -> Thinking:
+    """Between tools a model still thinks aloud, and that has to go back as it came."""
+    if family.off == "omitted":
+        return NO_THINKING
+    return Thinking({"thinking": {"type": family.off}}, on=family.off == "between_tools")
+
+
+def _nearest(wish: str | None, efforts: tuple[str, ...]) -> str | None:
+    """The effort itself or, where the family doesn't have it, the next lower one."""
+    if wish is None or wish not in EFFORTS:
+        return None
+    return [one for one in EFFORTS[: EFFORTS.index(wish) + 1] if one in efforts][-1]
+
+
+def _budget(wish: str, *, reply: int, longest: int | None) -> Thinking:
+    """At least 1,024 and less than the whole bound; none at all where that doesn't fit."""
+    room = _ROOM.get(wish, _ROOM["high"])
+    if longest is not None:
+        room = min(room, max(longest - reply, longest // 2))
+    if room < LEAST_BUDGET:
+        return NO_THINKING
+    return Thinking({"thinking": {"type": "enabled", "budget_tokens": room}}, room=room, on=True)
