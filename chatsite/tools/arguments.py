@@ -1,0 +1,139 @@
+"""What a model wrote as a call's arguments, read and checked against the tool's schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, NoReturn
+
+from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend, validator_for
+from referencing import Registry
+
+from chatsite.messages import UNSOUND
+from chatsite.tools.base import ToolError
+
+LONGEST = 100_000  # Characters.
+DEEPEST = 30
+_SHOWN, _LONGEST_SHOWN = 3, 200  # Faults, and characters of each.
+
+
+def _skipped(*_: object) -> None:
+    """For what runs foreign regular expressions or compares every two items: one bad schema
+    would hold the whole server. The tool's own server checks these."""
+
+
+def _additional(validator: Any, allowed: Any, instance: Any, schema: Any) -> Any:
+    """Which properties are additional depends on `patternProperties`, where there are any."""
+    if "patternProperties" in schema:
+        return None
+    return _ADDITIONAL(validator, allowed, instance, schema)
+
+
+_ADDITIONAL: Any = Draft202012Validator.VALIDATORS["additionalProperties"]
+_CHANGED = {
+    "additionalProperties": _additional,
+    **dict.fromkeys(
+        ("pattern", "patternProperties", "unevaluatedProperties", "uniqueItems"), _skipped
+    ),
+}
+_DIALECTS: Mapping[Any, Any] = {
+    dialect: extend(dialect, _CHANGED)
+    for dialect in (Draft7Validator, Draft201909Validator, Draft202012Validator)
+}
+
+
+def read(text: str) -> dict[str, object]:
+    """The object in this JSON; nothing at all counts as an empty one. Raises ToolError."""
+    if len(text) > LONGEST:
+        raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
+    try:
+        found = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise _bad(f"are no valid JSON: {error.msg} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError):
+        raise _bad("are no valid JSON") from None
+    if not isinstance(found, dict):
+        raise _bad("must be a JSON object")
+    if deeper_than(found, DEEPEST):
+        raise _bad(f"are nested deeper than {DEEPEST} levels")
+    if any(UNSOUND.search(words) for words in _texts(found)):
+        raise _bad("hold a character that can't be stored")
+    return found
+
+
+def check(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
+    """Raise ToolError, with the place, for arguments that don't fit."""
+    try:
+        # An empty registry: a reference to another document is never fetched.
+        validator = _DIALECTS[_dialect(schema)](schema, registry=Registry())
+        faults = list(islice(validator.iter_errors(arguments), _SHOWN))
+    except Exception as error:
+        raise ToolError(
+            f"The tool's own schema can't be used ({type(error).__name__}).", name="BadSchema"
+        ) from None
+    if faults:
+        raise _bad("don't fit: " + "; ".join(_in_words(fault) for fault in faults))
+
+
+def is_schema(schema: Mapping[str, object]) -> bool:
+    """Whether it is a JSON schema of type object that providers can be given."""
+    if schema.get("type") != "object" or deeper_than(schema, DEEPEST):
+        return False
+    try:
+        _dialect(schema).check_schema(schema)
+    except Exception:
+        return False
+    return True
+
+
+def _dialect(schema: Mapping[str, object]) -> Any:
+    """By its `$schema`; without one, and for older ones, what MCP takes for granted."""
+    found = validator_for(schema, default=Draft202012Validator)
+    return found if found in _DIALECTS else Draft202012Validator
+
+
+def deeper_than(value: object, levels: int) -> bool:
+    """Whether it holds itself in that many levels; ends however it was put together."""
+    row: list[object] = [value]
+    for _ in range(levels):
+        inner: list[object] = []
+        for item in row:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list | tuple):
+                inner.extend(item)
+        row = [item for item in inner if isinstance(item, dict | list | tuple)]
+        if not row:
+            return False
+    return True
+
+
+def _texts(value: object) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _in_words(fault: ValidationError) -> str:
+    place = "".join(f".{part}" for part in fault.absolute_path).lstrip(".")
+    message = fault.message
+    if len(message) > _LONGEST_SHOWN:
+        message = f"{message[:_LONGEST_SHOWN]}…"
+    return f"{place}: {message}" if place else message
+
+
+def _bad(what: str) -> ToolError:
+    return ToolError(f"The arguments {what}. The tool was not run.", name="BadArguments")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

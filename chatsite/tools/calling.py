@@ -1,0 +1,132 @@
+"""One call of a tool: whatever happens, there is a result that can be stored and sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chatsite.messages import UNSOUND
+from chatsite.tools.arguments import check, read
+from chatsite.tools.base import Tool, ToolError, Using
+
+logger = logging.getLogger("chatsite.tools")
+
+# Characters of an error's text, which a foreign server may have written.
+LONGEST_ERROR = 2_000
+_LONGEST_NAME = 80
+# Less room than this holds nothing of use; a result is never made smaller.
+_SMALLEST = 200
+_CUT = "Only the first {kept:,} of {all:,} characters of the result are here; there was no room."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """`content` is JSON: the returned value, or `{"error": {"name", "message"}}` where `failed`.
+
+    `arguments` are empty where what the model wrote could not be read.
+    """
+
+    content: str
+    failed: bool
+    arguments: dict[str, object] = field(hash=False)
+
+
+async def result_of(
+    call_name: str,
+    arguments_text: str,
+    tools: Sequence[Tool],
+    using: Using,
+    *,
+    seconds: float,
+    room_characters: int,
+) -> Result:
+    """Run a tool. Raises CancelledError, and nothing else: each failure becomes a result.
+
+    A ToolError's text is shown as it is. What another exception says may hold a key or a path, so
+    only its class is shown and logged.
+    """
+    arguments: dict[str, object] = {}
+    try:
+        tool = _named(call_name, tools)
+        arguments = read(arguments_text)
+        check(arguments, tool.parameters)
+        value = await _run(tool, arguments, using, seconds=seconds)
+        content = _fitting(_json(value), room_characters)
+        return Result(content=content, failed=False, arguments=arguments)
+    except ToolError as error:
+        name, message = error.name, error.message
+    except Exception as error:
+        logger.error("the tool %s failed with %s", call_name[:_LONGEST_NAME], _where(error))
+        name = type(error).__name__
+        message = "The tool failed. The server's log says where."
+    return Result(content=failure(name, message), failed=True, arguments=arguments)
+
+
+def failure(name: str, message: str) -> str:
+    """The content of a tool message for a call that has no result."""
+    if len(message) > LONGEST_ERROR:
+        message = f"{message[:LONGEST_ERROR]}…"
+    return _json({"error": {"name": name[:_LONGEST_NAME], "message": message}})
+
+
+def _named(name: str, tools: Sequence[Tool]) -> Tool:
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    there = ", ".join(tool.name for tool in tools)
+    known = f"There are: {there}." if tools else "There are none."
+    raise ToolError(f"No tool of that name can be called here. {known}", name="UnknownTool")
+
+
+async def _run(
+    tool: Tool, arguments: Mapping[str, object], using: Using, *, seconds: float
+) -> object:
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await tool.run(arguments, using)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise ToolError(
+            f"The tool didn't answer within {seconds:g} seconds. It may have done what was asked "
+            "all the same.",
+            name="TimedOut",
+        ) from None
+
+
+def _json(value: object) -> str:
+    """Half a character could be stored nowhere; every other text stays readable."""
+    try:
+        return UNSOUND.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise ToolError(
+            "The tool returned something that JSON can't hold.", name="BadResult"
+        ) from None
+
+
+def _fitting(content: str, room: int) -> str:
+    """Cut, and said so, where it is too long; a text is cut in itself, all else as JSON."""
+    room = max(room, _SMALLEST)
+    if len(content) <= room:
+        return content
+    value = json.loads(content)
+    text = value if isinstance(value, str) else content
+    kept = room
+    while True:
+        note = _CUT.format(kept=kept, all=len(text))
+        cut = _json({"cut": note, "beginning": text[:kept]})
+        if len(cut) <= room:
+            return cut
+        kept = max(0, kept - max(1, (len(cut) - room) // 2))
+
+
+def _where(error: Exception) -> str:
+    """Its class and the line that raised it, without a word of what it says."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    line = f" at {place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else ""
+    return f"{type(error).__name__}{line}"
