@@ -13,8 +13,8 @@ from typing import Literal
 
 from chatsite.messages import Message
 
-Kind = Literal["summary", "recalled", "text"]
-KINDS: tuple[Kind, ...] = ("summary", "recalled", "text")
+Kind = Literal["summary", "recalled", "text", "continue"]
+KINDS: tuple[Kind, ...] = ("summary", "recalled", "text", "continue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class Written:
 
     From what it was made: a summary by its `id` and `version`; what was recalled, and what a
     background task wrote, by the `sources`' sequence numbers; a strategy's text has no source,
-    and only its digest is kept.
+    and only its digest is kept. What an answer that is continued has said before is an assistant's
+    of kind "continue", with its source and, as `id`, how many characters it had; the instruction
+    behind it is a user's, the same every time.
     """
 
     kind: Kind

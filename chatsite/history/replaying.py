@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.history.continuing import begun_message, continue_message
 from chatsite.history.layout import Item, Run, Written, digest_of, items_from
 from chatsite.history.recalled import quoted_message, summary_message
 from chatsite.history.transcript import Entry
@@ -94,6 +95,8 @@ class _Rebuilding:
                 return quoted_message(sources)
             gone = ", ".join(str(seq) for seq in item.sources if seq not in self.entries)
             self.differences.append(f"Message {gone}, which was quoted, isn't stored any more.")
+        elif item.kind == "continue":
+            return self._continued(item)
         else:
             self.differences.append(
                 f"A text of the agent's strategy ({item.tokens:,} tokens) can't be shown: only its "
@@ -101,6 +104,25 @@ class _Rebuilding:
             )
         return None
 
+    def _continued(self, item: Written) -> Message | None:
+        """The instruction to write further, or what was said before it."""
+        if item.role == "user":
+            return continue_message()
+        found = next((self.entries[seq] for seq in item.sources if seq in self.entries), None)
+        if found is not None:
+            return begun_message(found.message, int(item.id))
+        self.differences.append("The answer that was continued isn't stored any more.")
+        return None
+
+
+_NAMES = {
+    "summary": "The summary",
+    "recalled": "What was quoted",
+    "continue": "The answer that was continued",
+}
+
 
 def _named(item: Written) -> str:
-    return {"summary": "The summary", "recalled": "What was quoted"}.get(item.kind, "A text")
+    if item.kind == "continue" and item.role == "user":
+        return "The instruction to continue"
+    return _NAMES.get(item.kind, "A text")

@@ -21,9 +21,11 @@ from chatsite.history import (
     Transcript,
     Triaged,
     Window,
+    Written,
     decide,
     resolve,
 )
+from chatsite.history.continuing import CONTINUE_TEXT, begun_message, continue_message
 from chatsite.history.replaying import Kept, rebuild
 from chatsite.messages import Message, TokenCount, ToolCall
 
@@ -129,3 +131,36 @@ def test_of_a_strategys_own_text_only_its_fingerprint_is_known() -> None:
     assert len(differences) == 1 and "only its fingerprint" in differences[0]
     without = [one for one in said(decision.request) if one[1] != TEXT.content]
     assert said(messages) == without
+
+
+class TestContinued:
+    """An answer that was written further: its beginning, and the instruction behind it."""
+
+    said = "Answer 7, which is longer."
+
+    def asked(self, *, before: int = 9) -> dict[str, Any]:
+        receipt = decided({"historyPolicy": "all"}, Evidence()).to_dict()
+        begun = begun_message(Message.assistant(self.said, id="a7"), before)
+        further = Written.of(begun, "continue", sources=[19], id=str(before))
+        instruction = Written.of(continue_message(), "continue")
+        run = {"first": 1, "last": 18}
+        return receipt | {"layout": [run, further.to_dict(), instruction.to_dict()]}
+
+    def rebuilt(
+        self, receipt: dict[str, Any], entries: tuple[Entry, ...]
+    ) -> tuple[list[str | None], tuple[str, ...]]:
+        messages, differences = rebuild(
+            Kept(agent="demo", receipt=receipt, entries=entries, summaries={}), HEAD
+        )
+        return [message.content for message in messages[-2:]], differences
+
+    def test_the_request_ends_as_it_did_however_much_was_added_since(self) -> None:
+        assert path()[18].message.content == self.said
+        assert self.rebuilt(self.asked(), path()) == ([self.said[:9], CONTINUE_TEXT], ())
+
+    def test_an_answer_that_was_edited_or_deleted_is_named(self) -> None:
+        edited = replace(path()[18], message=replace(path()[18].message, content="Other."))
+        _, differences = self.rebuilt(self.asked(), (*path()[:18], edited))
+        assert differences == ("The answer that was continued reads differently now.",)
+        _, differences = self.rebuilt(self.asked(), path()[:18])
+        assert differences == ("The answer that was continued isn't stored any more.",)
