@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from chatsite.conversations import queries
 from chatsite.errors import NotFound
+from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, owner_of, site_of
 
 HIGHLIGHT = "vendor/highlightjs"
@@ -73,6 +74,8 @@ async def _page(
         "debug": may_debug and request.GET.get("debug") == "true",
         "show_request": may_debug and site.may_see_request(staff=staff),
         "max_frame": settings.MAX_FRAME_BYTES,
+        "max_attachments": MAX_ATTACHMENTS,
+        "max_attachment_bytes": MAX_ATTACHMENT_BYTES,
         "urls": {
             "login": reverse("login"),
             "logout": reverse("logout"),

@@ -1,5 +1,6 @@
 /** Who can answer: the picker at the agent's name, broken agents and their reasons included. */
 
+import { toolLines } from "./agent-tools.js";
 import { byId, h, put, say } from "./dom.js";
 import { icon } from "./icons.js";
 import { address } from "./page.js";
@@ -26,8 +27,6 @@ export class AgentPicker {
   update(state) {
     this.current = state.agentSlug;
     say(byId("agent-name"), state.agent?.name ?? state.agentSlug);
-    say(byId("model"), state.agent?.provider?.label ?? "");
-    byId("model").title = state.agent?.provider?.note ?? "";
   }
 
   /** @param {HTMLElement} box */
@@ -62,7 +61,8 @@ export class AgentPicker {
     h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
     agent.description && h("span", { class: "agent-about" }, agent.description),
     (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
-    noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note));
+    noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
+    toolLines(agent, agent.provider?.tools === false));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

@@ -12,7 +12,7 @@ const TAB = "sessionStorage";
  */
 export function claimTab(owner) {
   const before = read("owner", TAB);
-  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "reply:", "pending:", "new:"], TAB);
+  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "reply:", "files:", "model:", "pending:", "new:"], TAB);
   keep("owner", owner, TAB);
 }
 
@@ -25,28 +25,42 @@ export const keepDraft = (conversation, text) => keep(`draft:${conversation}`, t
  * What is being replied to.
  * @returns {import("./state.js").Quote|null}
  */
-export function readReply(conversation) {
+export const readReply = (conversation) => value(`reply:${conversation}`);
+
+export const keepReply = (conversation, quote) => keepValue(`reply:${conversation}`, quote);
+
+/**
+ * The draft's files that the server has.
+ * @returns {import("./state.js").Attachment[]}
+ */
+export const readFiles = (conversation) => value(`files:${conversation}`) ?? [];
+
+export const keepFiles = (conversation, attachments) =>
+  keepValue(`files:${conversation}`, attachments.length ? attachments : null);
+
+/**
+ * The model that was chosen and that no message has gone to yet.
+ * @returns {import("./model-facts.js").Choice|null}
+ */
+export const readModel = (conversation) => value(`model:${conversation}`);
+
+export const keepModel = (conversation, choice) => keepValue(`model:${conversation}`, choice);
+
+/** @returns {import("./state.js").Pending[]} */
+export const readPending = (conversation) => value(`pending:${conversation}`) ?? [];
+
+export const keepPending = (conversation, pending) =>
+  keepValue(`pending:${conversation}`, pending.length ? pending : null);
+
+function value(key) {
   try {
-    return JSON.parse(read(`reply:${conversation}`, TAB) ?? "null");
+    return JSON.parse(read(key, TAB) ?? "null");
   } catch {
     return null;
   }
 }
 
-export const keepReply = (conversation, quote) =>
-  keep(`reply:${conversation}`, quote ? JSON.stringify(quote) : null, TAB);
-
-/** @returns {import("./state.js").Pending[]} */
-export function readPending(conversation) {
-  try {
-    return JSON.parse(read(`pending:${conversation}`, TAB) ?? "[]");
-  } catch {
-    return [];
-  }
-}
-
-export const keepPending = (conversation, pending) =>
-  keep(`pending:${conversation}`, pending.length ? JSON.stringify(pending) : null, TAB);
+const keepValue = (key, it) => keep(key, it ? JSON.stringify(it) : null, TAB);
 
 /**
  * The id of a chat that has not begun: the same after a reload, so that its draft is found.

@@ -1,5 +1,6 @@
 /** A chat that has not begun: who answers, what model that is, and what could be asked. */
 
+import { toolLines } from "./agent-tools.js";
 import { h, put } from "./dom.js";
 
 /**
@@ -20,6 +21,7 @@ export function emptyChat(intro, prompts, state, suggest) {
     h("h2", { class: "intro-name" }, agent.name),
     agent.description && h("p", { class: "intro-about" }, agent.description),
     agent.provider?.note && h("p", { class: "intro-model" }, agent.provider.note),
+    toolLines(agent, agent.provider?.tools === false),
   );
   put(
     prompts,

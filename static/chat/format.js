@@ -57,18 +57,18 @@ export function group(iso, now = new Date()) {
   return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? "This week" : "Older";
 }
 
-const UNITS = ["bytes", "kB", "MB", "GB"];
+const UNITS = ["kB", "MB", "GB"];
 
 /**
- * "412 kB", "1.2 MB": in thousands, as file managers count.
+ * "412 kB", "1.2 MB": in steps of 1024, as the server's limits are.
  * @param {number} size
  */
 export function bytes(size) {
-  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, size)) / 3)));
-  if (power === 0) return plural(size, "byte");
-  const value = size / 1000 ** power;
-  const rounded = value < 10 && power > 1 ? value.toFixed(1) : String(Math.round(value));
-  return rounded === "1000" && UNITS[power + 1] ? `1 ${UNITS[power + 1]}` : `${rounded} ${UNITS[power]}`;
+  if (size < 1024) return plural(size, "byte");
+  let power = 1;
+  while (power < UNITS.length && size / 1024 ** power >= 999.5) power += 1;
+  const value = size / 1024 ** power;
+  return `${value < 10 && power > 1 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[power - 1]}`;
 }
 
 /** Bytes of a text on the wire. */

@@ -1,6 +1,6 @@
 /** The JSON side of the server: every failure is an Error with a sentence for a person. */
 
-function csrf() {
+export function csrf() {
   return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
 }
 
@@ -12,17 +12,24 @@ async function ask(path, options) {
   } catch {
     throw new Error("The server can't be reached. Nothing was changed; try again in a moment.");
   }
-  const text = await response.text();
+  return answered(response.status, await response.text(), "Nothing was changed.");
+}
+
+/**
+ * What an answer holds.
+ * @param {number} status
+ * @param {string} text
+ * @param {string} kept what to say was kept where the answer itself says nothing
+ */
+export function answered(status, text, kept) {
   let body = null;
   try {
     body = text ? JSON.parse(text) : null;
   } catch {
     // An error page: its text is not for this place.
   }
-  if (!response.ok) {
-    throw new Error(body?.message ?? `The server answered ${response.status}. Nothing was changed.`);
-  }
-  return body;
+  if (status >= 200 && status < 300) return body;
+  throw new Error(body?.message ?? `The server answered ${status}. ${kept}`);
 }
 
 /** @param {string} path */

@@ -15,6 +15,7 @@ import { tell } from "./heard.js";
 import { Keys } from "./keys.js";
 import { Me } from "./me.js";
 import { Meter } from "./meter.js";
+import { ModelPicker } from "./models.js";
 import { address, readPage } from "./page.js";
 import { Panel } from "./panel.js";
 import { closeNewest } from "./popover.js";
@@ -38,17 +39,21 @@ useHighlighter(page.static.highlight ?? {});
 const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();
-const composer = new Composer({
+const composer = new Composer(page, {
   send: (said) => session.send(said),
   stop: () => session.stop(),
   typed: () => session.wantPreview(),
   fits: (text) => session.fits(text),
 });
+const models = new ModelPicker(page, () => {
+  models.update(session.state);
+  session.wantPreview();
+});
 const chip = new Chip(() => session.wantPreview());
 const panel = new Panel(page, {
   close: () => frame.panel(false),
   toMessage: (seq) => transcript.toMessage(seq),
-  draft: () => ({ draft: composer.draft, reply_to: composer.reply.quote?.id ?? null }),
+  draft: () => ({ draft: composer.said.text, reply_to: composer.reply.quote?.id ?? null }),
   apply: (address) => chip.say(address),
 });
 frame.opened.push(() => panel.opened());
@@ -94,9 +99,12 @@ const session = new Session(page, {
   onChange: show,
   onLine: (line) => banner.line(line),
   onRestore: (said) => composer.restore(said),
-  onEntered: () => composer.enter(session.state.conversationId),
+  onEntered: () => {
+    composer.enter(session.state.conversationId);
+    models.enter(session.state.conversationId);
+  },
   draft: () => composer.said,
-  model: () => "",
+  model: () => models.chosen,
 });
 
 const keys = new Keys({
@@ -172,6 +180,7 @@ function show(state, before) {
   meter.update(state.decision);
   panel.update(state);
   agents.update(state);
+  models.update(state);
   sidebar.update(state, before);
   banner.update(state);
   tell(state, before);

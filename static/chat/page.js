@@ -1,15 +1,19 @@
 /**
  * What the server told the page when it was made, and the page's own address.
  *
- * @typedef {{kind: string, label: string, note: string}} Provider
+ * @typedef {{kind: string, label: string, note: string, tools?: boolean}} Provider
  * @typedef {{file: string, key: string, reason: string}} Broken
  * @typedef {{slug: string, name: string, description: string, greeting: string[], prompts: string[],
- *   tags: string[], provider: Provider|null, broken: Broken|null}} Agent
+ *   tags: string[], tools?: string[], missing?: {name: string, reason: string}[],
+ *   provider: Provider|null, broken: Broken|null}} Agent
  * @typedef {{name: string, signed_in: boolean, staff: boolean}} User
  * @typedef {{agents: Agent[], agent: string, conversation: string|null, user: User, signup: boolean,
  *   debug_panel: boolean, debug: boolean, show_request: boolean, max_frame: number,
+ *   max_attachments: number, max_attachment_bytes: number,
  *   urls: Record<string, string>, static: {highlight?: Record<string, string>}}} Page
  */
+
+export const FILES = "/files";
 
 const URLS = {
   chat: "/chat",
@@ -18,7 +22,6 @@ const URLS = {
   import: "/conversations/import",
   messages: "/messages",
   turns: "/turns",
-  files: "/files",
   models: "/models",
   login: "/accounts/login/",
   logout: "/accounts/logout/",
@@ -32,7 +35,7 @@ export function readPage() {
 }
 
 /** Where a file of this person lies. */
-export const fileAddress = (id) => `${URLS.files}/${encodeURIComponent(id)}`;
+export const fileAddress = (id) => `${FILES}/${encodeURIComponent(id)}`;
 
 /** The query string as the server wants it with every command. */
 export const query = () => location.search.slice(1);

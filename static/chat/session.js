@@ -21,8 +21,8 @@ export class Session {
    * @param {{onChange: (state: import("./state.js").State, before: import("./state.js").State) => void,
    *   onLine: (line: import("./socket.js").Line) => void,
    *   onRestore: (said: import("./state.js").Said) => void, onEntered: () => void,
-   *   draft: () => import("./state.js").Said, model: () => string}} listeners
-   *   `model` is the one that is to answer next, as `provider:name`; "": the agent's own
+   *   draft: () => import("./state.js").Said, model: () => string|null}} listeners
+   *   `model` is the one that was chosen in the page, as `provider:name`; null: none was
    */
   constructor(page, listeners) {
     this.page = page;
@@ -158,16 +158,22 @@ export class Session {
     this.wantPreview();
   }
 
-  #sendPending({ client_id, ref, model = "", ...said }) {
-    this.#command("send", { agent: this.state.agentSlug, client_id, text: said.text, ...beside(said), model }, ref);
+  #sendPending({ client_id, ref, model, ...said }) {
+    const asking = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
+    this.#command("send", { ...asking, text: said.text, ...beside(said) }, ref);
   }
 
   #askPreview(ref) {
     const said = this.listeners.draft();
     if (!this.state.opened || this.state.deleted || !this.fits(said.text)) return false;
     this.state = asked(this.state, ref);
-    const model = this.listeners.model();
-    return this.#command("preview", { agent: this.state.agentSlug, draft: said.text, ...beside(said), model }, ref);
+    const asking = { agent: this.state.agentSlug, model: this.#model() };
+    return this.#command("preview", { ...asking, draft: said.text, ...beside(said) }, ref);
+  }
+
+  /** Who is to answer: what was chosen in the page, what the conversation keeps, or "", the agent's own. */
+  #model(chosen = this.listeners.model()) {
+    return chosen ?? this.state.conversation?.model ?? "";
   }
 
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {

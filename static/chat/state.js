@@ -11,9 +11,10 @@
  * @typedef {{id: string, user_message: string, text: string, length: number}} Turn
  *   `length` is in characters as the server counts them, not in UTF-16 units
  * @typedef {{id: string, name: string, size: number, modality: string, mime_type: string|null,
- *   width: number, height: number, characters: number}} Attachment a file that the server has; `size` in bytes
+ *   width: number, height: number, characters: number, note?: string}} Attachment a file that the server has;
+ *   `size` in bytes; `note` says what could not be read of it
  * @typedef {{text: string, reply: Quote|null, attachments: Attachment[]}} Said what a person sends
- * @typedef {Said & {client_id: string, ref: string, model: string, after: number, at: string}} Pending
+ * @typedef {Said & {client_id: string, ref: string, model: string|null, after: number, at: string}} Pending
  *   a message that is drawn but not yet stored; `after` is the last sequence number when it was sent
  * @typedef {{first: number, last: number, messages: number, role: string|null, sent: boolean,
  *   reason: string, sentence: string, tokens: number, basis: string}} Verdict

@@ -1,0 +1,17 @@
+/** What an agent can use besides its words, and what of it is missing here. */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+/**
+ * @param {import("./page.js").Agent} agent
+ * @param {boolean} toolless its model can't use tools
+ */
+export function toolLines({ tools = [], missing = [] }, toolless) {
+  const able = tools.length > 0 && h("p", { class: "agent-tools" }, `Tools: ${tools.join(", ")}`);
+  const cant = tools.length > 0 && toolless
+    && lack("The model that answers can't use tools. The agent answers without them.");
+  return [able, cant, ...missing.map(({ name, reason }) => lack(`${name} is missing: ${reason}`))].filter(Boolean);
+}
+
+const lack = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));

@@ -1,0 +1,36 @@
+/** What is said of a model in a list. */
+
+import { h } from "./dom.js";
+import { capital, dollars, number } from "./format.js";
+import { icon } from "./icons.js";
+
+/**
+ * A model as the server offers it. `name` is `provider:model` as commands say it, "" the agent's
+ * own; `window` in tokens, `assumed` where nobody told it; `price` in US dollars for a million
+ * tokens; `why_not`: why it can't be chosen now, or "".
+ * @typedef {{name: string, label: string, window: number|null, assumed?: boolean,
+ *   price: {prompt: number, cached: number|null, completion: number}|null, takes: string[],
+ *   tools: boolean, why_not?: string}} Model
+ * @typedef {{title: string, note?: string, models: Model[]}} Group
+ * @typedef {{locked: string, own: string, groups: Group[]}} Offer
+ * @typedef {{name: string, label: string, tools: boolean}} Choice
+ */
+
+const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
+
+/**
+ * "200,000 tokens · takes images, PDF; uses tools · $3 in, $15 out per million tokens".
+ * @param {Model} model
+ */
+export function facts({ window: size, assumed, takes, tools, price }) {
+  const taken = takes.map((one) => TAKES[one] ?? one).join(", ");
+  const able = [taken ? `takes ${taken}` : "text only", tools ? "uses tools" : "no tools"].join(", ");
+  return [
+    size && `${number(size)} tokens${assumed ? " (assumed)" : ""}`,
+    able,
+    price && `${dollars(price.prompt)} in, ${dollars(price.completion)} out per million tokens`,
+  ].filter(Boolean).join(" · ");
+}
+
+/** Why nothing can be chosen. */
+export const lockNote = (reason) => h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, capital(reason)));
