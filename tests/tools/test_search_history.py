@@ -1,0 +1,159 @@
+"""What a model may find of a person's older conversations, and what it must not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from chatsite.conversations import marks, path, queries, searching, store
+from chatsite.conversations.models import Conversation
+from chatsite.conversations.owners import Owner
+from chatsite.messages import Message as Said
+from chatsite.tools.base import ToolError, Using
+from chatsite.tools.search_history import SearchHistory
+from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, said, words
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HERE = new_id()
+
+
+def in_a_thread(work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+    return sync_to_async(work)(*args, **kwargs)
+
+
+TOOL = SearchHistory(run=in_a_thread, reads=searching)
+
+
+async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: int = 5) -> list[Any]:
+    using = Using(owner=owner, conversation=here)
+    answer: Any = await TOOL.run({"query": query, "results": results}, using)
+    return list(answer["found"])
+
+
+@sync_to_async
+def told(*pairs: tuple[str, str], owner: Owner = ADA, chat: str = "") -> str:
+    chat = chat or new_id()
+    for asked, answered in pairs:
+        end(begin(chat, asked, owner=owner), answered)
+    return chat
+
+
+@sync_to_async
+def first_id(chat: str, role: str) -> str:
+    return str(messages(chat).filter(role=role).order_by("seq").values_list("id", flat=True)[0])
+
+
+async def test_a_hit_says_where_when_and_who() -> None:
+    chat = await told(("Our boat is the Kestrel.", "A fine name."), ("What else?", "Nothing."))
+    [hit] = await found("which boats do I have?")
+    assert hit["text"] == "Our boat is the Kestrel."
+    assert (hit["role"], hit["conversation"], hit["agent"]) == ("user", chat, "demo")
+    assert hit["title"] == "Our boat is the Kestrel."
+    assert hit["date"].startswith(timezone.now().date().isoformat())
+
+
+async def test_other_forms_and_cases_of_a_word_are_found() -> None:
+    await told(("We STUDIED the maps.", "Good."), ("Die Größe zählt.", "Ja."))
+    assert len(await found("studies of a map")) == 1
+    assert len(await found("größe")) == 1
+
+
+async def test_more_of_the_words_and_rarer_ones_come_first() -> None:
+    await told(("the red harbour light", "a light"), ("light", "light"), ("harbour", "light"))
+    hits = [hit["text"] for hit in await found("harbour light", results=2)]
+    assert hits[0] == "the red harbour light"
+    assert len(hits) == 2
+
+
+async def test_only_the_part_around_the_words_is_shown() -> None:
+    await told((f"{'lorem ' * 900} the kestrel sails {'ipsum ' * 900}", "Yes."))
+    [hit] = await found("kestrel")
+    assert "kestrel" in hit["text"] and len(hit["text"]) <= 402
+
+
+class TestWhatStaysHidden:
+    async def test_other_people_and_the_current_conversation(self) -> None:
+        mine = await told(("kestrel here", "yes"))
+        await told(("kestrel there", "yes"), owner=BOB)
+        assert await found("kestrel", here=mine) == []
+        assert [hit["text"] for hit in await found("kestrel", owner=BOB)] == ["kestrel there"]
+        assert await found("kestrel", owner=Owner(guest="cy")) == []
+
+    async def test_deleted_conversations(self) -> None:
+        chat = await told(("kestrel", "yes"))
+        await sync_to_async(store.delete)(owner=ADA, conversation=chat)
+        assert await found("kestrel") == []
+
+    async def test_what_lies_above_the_line_and_a_title_made_of_it(self) -> None:
+        chat = await told(("kestrel secret", "kestrel"), ("kestrel now", "kestrel too"))
+        second = await sync_to_async(lambda: str(messages(chat).get(content="kestrel now").id))()
+        await sync_to_async(marks.forget_above)(owner=ADA, message=second, on=True)
+        hits = await found("kestrel")
+        assert {hit["text"] for hit in hits} == {"kestrel now", "kestrel too"}
+        assert {hit["title"] for hit in hits} == {""}
+
+    async def test_an_excluded_question_takes_its_answer_along(self) -> None:
+        chat = await told(("kestrel asked", "kestrel answered"), ("kestrel later", "ok"))
+        await sync_to_async(marks.exclude)(owner=ADA, message=await first_id(chat, "user"), on=True)
+        hits = await found("kestrel")
+        assert [(hit["text"], hit["title"]) for hit in hits] == [("kestrel later", "")]
+
+    async def test_an_excluded_answer_goes_alone(self) -> None:
+        chat = await told(("kestrel asked", "kestrel answered"))
+        await sync_to_async(marks.exclude)(
+            owner=ADA, message=await first_id(chat, "assistant"), on=True
+        )
+        assert [hit["text"] for hit in await found("kestrel")] == ["kestrel asked"]
+
+    async def test_other_versions_greetings_and_what_is_still_written(self) -> None:
+        chat = new_id()
+        greeting = Said(id=new_id(), role="assistant", content="kestrel greets", tokens=words(1))
+        begun = sync_to_async(begin)
+        await begun(chat, "kestrel asked", greeting=[greeting])
+        await sync_to_async(
+            lambda: messages(chat).filter(state="running").update(content="kestrel")
+        )()
+        assert [hit["text"] for hit in await found("kestrel")] == ["kestrel asked"]
+        await sync_to_async(lambda: messages(chat).update(on_path=False))()
+        assert await found("kestrel") == []
+
+
+async def test_a_query_of_common_words_is_told_so() -> None:
+    with pytest.raises(ToolError, match="common words"):
+        await found("what was it again?")
+
+
+async def test_only_whole_words_count_and_signs_mean_nothing() -> None:
+    await told(("100% cotton_wool", "yes"))
+    assert len(await found("cotton")) == 1
+    assert await found("cot") == await found("c%n") == await found("c_tton") == []
+
+
+def a_long_chat(count: int, *, text: str, guest: str = "ada") -> str:
+    now = timezone.now()
+    row = Conversation.objects.create(
+        id=new_id(), guest=guest, agent="demo", title="Long", created=now, updated=now
+    )
+    path.append(row, [said(f"{text} {number}") for number in range(count)], now=now)
+    row.save()
+    return str(row.id)
+
+
+def test_a_search_reads_a_bounded_part_in_three_queries(
+    django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "OF_ONE", 50)
+    monkeypatch.setattr(searching, "MESSAGES", 120)
+    for _ in range(3):
+        a_long_chat(200, text="kestrel")
+    with django_assert_max_num_queries(3):
+        looked = searching.older_messages(owner=ADA, without=HERE, words=["kestrel"])
+    assert (looked.conversations, looked.messages, looked.whole) == (2, 100, False)
+    assert len(looked.lines) == 100
+    assert {line.text for line in looked.lines} == {f"kestrel {n}" for n in range(150, 200)}
+    assert queries.listed(owner=ADA)
