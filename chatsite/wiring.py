@@ -33,6 +33,7 @@ from chatsite.providers.base import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
+from chatsite.providers.models import ModelTable
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.providers.vectors import in_words as vectors_in_words
@@ -92,8 +93,9 @@ class Site:
         self.openai = None
         if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
             self.openai = OpenAIProvider(
+                server=settings.MODEL_SERVERS["openai"],
                 api_key=settings.OPENAI_API_KEY,
-                base_url=settings.OPENAI_BASE_URL or None,
+                table=ModelTable(settings.MODELS.facts),
                 model=settings.CHAT_MODEL or None,
                 fast=settings.FAST_MODEL or None,
             )

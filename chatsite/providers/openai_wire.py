@@ -1,99 +1,93 @@
-"""Chat completions as JSON: our messages into theirs, their chunks into ours."""
+"""Chat completions as they are asked for: our messages into theirs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers import openai_errors as errors
-from chatsite.providers.base import Finished, FinishReason, Text, Usage
+from chatsite.providers.base import ToolSpec
+from chatsite.providers.openai_kept import given_back
 from chatsite.providers.text import plain_text
 
-_REASONS: dict[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)} | {
-    "function_call": "tool_calls"
-}
+# What OpenAI takes; other providers' conversations bring others along.
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+_NOT_OF_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+Parts = Mapping[str, Mapping[str, Any]]
 
 
-def wire_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    return [_wire_message(message) for message in messages]
+def wire_messages(
+    messages: Iterable[Message], *, server: str = "", model: str = "", parts: Parts | None = None
+) -> list[dict[str, Any]]:
+    """`parts` are the attached files by their ids, each as a part of its own; of a file that isn't
+    among them only the name is sent. `server` and `model` are given back what was kept for them.
+    """
+    sent = []
+    in_round = False
+    for message in messages:
+        if message.role == "user":
+            in_round = False
+            sent.append({"role": "user", "content": _user_content(message, parts or {})})
+        elif message.role == "tool":
+            content = plain_text(message)
+            sent.append({"role": "tool", "tool_call_id": _id(message.call_id), "content": content})
+        elif message.role == "assistant":
+            in_round = in_round or bool(message.calls)
+            kept = given_back(message, server=server, model=model, in_round=in_round)
+            sent.append(_assistant(message, kept))
+        else:
+            sent.append({"role": message.role, "content": plain_text(message)})
+    return sent
 
 
-def _wire_message(message: Message) -> dict[str, Any]:
-    text = plain_text(message)
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id or "", "content": text}
-    if not message.calls:
-        return {"role": message.role, "content": text}
-    calls = [
+def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    return [
         {
-            "id": call.id,
             "type": "function",
             "function": {
-                "name": call.name,
-                "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
             },
         }
-        for call in message.calls
+        for tool in tools
     ]
-    return {"role": "assistant", "content": text or None, "tool_calls": calls}
 
 
-class AnswerReader:
-    """Collects one streamed answer: gives its text piece by piece and remembers how it ended."""
-
-    def __init__(self) -> None:
-        self.signs = 0
-        self.done = False
-        self.reason: FinishReason | None = None
-        self.usage = Usage()
-
-    def take(self, payload: bytes) -> Text | None:
-        """One event's data. Raises ProviderError for an error event and for what isn't a chunk.
-
-        `signs` counts what shows the model at work, text or not.
-        """
-        if payload == b"[DONE]":
-            self.done = True
-            return None
-        try:
-            chunk = json.loads(payload.decode())
-            if chunk.get("error"):
-                raise errors.failed_midway("error event")
-            if chunk.get("usage"):
-                self.usage = read_usage(chunk["usage"])
-            choices = chunk.get("choices")
-            return self._choice(choices[0]) if choices else None
-        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-            raise errors.malformed(type(error).__name__) from None
-
-    def _choice(self, choice: Mapping[str, Any]) -> Text | None:
-        delta = choice.get("delta") or {}
-        text = delta.get("content") or delta.get("refusal")
-        if text or delta.get("tool_calls") or delta.get("reasoning_content"):
-            self.signs += 1
-        finish = choice.get("finish_reason")
-        if finish:
-            self.signs += 1
-            self.reason = _REASONS.get(finish, "stop")
-        if text is not None and not isinstance(text, str):
-            raise TypeError("content isn't text")
-        return Text(text) if text else None
-
-    def finished(self) -> Finished:
-        """Raises ProviderError ("interrupted") for a stream that ended without a reason: a body
-        that a proxy ends early looks like a proper end otherwise."""
-        if self.reason is None:
-            raise errors.interrupted("no finish_reason")
-        return Finished(reason=self.reason, usage=self.usage)
+def _user_content(message: Message, parts: Parts) -> str | list[Mapping[str, Any]]:
+    text = plain_text(message)
+    found = [parts[file.id] for file in message.attachments if file.id in parts]
+    if not found:
+        return text
+    return [{"type": "text", "text": text}, *found]
 
 
-def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """Servers leave out what they don't count."""
-    details = usage.get("prompt_tokens_details") or {}
-    return Usage(
-        prompt=usage.get("prompt_tokens"),
-        cached=details.get("cached_tokens"),
-        completion=usage.get("completion_tokens"),
-    )
+def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
+    text = plain_text(message)
+    extras = kept.pop("calls", {})
+    if not message.calls:
+        return {"role": "assistant", "content": text, **kept}
+    calls = []
+    for call in message.calls:
+        arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+        function = {"name": _name(call.name), "arguments": arguments}
+        sent: dict[str, Any] = {"id": _id(call.id), "type": "function", "function": function}
+        if extras.get(call.id):
+            sent["extra_content"] = extras[call.id]
+        calls.append(sent)
+    return {"role": "assistant", "content": text or None, "tool_calls": calls, **kept}
+
+
+def _id(id: str | None) -> str:
+    """A call and its results get the same one, whatever it was."""
+    if id and _ID.fullmatch(id):
+        return id
+    return f"call_{hashlib.sha256((id or '').encode()).hexdigest()[:24]}"
+
+
+def _name(name: str) -> str:
+    return _NOT_OF_A_NAME.sub("_", name)[:64] or "unknown"

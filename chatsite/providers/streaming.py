@@ -82,14 +82,18 @@ async def relay(
     *,
     timeouts: Timeouts,
     explain: Callable[[Exception], Exception],
+    prepare: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[Chunk, None]:
     """The answer as it arrives; closing the generator stops the provider.
 
-    `call` opens the stream; `explain` turns what it raises into a ProviderError.
+    `call` opens the stream, `prepare` is what has to be done before (a file may take minutes to
+    go up, and isn't silence); `explain` turns what they raise into a ProviderError.
     """
     clock = asyncio.get_running_loop().time
-    opened = clock()
     try:
+        if prepare is not None:
+            await prepare()
+        opened = clock()
         async with asyncio.timeout(timeouts.first_token):
             response = await call()
     except TimeoutError:

@@ -105,14 +105,14 @@ async def _case(run: Any, count: int) -> Case:
     from chatsite.agents.catalogue import Catalogue
     from chatsite.conversations import loading, queries, store
     from chatsite.conversations.owners import Owner
-    from chatsite.providers.openai import OpenAIProvider
     from chatsite.turns.answering import answering
     from chatsite.turns.deciding import Asking, Decider
+    from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")
     id = await run(conversation, owner.guest, count - 3)
     who = answering(
-        Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": OpenAIProvider(api_key=None)}
+        Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": provider_at(None, api_key=None)}
     )
     case = Case(
         Decider(environment={}, run=run, loads=loading, reads=queries, writes=store),

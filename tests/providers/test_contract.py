@@ -8,12 +8,12 @@ from chatsite.providers.base import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
-from chatsite.providers.openai import OpenAIProvider
+from tests.fakes.openai_provider import provider_at
 
 # mypy checks with this list that each of them keeps the contract.
 PROVIDERS: list[Provider] = [
     EchoProvider(),
-    OpenAIProvider(api_key="k"),
+    provider_at(None),
     EmbeddedProvider(Engine(log_path=Path("unused"))),
 ]
 

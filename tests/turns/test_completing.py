@@ -15,6 +15,7 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering
 from chatsite.turns.completing import Completed, Unfinished, complete, side_model
+from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 
 
@@ -26,7 +27,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture
 async def provider(fake: FakeOpenAI) -> AsyncIterator[OpenAIProvider]:
-    made = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    made = provider_at(fake.base_url)
     yield made
     await made.aclose()
 
@@ -113,7 +114,7 @@ class TestTheModel:
         return model.name if model else None
 
     def openai(self, url: str | None, **more: str) -> OpenAIProvider:
-        return OpenAIProvider(api_key="sk-test", base_url=url, **more)  # type: ignore[arg-type]
+        return provider_at(url, **more)
 
     @pytest.mark.parametrize(
         ("url", "more", "name", "expected"),

@@ -25,6 +25,7 @@ from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
 from chatsite.turns.turns import Caps, Turns
 from chatsite.wiring import Store
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
+from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.turns.conftest import template
 
@@ -44,7 +45,7 @@ class House:
     run: Store = field(default_factory=Store)
 
     def __post_init__(self) -> None:
-        self.provider = OpenAIProvider(api_key="sk-test", base_url=self.fake.base_url)
+        self.provider = provider_at(self.fake.base_url)
         self.summariser = Summariser(
             run=self.run,
             reads=summary_queries,
@@ -378,7 +379,7 @@ async def test_where_another_model_writes_than_the_named_one_the_receipt_says_so
     house: House,
 ) -> None:
     await house.provider.aclose()
-    house.provider = OpenAIProvider(api_key="sk-test", base_url=house.fake.base_url, model="mine")
+    house.provider = provider_at(house.fake.base_url, model="mine")
     await house.until_summarised()
     receipt = await house.say("And then?")
     assert not any("was to write" in note for note in receipt["notes"])

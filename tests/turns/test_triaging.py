@@ -15,11 +15,11 @@ from chatsite.history.transcript import Entry
 from chatsite.messages import Message
 from chatsite.providers.base import Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import answering
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.triaging import Triager
 from tests.conversations.given import ADA
+from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.history.older import turns_of
 
@@ -72,7 +72,7 @@ def gathering(
 
 async def gathered(fake: FakeOpenAI, *script: str, **options: Any) -> Evidence:
     fake.script.extend(script)
-    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    provider = provider_at(fake.base_url)
     try:
         return await Triager().gather(gathering(provider, **options))
     finally:
@@ -182,7 +182,7 @@ async def test_a_model_may_be_named(fake: FakeOpenAI) -> None:
 
 async def test_another_model_than_the_named_one_is_told(fake: FakeOpenAI) -> None:
     fake.script.append('{"relevant": [1]}')
-    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url, model="local")
+    provider = provider_at(fake.base_url, model="local")
     made = gathering(provider, conversation={"selection_model": "judge"})
     evidence = await Triager().gather(made)
     await provider.aclose()
@@ -191,7 +191,7 @@ async def test_another_model_than_the_named_one_is_told(fake: FakeOpenAI) -> Non
 
 
 async def test_what_was_forgotten_is_never_shown_to_it(fake: FakeOpenAI) -> None:
-    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    provider = provider_at(fake.base_url)
     made = gathering(provider, conversation={"always_include_recent": 1})
     *older, current = made.transcript.entries
     below = Entry(message=current.message, seq=current.seq, forgets_above=True)
@@ -209,7 +209,7 @@ def _marked(entry: Entry) -> Entry:
 
 async def test_stop_ends_the_question_too(fake: FakeOpenAI) -> None:
     fake.script.append("[[mode=hang0]]")
-    provider = OpenAIProvider(api_key="sk-test", base_url=fake.base_url)
+    provider = provider_at(fake.base_url)
     asking = asyncio.create_task(Triager().gather(gathering(provider)))
     await _until(lambda: fake.in_flight == 1)
     asking.cancel()

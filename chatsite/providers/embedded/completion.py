@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.providers import openai_errors as errors
+from chatsite.providers import failures
 from chatsite.providers.base import FinishReason, Text, Usage
 from chatsite.providers.embedded.client import EngineClient
 
@@ -36,13 +36,13 @@ class Completion:
         try:
             event = json.loads(payload)
             if "error" in event:
-                raise errors.failed_midway("engine error event")
+                raise failures.failed_midway("engine error event")
             if event["stop"]:
                 self._end(event)
                 return None
             return self._piece(event)
         except (ValueError, KeyError, TypeError) as error:
-            raise errors.malformed(type(error).__name__) from None
+            raise failures.malformed(type(error).__name__) from None
 
     @property
     def text(self) -> str:

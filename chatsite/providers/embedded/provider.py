@@ -10,14 +10,14 @@ import httpx2
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Basis, Message
-from chatsite.providers import openai_errors as errors
+from chatsite.providers import failures
 from chatsite.providers.base import Chunk, Finished, Model, Request, Status
 from chatsite.providers.embedded.client import EngineRefused
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import SLOTS, WINDOW, Engine, Running
 from chatsite.providers.embedded.prompt import NotAdditive, Prompter, speaker, spoken_text
 from chatsite.providers.embedded.slots import Slots
-from chatsite.providers.openai_wire import AnswerReader
+from chatsite.providers.openai_reader import AnswerReader
 from chatsite.providers.tokenizers import Estimate
 
 # The only system sentence under which the bundled model stays in the user's language; even a
@@ -134,7 +134,7 @@ async def _completed(
             if text is not None:
                 yield text
     if completion.reason is None:
-        raise errors.interrupted("engine stream ended")
+        raise failures.interrupted("engine stream ended")
     ids = await completion.ids(running.client)
     metadata = prompter.remember(completion.text, ids) if ids else ""
     yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
@@ -153,9 +153,8 @@ async def _chatted(running: Running, request: Request, slot: int) -> AsyncGenera
     reader = AnswerReader()
     async with aclosing(running.client.stream("/v1/chat/completions", body)) as events:
         async for payload in events:
-            text = reader.take(payload)
-            if text is not None:
-                yield text
+            for chunk in reader.take(payload):
+                yield chunk
     yield reader.finished()
 
 

@@ -1,0 +1,21 @@
+"""The OpenAI dialect's provider against a fake server, as the running site makes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from chatsite.providers.models import ModelTable
+from chatsite.providers.models_file import elsewhere
+from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.servers import SERVERS
+
+
+def provider_at(
+    base_url: str | None, *, api_key: str | None = "sk-test", server: str = "openai", **more: Any
+) -> OpenAIProvider:
+    """`server` is one of the table, moved to `base_url`; None leaves it where it is. Its default
+    model is a plain one, whatever is recommended at the time."""
+    known = replace(SERVERS[server], default_model="gpt-4o-mini")
+    moved = elsewhere(known, base_url) if base_url else known
+    return OpenAIProvider(**{"server": moved, "api_key": api_key, "table": ModelTable(), **more})
