@@ -11,10 +11,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatsite.conversations import uploads
+from chatsite.conversations.answers import asked_by
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import placed
-from chatsite.conversations.queries import asked_by, views
+from chatsite.conversations.queries import views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from chatsite.conversations.answers import asked_by, in_force, versions_of
 from chatsite.conversations.coverage import standing_of
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
@@ -60,14 +61,6 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
 
 def path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=row, on_path=True)
-
-
-def asked_by(turn: Turn) -> Message | None:
-    """The user message that a turn answers."""
-    rows = Message.objects.select_related("turn")
-    if turn.asked_id is not None:
-        return rows.filter(id=turn.asked_id).first()
-    return rows.filter(turn=turn, role="user").first()
 
 
 def open_conversation(*, owner: Owner, conversation: str) -> Opened:
@@ -125,34 +118,25 @@ def views(
     )
 
 
-def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
-    """All versions of the answers that begin with some of these messages, by the ids of those,
-    in one query; what has one version only is left out."""
-    parents = {row.parent_id for row in rows if row.role == "assistant" and row.parent_id}
-    if not parents:
-        return {}
-    beside = Message.objects.filter(parent__in=parents, role="assistant", parent__role="user")
-    versions: dict[uuid.UUID | None, list[str]] = {}
-    for parent, id in beside.order_by("seq").values_list("parent_id", "id"):
-        versions.setdefault(parent, []).append(str(id))
-    return {id: tuple(ids) for ids in versions.values() if len(ids) > 1 for id in ids}
-
-
-def shown(rows: Iterable[Message]) -> tuple[MessageView, ...]:
+def shown(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageView, ...]:
     """Messages of the path in order, as the page shows them, with the versions of answers.
 
-    A problem is that of the turn which wrote the last of the answer that is shown, or, below
-    which there is none yet, of the newest that tried. Fetch the turns with them.
+    A problem is that of the turn which wrote what is shown. `last`: the path ends with them; then
+    it is that of the newest try, also where it has left nothing. Fetch the turns with them.
     """
     rows = list(rows)
-    asked: Message | None = None
-    answered_by: dict[uuid.UUID, Turn] = {}
-    for row in rows:
-        if row.role == "user":
-            asked = row
-        elif row.role == "assistant" and row.turn is not None and asked is not None:
-            answered_by[asked.id] = row.turn
-    return views(rows, versions=versions_of(rows), answered_by=answered_by)
+    asked = [row for row in rows if row.role == "user"]
+    turns = in_force((row.id, row.seq) for row in asked)
+    if last and asked and asked[-1].id in turns:
+        tries = Turn.objects.filter(asked=asked[-1]).order_by("-number")
+        newest = tries.values_list("id", flat=True).first()
+        turns[asked[-1].id] = newest or turns[asked[-1].id]
+    found = Turn.objects.defer("receipt").in_bulk(turns.values()) if turns else {}
+    return views(
+        rows,
+        versions=versions_of(rows),
+        answered_by={id: found[turn] for id, turn in turns.items()},
+    )
 
 
 def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
@@ -162,7 +146,7 @@ def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, 
     if before is not None:
         wanted = wanted.filter(seq__lt=before)
     rows = list(wanted.order_by("-seq")[: PAGE + 1])
-    return shown(rows[:PAGE][::-1]), len(rows) > PAGE
+    return shown(rows[:PAGE][::-1], last=before is None), len(rows) > PAGE
 
 
 def earlier_messages(

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from chatsite.conversations.answers import asked_by
 from chatsite.conversations.coverage import holding, summary_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
@@ -38,7 +39,7 @@ def kept(
     items = items_of(receipt)
     runs = [(item.first, item.last) for item in items if isinstance(item, Run)]
     sources = [seq for i in items if isinstance(i, Written) for seq in i.sources]
-    on_chain = _chain(row)
+    on_chain = _chain(_deepest(row, max([last for _, last in runs] + sources, default=0)))
     rows = _between(row, [*runs, *((seq, seq) for seq in sources)])
     wanted = [item.id for item in items if isinstance(item, Written) and item.kind == "summary"]
     return Kept(
@@ -90,10 +91,10 @@ def summaries_of(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ..
 def as_asked(*, owner: Owner, turn: str) -> Asked:
     """A turn's message and all above it, with the marks of today. Raises NotFound."""
     row = owned_turn(owner, turn)
-    asked = _asked(row)
+    asked = asked_by(row)
     if asked is None or row.receipt is None:
         raise NotFound("Of this answer not enough is stored.")
-    chain = _chain(row)
+    chain = _chain(asked)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
     rows = [message for message in until.only(*ENTRY) if message.id in chain]
@@ -102,21 +103,20 @@ def as_asked(*, owner: Owner, turn: str) -> Asked:
         agent=conversation.agent,
         transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
         next_seq=asked.seq + 1,
-        receipt=_receipt_before(asked, chain),
+        receipt=_receipt_before(row, asked, chain),
     )
     return Asked(
         conversation=str(conversation.id),
         loaded=loaded,
         receipt=row.receipt,
-        summary=_summary_then(asked, rows, row.receipt),
+        summary=_summary_then(row, asked, rows),
     )
 
 
-def _summary_then(
-    asked: Message, path: Sequence[Message], receipt: Mapping[str, Any]
-) -> RunningSummary | None:
+def _summary_then(turn: Turn, asked: Message, path: Sequence[Message]) -> RunningSummary | None:
     """The version that the turn was given; under another policy the newest one that was made
     before it and still holds for its path."""
+    receipt: Mapping[str, Any] = turn.receipt or {}
     stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
     if receipt.get("facts", {}).get("policy") == "summary":
         given = receipt.get("reports", {}).get("summary", {}).get("version")
@@ -124,20 +124,26 @@ def _summary_then(
         return summary_of(found) if found else None
     marker = asked.conversation.forget_above
     remembered = path[0].seq if marker > asked.seq else next(m.seq for m in path if m.seq >= marker)
-    made = stored.filter(stale=False, created__lt=asked.created, first_seq=remembered)
+    made = stored.filter(stale=False, created__lt=turn.started, first_seq=remembered)
     places = {message.id for message in path[:-1]}
     versions = made.order_by("-version")
     return next((summary_of(row) for row in versions if row.last_id in places), None)
 
 
-def _receipt_before(asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
+def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
+    """That of the turn which asked the same before, or else of the one above."""
+    found: Mapping[str, Any] | None
+    tries = Turn.objects.filter(Q(asked=asked) | Q(id=asked.turn_id), number__lt=turn.number)
+    for tried in tries.filter(receipt__isnull=False).order_by("-number")[:1]:
+        found = tried.receipt
+        return found
     before = Message.objects.filter(
         conversation=asked.conversation_id, seq__lt=asked.seq, turn__receipt__isnull=False
     )
-    for id, turn in before.order_by("-seq").values_list("id", "turn_id").iterator(chunk_size=100):
+    for id, above in before.order_by("-seq").values_list("id", "turn_id").iterator(chunk_size=100):
         if id in chain:
-            receipt: Mapping[str, Any] | None = Turn.objects.get(id=turn).receipt
-            return receipt
+            found = Turn.objects.get(id=above).receipt
+            return found
     return None
 
 
@@ -163,20 +169,26 @@ def _keys(ids: Iterable[str]) -> Iterator[uuid.UUID]:
             continue
 
 
-def _asked(turn: Turn) -> Message | None:
-    return Message.objects.filter(turn=turn, role="user").first()
+def _deepest(turn: Turn, named: int) -> Message | None:
+    """The message of the turn's path that is furthest down: all of its requests lies above.
+
+    `named` is the last one that the receipt names. An answer that was continued since belongs to
+    the turn that did so.
+    """
+    own = Q(turn=turn) | Q(id=turn.asked_id) | Q(seq=named)
+    rows = Message.objects.filter(own, conversation=turn.conversation_id)
+    return rows.order_by("-seq").only("id", "seq", "conversation").first()
 
 
-def _chain(turn: Turn) -> set[uuid.UUID]:
-    """The path on which the turn stood: its user message and all above it, wherever the
-    conversation's path goes now. Reads two columns of every message: 0.1 s for 100,000."""
-    asked = _asked(turn)
-    if asked is None:
+def _chain(last: Message | None) -> set[uuid.UUID]:
+    """A message and all above it, wherever the conversation's path goes now. Reads two columns of
+    every message: 0.1 s for 100,000."""
+    if last is None:
         return set()
-    above = Message.objects.filter(conversation=turn.conversation_id, seq__lte=asked.seq)
+    above = Message.objects.filter(conversation=last.conversation_id, seq__lte=last.seq)
     parents = dict(above.values_list("id", "parent_id"))
     chain: set[uuid.UUID] = set()
-    place: uuid.UUID | None = asked.id
+    place: uuid.UUID | None = last.id
     while place is not None:
         chain.add(place)
         place = parents.get(place)

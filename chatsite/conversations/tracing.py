@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.answers import in_force
+from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import path
 from chatsite.conversations.rows import brief
@@ -21,6 +22,8 @@ from chatsite.history.forgetting import Asked, Trail, is_sent
 # A receipt has some 10 KB: the change is mostly near, and beyond the last size nobody looks.
 CHUNKS = (16, 64, 256)
 SHOWN = 60
+# A turn's id, the beginning of what was asked, and the receipt.
+Answered = tuple[uuid.UUID | None, str | None, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
         _asked(uuid.UUID(found.conversation))
         .filter(seq__gte=found.seq)
         .order_by("-seq")
-        .values_list("turn_id", Left("content", 4 * SHOWN), "turn__receipt")
+        .values_list("id", "seq", "turn_id", Left("content", 4 * SHOWN), "turn__receipt")
     )
     asked: list[Asked] = []
     now = is_sent(coming, found.seq) if coming else None
@@ -101,7 +104,7 @@ def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
                 turn=str(turn) if receipt else None,
                 receipt=receipt,
             )
-            for number, (turn, text, receipt) in enumerate(chunk, len(asked))
+            for number, (turn, text, receipt) in enumerate(_answered(list(chunk)), len(asked))
         ]
         asked += more
         fared = {is_sent(one.receipt, found.seq) for one in more if one.receipt} - {None}
@@ -111,3 +114,14 @@ def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
         if fared - {now}:
             break
     return Trail(asked=tuple(reversed(asked)), whole=False)
+
+
+def _answered(
+    rows: Sequence[tuple[uuid.UUID, int, uuid.UUID | None, str, Any]],
+) -> Iterator[Answered]:
+    """Each with the turn whose answer is shown, and its receipt."""
+    turns = in_force((id, seq) for id, seq, *_ in rows)
+    receipts = dict(Turn.objects.filter(id__in=turns.values()).values_list("id", "receipt"))
+    for id, _, turn, text, receipt in rows:
+        tried = turns.get(id)
+        yield (tried, text, receipts[tried]) if tried else (turn, text, receipt)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from chatsite.conversations.answers import versions_of
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import locked, reroute
-from chatsite.conversations.queries import path, shown, versions_of
+from chatsite.conversations.queries import path, shown
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.events import MessageView
 

@@ -47,7 +47,7 @@ def test_it_is_read_back_to_where_the_message_left(
 ) -> None:
     chat = long_talk(60, reach=5)
     id = at(chat, 3)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(6):
         found = traced(owner=ADA, message=id)
         told = trail(found=found, coming=receipt(since=113))
     assert (found.conversation, found.agent, found.seq, found.asked) == (chat, "demo", 3, 60)
@@ -73,7 +73,7 @@ def test_it_never_reads_further_than_a_bound(
     monkeypatch.setattr("chatsite.conversations.tracing.CHUNKS", (4, 8))
     chat = long_talk(40, reach=1)
     found = traced(owner=ADA, message=at(chat, 1))
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(4):
         told = trail(found=found, coming=receipt(since=79))
     assert not told.whole
     assert [one.number for one in told.asked] == list(range(29, 41))

@@ -1,0 +1,55 @@
+"""Which turns answer a user message: its own, and those that tried again or wrote further."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from chatsite.conversations.models import Message, Turn
+
+
+def asked_by(turn: Turn) -> Message | None:
+    """The user message that a turn answers."""
+    rows = Message.objects.select_related("turn")
+    if turn.asked_id is not None:
+        return rows.filter(id=turn.asked_id).first()
+    return rows.filter(turn=turn, role="user").first()
+
+
+def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
+    """All versions of the answers that begin with some of these messages, by the ids of those,
+    in one query; what has one version only is left out."""
+    parents = {row.parent_id for row in rows if row.role == "assistant" and row.parent_id}
+    if not parents:
+        return {}
+    beside = Message.objects.filter(parent__in=parents, role="assistant", parent__role="user")
+    versions: dict[uuid.UUID | None, list[str]] = {}
+    for parent, id in beside.order_by("seq").values_list("parent_id", "id"):
+        versions.setdefault(parent, []).append(str(id))
+    return {id: tuple(ids) for ids in versions.values() if len(ids) > 1 for id in ids}
+
+
+def in_force(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:
+    """By user message of one path (id and sequence number) the turn that wrote the last of what
+    answers it there, or, where nothing does, the newest that tried.
+
+    Left out is what only its own turn has answered: one query says so of all.
+    """
+    places = dict(asked)
+    # By number in Python: a turn's row is long, and read whole for sorting.
+    tries = Turn.objects.filter(asked__in=places).values_list("asked_id", "number", "id")
+    ordered = sorted(tries, key=lambda one: one[1])
+    found: dict[uuid.UUID, uuid.UUID] = {asked: id for asked, _, id in ordered}
+    if not found:
+        return {}
+    by_place = {places[id]: id for id in found}
+    conversation = Message.objects.filter(id__in=found).values("conversation")[:1]
+    answers = Message.objects.filter(
+        conversation=conversation, on_path=True, turn_seq__in=by_place, role="assistant"
+    ).exclude(turn=None)
+    newest: dict[int, int] = {}
+    for place, seq, turn in answers.values_list("turn_seq", "seq", "turn_id"):
+        if seq > newest.get(place, 0):
+            newest[place] = seq
+            found[by_place[place]] = turn
+    return found
