@@ -19,6 +19,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from chatsite.errors import ChatsiteError
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
+from chatsite.web.bodies import Bodies
 from chatsite.wiring import Site
 
 
@@ -48,7 +49,7 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": Bodies(pages),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(routes))),
         "lifespan": lifespan,
     }

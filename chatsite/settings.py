@@ -117,6 +117,7 @@ def _secret_of_another_start(path: Path) -> str:
 # ---- where things lie ------------------------------------------------------------------------
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
 VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # conversations lie here
+FILES_DIR = folder("FILES_DIR", VAR_DIR / "files")
 AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
 if not AGENTS_DIR.is_dir():
     raise BadSetting(f"AGENTS_DIR={str(AGENTS_DIR)!r} is not a folder that can be read.")
@@ -143,6 +144,7 @@ DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
 MAX_ANSWERS_PER_OWNER = number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1_000)
 MAX_FRAME_BYTES = 64 * 1024
+FILES_QUOTA_MB = number("FILES_QUOTA_MB", 500, low=1, high=1_000_000)
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None

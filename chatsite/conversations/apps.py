@@ -1,7 +1,14 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_delete
 
 
 class ConversationsConfig(AppConfig):
     name = "chatsite.conversations"
     label = "conversations"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        # Models are there only now.
+        from chatsite.conversations import models, uploads
+
+        post_delete.connect(uploads.remove_bytes, sender=models.Upload)

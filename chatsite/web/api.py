@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -30,14 +31,14 @@ STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
     (BadRestore, 400),
     (ChatsiteError, 500),
 )
-View = Callable[..., Coroutine[Any, Any, HttpResponse]]
+View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def answers_errors(view: View) -> View:
     """Our own errors become `{code, message}` with their status."""
 
     @functools.wraps(view)
-    async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return await view(request, *args, **kwargs)
         except ChatsiteError as error:

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from chatsite.agents.strategy.context import Context, SlotError
 from chatsite.agents.strategy.wire import Given, Problem, line_of
+from chatsite.bounds import bound_memory, end_after
 
 MEMORY_BYTES = 512 * 1024 * 1024
 LONGEST_TRACE = 4_000  # Characters.
@@ -36,7 +37,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     asked, answers = _private_pipes()
-    _bound_memory()
+    bound_memory(MEMORY_BYTES)
     lines: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(asked, lines), name="parent", daemon=True).start()
     codes: Codes = {}
@@ -50,7 +51,7 @@ def main() -> None:
 def _answer(said: Mapping[str, Any], codes: Codes) -> dict[str, object]:
     """Run one strategy once; whatever it raises becomes a problem."""
     path = str(said["path"])
-    _alarm(float(said["seconds"]))
+    end_after(float(said["seconds"]))
     try:
         context = Context.of(Given.from_dict(said["given"]))
         result = _loaded(path, codes).build(context)
@@ -62,7 +63,7 @@ def _answer(said: Mapping[str, Any], codes: Codes) -> dict[str, object]:
     except BaseException as error:  # sys.exit() in a strategy ends the strategy only.
         return {"problem": asdict(_problem(error, path))}
     finally:
-        _alarm(0)
+        end_after(0)
         sys.modules.pop(MODULE, None)
 
 
@@ -113,29 +114,6 @@ def _read(asked: IO[bytes], lines: SimpleQueue[bytes]) -> None:
     for line in asked:
         lines.put(line)
     os._exit(0)
-
-
-def _alarm(seconds: float) -> None:
-    """Have the system end this process after so long, 0 for never again.
-
-    The parent does so earlier, if there still is one. The thread that looks for its end can't: code
-    in C (a regular expression) may never let it run.
-    """
-    if hasattr(signal, "setitimer"):  # not on Windows
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-
-
-def _bound_memory() -> None:
-    """Where the system can: a strategy that takes more gets a MemoryError."""
-    try:
-        import resource
-    except ImportError:
-        return
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    except (ValueError, OSError):
-        print("memory can't be bounded here", file=sys.stderr)
 
 
 if __name__ == "__main__":

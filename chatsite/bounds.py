@@ -1,0 +1,41 @@
+"""Bounds that a child process sets itself: what it may take, and when it ends whatever happens.
+
+Windows has none of these; there the parent's own time limit is all there is.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+
+def bound_memory(size: int) -> None:
+    """More than `size` bytes is a MemoryError from now on."""
+    _bound("RLIMIT_AS", size)
+
+
+def bound_writing(size: int) -> None:
+    """No file grows beyond `size` bytes: writing on is an OSError."""
+    if hasattr(signal, "SIGXFSZ"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _bound("RLIMIT_FSIZE", size)
+
+
+def _bound(what: str, size: int) -> None:
+    try:
+        import resource
+
+        resource.setrlimit(getattr(resource, what), (size, size))
+    except (ImportError, AttributeError, ValueError, OSError):
+        print(f"{what} can't be set here", file=sys.stderr)
+
+
+def end_after(seconds: float) -> None:
+    """Have the system end this process after so long, 0 for never again.
+
+    The parent does so earlier, if there still is one. A thread that looks for the parent's end
+    can't: code in C (a regular expression) may never let it run.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,0 +1,59 @@
+"""The process that looks into one file: `python -m chatsite.files.child PATH`.
+
+What people attach may be made to take any time and any memory in whatever reads it, so nothing of
+it is read in the server's own process. Each line that this one prints is a JSON object; together
+they say what was found, even if it is ended in the middle.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from chatsite.bounds import bound_memory, bound_writing, end_after
+from chatsite.errors import BadCommand
+from chatsite.files.kinds import PDF, TEXT, kind_of
+from chatsite.files.texts import text_of
+
+# Fifty million pixels in four colours are 200 MB, and a PDF's page may hold as much.
+MEMORY_BYTES = 1024 * 1024 * 1024
+WRITTEN_BYTES = 64 * 1024 * 1024
+SECONDS = 30.0
+
+
+def main() -> None:
+    end_after(SECONDS)
+    bound_memory(MEMORY_BYTES)
+    bound_writing(WRITTEN_BYTES)
+    try:
+        _look_at(Path(sys.argv[1]))
+    except BadCommand as error:
+        _tell(refused=error.message, code=error.code)
+
+
+def _look_at(path: Path) -> None:
+    kind = kind_of(path)
+    _tell(modality=kind.modality, mime_type=kind.mime_type)
+    note = ""
+    if kind.modality == "image":
+        # Pillow and pypdf are loaded only for what needs them: they take longer than most files.
+        from chatsite.files.pictures import look_at
+
+        measured = look_at(path, kind.mime_type)
+        _tell(width=measured.width, height=measured.height)
+    elif kind.mime_type == PDF:
+        from chatsite.files.pdfs import pdf_text_of
+
+        note = pdf_text_of(path, _tell)
+    elif kind.mime_type == TEXT:
+        note = text_of(path)
+    _tell(whole=True, note=note)
+
+
+def _tell(**found: object) -> None:
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

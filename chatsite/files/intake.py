@@ -1,0 +1,170 @@
+"""A file on its way in: its bytes are written as they come, then it is looked into."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from chatsite.errors import BadCommand, Refused, TooMany
+from chatsite.files.folder import Folder, discard, opened
+from chatsite.files.kinds import PDF, Kind
+from chatsite.files.texts import ENDING, cut_after
+from chatsite.messages import MAX_ATTACHMENT_BYTES
+
+WRITE_BYTES = 1024 * 1024
+# Of one owner; further ones wait for their turn.
+AT_ONCE_PER_OWNER = 3
+# Of everybody, those that wait included: each holds up to 50 MB of the disk.
+AT_ONCE = 60
+LOOKS_AT_ONCE = 2
+LOOK_SECONDS = 35.0
+SILENCE_SECONDS = 30.0
+_ROOT = Path(__file__).parents[2]
+# Nothing of the server's own, where the keys are.
+_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A file that came whole and was looked into. It lies at `path` until it is kept.
+
+    `note` is a sentence on what of it wasn't read, "" where all was.
+    """
+
+    path: Path
+    size: int
+    kind: Kind
+    width: int = 0
+    height: int = 0
+    text: str = field(default="", repr=False)
+    note: str = ""
+
+
+class Intake:
+    """Takes files in; lives as long as the server."""
+
+    def __init__(self, root: Path, *, silence: float = SILENCE_SECONDS) -> None:
+        self._folder = Folder(root)
+        self._silence = silence
+        self._owners: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._looks = asyncio.Semaphore(LOOKS_AT_ONCE)
+        self._under_way = 0
+
+    @asynccontextmanager
+    async def taken(self, blocks: AsyncIterator[bytes], *, owner: str) -> AsyncIterator[Taken]:
+        """What came of `blocks`; after the block nothing of it is left that wasn't kept.
+
+        Raises BadCommand for what isn't taken, Refused where it comes too slowly, TooMany.
+        """
+        if self._under_way >= AT_ONCE:
+            raise TooMany("Too many files are on their way here. Try again in a minute.")
+        self._under_way += 1
+        mine = self._owners.setdefault(owner, asyncio.Semaphore(AT_ONCE_PER_OWNER))
+        path = self._folder.coming()
+        try:
+            async with mine:
+                size = await self._written(path, blocks)
+                async with self._looks:
+                    found = await _looked_into(path)
+                yield _taken(path, size, found)
+        finally:
+            self._under_way -= 1
+            discard(path)
+
+    async def _written(self, path: Path, blocks: AsyncIterator[bytes]) -> int:
+        size = 0
+        waiting = bytearray()
+        with opened(path) as file:
+            while True:
+                try:
+                    async with asyncio.timeout(self._silence):
+                        block = await anext(blocks, b"")
+                except TimeoutError:
+                    raise Refused(
+                        f"Nothing of the file came for {self._silence:g} seconds. Nothing was "
+                        "kept; attach it again.",
+                        code="too_slow",
+                    ) from None
+                size += len(block)
+                if size > MAX_ATTACHMENT_BYTES:
+                    raise BadCommand(TOO_LARGE, code="too_large")
+                waiting += block
+                if waiting and (not block or len(waiting) >= WRITE_BYTES):
+                    await asyncio.to_thread(file.write, bytes(waiting))
+                    waiting.clear()
+                if not block:
+                    break
+        if not size:
+            raise BadCommand("This file is empty. Nothing was kept.", code="file_empty")
+        return size
+
+
+TOO_LARGE = (
+    f"A file may have {MAX_ATTACHMENT_BYTES // 1024**2} MB. This one is larger. Nothing was kept."
+)
+
+
+async def _looked_into(path: Path) -> dict[str, Any]:
+    """What the child process told. It ends with this call, however that ends."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "chatsite.files.child",
+        str(path),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        cwd=_ROOT,
+        env=_ENVIRONMENT,
+    )
+    assert process.stdout is not None
+    found: dict[str, Any] = {}
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            async for line in process.stdout:
+                if line.endswith(b"\n"):  # else it was ended while it wrote
+                    found |= json.loads(line)
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    return found
+
+
+def _taken(path: Path, size: int, found: dict[str, Any]) -> Taken:
+    """Raises BadCommand with what the child refused it for, or where it ended too early."""
+    if "refused" in found:
+        raise BadCommand(found["refused"], code=found["code"])
+    note = found.get("note", "")
+    if "whole" not in found:
+        # A PDF's text so far is worth having, and the PDF itself may be fine for a model.
+        if found.get("mime_type") != PDF or "pages" not in found:
+            raise BadCommand(
+                "This file can't be read: it took too much time or memory. Nothing was kept.",
+                code="file_damaged",
+            )
+        note = cut_after(found.get("page", 0), found["pages"])
+    beside = path.with_suffix(ENDING)
+    text = beside.read_text("utf-8", "ignore") if beside.exists() else ""
+    text = text.strip()
+    if note and text:
+        text += f"\n\n[{note}]"
+    return Taken(
+        path=path,
+        size=size,
+        kind=Kind(found["modality"], found["mime_type"]),
+        width=found.get("width", 0),
+        height=found.get("height", 0),
+        text=text,
+        note=note,
+    )

@@ -1,0 +1,75 @@
+"""PDFs: their text, page by page. Runs in the child process only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pypdf import PdfReader, PdfWriter
+from pypdf.errors import DependencyError
+
+from chatsite.files.kinds import Damaged
+from chatsite.files.texts import MOST_CHARACTERS, Full, Kept, beside, cut_after
+
+# A process that takes much longer is ended; what it wrote till then is kept, too.
+SECONDS = 20.0
+
+
+def pdf_text_of(path: Path, tell: Callable[..., None]) -> str:
+    """The same for a PDF. `tell` is told `pages` and, after each, `page`: should this process be
+    ended, what it wrote and told still holds. Raises Damaged."""
+    since = time.monotonic()
+    reader = _opened(path)
+    pages = len(reader.pages)
+    tell(pages=pages)
+    if reader.is_encrypted:
+        _write_open_copy(reader, path)
+    unread = 0
+    with beside(path) as file:
+        kept = Kept(file)
+        for number in range(1, pages + 1):
+            if time.monotonic() - since > SECONDS:
+                return cut_after(number - 1, pages)
+            try:
+                text = reader.pages[number - 1].extract_text().strip()
+                if text:
+                    kept.add(f"[Page {number}]\n{text}\n\n")
+            except Full:
+                said = f"Only its first {MOST_CHARACTERS:,} characters are read"
+                return f"{said}, up to page {number:,} of {pages:,}."
+            except MemoryError:
+                return cut_after(number - 1, pages)
+            except Exception:  # pypdf raises whatever it stumbles over.
+                unread += 1
+            tell(page=number)
+    return f"The text of {unread:,} of its {pages:,} pages can't be read." if unread else ""
+
+
+def _opened(path: Path) -> PdfReader:
+    """Raises Damaged."""
+    try:
+        reader = PdfReader(path)
+        locked = reader.is_encrypted and not reader.decrypt("")
+        if not locked:
+            len(reader.pages)
+    except DependencyError:  # for an encryption that can't be undone here
+        locked = True
+    except Exception:
+        raise Damaged(
+            "This PDF can't be read: the file is damaged. Print it to a new PDF. Nothing was kept."
+        ) from None
+    if locked:
+        raise Damaged("This PDF is locked with a password. Save it without. Nothing was kept.")
+    return reader
+
+
+def _write_open_copy(reader: PdfReader, path: Path) -> None:
+    """Without encryption: providers refuse a PDF that has one, even where no password is asked."""
+    try:
+        PdfWriter(clone_from=reader).write(path.with_suffix(".pdf"))
+    except Exception:
+        path.with_suffix(".pdf").unlink(missing_ok=True)
+        raise Damaged(
+            "This PDF is encrypted and can't be opened. Print it to a new PDF. Nothing was kept."
+        ) from None

@@ -1,0 +1,113 @@
+"""Pictures: measured before they are decoded, decoded once to know that they can be, and made
+smaller for sending. Runs in the child process only."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from chatsite.errors import BadCommand
+from chatsite.files.kinds import Damaged
+
+LONGEST_SIDE = 16_384
+MOST_PIXELS = 50_000_000
+# What providers refuse fails every later turn of the conversation, too. Anthropic takes no image
+# above 5 MiB in base64, and none above 2,000 pixels a side where a request has more than twenty;
+# what is larger is scaled down there and at OpenAI anyway.
+SENT_SIDE = 2_000
+SENT_BYTES = 3_750_000
+# What providers take as it is. OpenAI takes no moving picture, nobody takes BMP.
+SENT_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
+ORIENTATION = 0x0112
+LYING = (5, 6, 7, 8)
+FORMATS = {f"image/{name.lower()}": name for name in ("JPEG", "PNG", "BMP", "GIF", "WEBP")}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """In pixels, as the picture is shown: turned as its orientation says."""
+
+    width: int
+    height: int
+
+
+def look_at(path: Path, mime_type: str) -> Measured:
+    """Raises Damaged for a picture that is too large or can't be decoded.
+
+    Where providers wouldn't take the file as it is, what they do is put beside it.
+    """
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=[FORMATS[mime_type]]) as picture:
+                width, height = picture.size
+                _require_size(width, height)
+                lying = picture.getexif().get(ORIENTATION) in LYING
+                picture.load()
+                if not _sent_as_it_is(picture, path):
+                    _send_instead(picture, path)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise Damaged(_too_large("")) from None
+    except BadCommand:
+        raise
+    except MemoryError:
+        raise Damaged(_too_large("")) from None
+    except Exception:  # What Pillow raises for broken files isn't bounded by any class.
+        raise Damaged(
+            "This picture can't be read: the file is damaged or cut off. Nothing was kept."
+        ) from None
+    return Measured(height, width) if lying else Measured(width, height)
+
+
+def _require_size(width: int, height: int) -> None:
+    if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
+        raise Damaged(_too_large(f" of {width:,} by {height:,} pixels"))
+
+
+def _too_large(size: str) -> str:
+    return (
+        f"This picture{size} is too large. A picture may have {MOST_PIXELS // 1_000_000} million "
+        f"pixels, and {LONGEST_SIDE:,} on a side. Nothing was kept."
+    )
+
+
+def _sent_as_it_is(picture: Image.Image, path: Path) -> bool:
+    return (
+        picture.format != "BMP"
+        and not getattr(picture, "is_animated", False)
+        and picture.getexif().get(ORIENTATION, 1) == 1
+        and max(picture.size) <= SENT_SIDE
+        and path.stat().st_size <= SENT_BYTES
+        and picture.mode in SENT_MODES
+    )
+
+
+def _send_instead(picture: Image.Image, path: Path) -> None:
+    """Put the picture beside the file, small and upright; of a moving one the first frame."""
+    clear = picture.has_transparency_data
+    upright = ImageOps.exif_transpose(_small(picture, "RGBA" if clear else "RGB"))
+    if picture.format != "JPEG":
+        beside = path.with_suffix(".png")
+        upright.save(beside, "PNG")
+        if beside.stat().st_size <= SENT_BYTES:
+            return
+        beside.unlink()
+    if clear:
+        white = Image.new("RGBA", upright.size, "white")
+        upright = Image.alpha_composite(white, upright)
+    upright.convert("RGB").save(path.with_suffix(".jpeg"), "JPEG", quality=88)
+
+
+def _small(picture: Image.Image, mode: str) -> Image.Image:
+    """Smaller first where the colours allow it: a copy of all pixels is 200 MB."""
+    if picture.mode in ("RGB", "RGBA", "L", "CMYK"):
+        picture.thumbnail((SENT_SIDE, SENT_SIDE))
+        return picture.convert(mode)
+    converted = picture.convert(mode)
+    converted.info.update(picture.info)
+    converted.thumbnail((SENT_SIDE, SENT_SIDE))
+    return converted
