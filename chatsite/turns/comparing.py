@@ -14,7 +14,8 @@ from chatsite.history.offers import Alternative, alternatives, as_then
 from chatsite.providers.prices import PUBLISHED, Price, price_of, reusable
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.answering import Answering
-from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.asking import Asking
+from chatsite.turns.deciding import Decider
 from chatsite.turns.offering import Offering
 from chatsite.turns.past import as_it_was
 from chatsite.turns.reaching import as_loaded

@@ -76,7 +76,7 @@ async def complete(
         async for chunk in chunks:
             if isinstance(chunk, Text):
                 pieces.append(chunk.text)
-            else:
+            elif isinstance(chunk, Finished):
                 finished = chunk
     if finished is None or finished.reason != "stop":
         usage = finished.usage if finished else Usage()

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from chatsite.conversations.records import Loaded
 from chatsite.errors import BadCommand
 from chatsite.history import (
-    BACKGROUND,
     NO_EVIDENCE,
     Decision,
     Entry,
@@ -27,34 +27,35 @@ from chatsite.history import (
     reach,
     resolve,
 )
-from chatsite.messages import Message, TokenCount
-from chatsite.providers.base import Tokenizer
+from chatsite.messages import Attachment, Message
+from chatsite.providers.base import NO_FILES, Files
 from chatsite.turns.answering import Answering
+from chatsite.turns.asking import DRAFT, Asking, greetings
+from chatsite.turns.counting import Counting
 from chatsite.turns.gathering import Gatherer, Gathering
 from chatsite.turns.ports import Loads, Owner, Reads, Run, Writes
+from chatsite.turns.reaching import widened
 
-DRAFT = "draft"
 # Policies that send everything as long as there is room for it.
 ONLY_ON_OVERFLOW = ("lexical", "summary")
 LONG = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply.
-    `model` is the one chosen in the page, as `provider:name`, "" for the agent's own."""
+class Ruling:
+    """A decision, what was gathered for it, and the receipt of the turn before it. `above` is the
+    seq of the newest stored message that was decided on."""
 
-    owner: Owner
-    conversation: str
-    agent: str
-    query: str
-    url_allowed: bool = True
-    model: str = ""
+    decision: Decision
+    evidence: Evidence
+    last: Mapping[str, Any] | None
+    above: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """`gatherers` by policy, or selector: what gets for it what storage doesn't hold."""
+    """`gatherers` by policy, or selector: what gets for it what storage doesn't hold. `files`
+    gives the stored files of one owner."""
 
     environment: Mapping[str, str]
     run: Run
@@ -62,6 +63,10 @@ class Decider:
     reads: Reads
     writes: Writes
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
+    files: Callable[[Owner], Files] = lambda owner: NO_FILES
+
+    def counting(self, asking: Asking, answering: Answering) -> Counting:
+        return Counting(answering, self.files(asking.owner))
 
     def settings(self, asking: Asking, answering: Answering) -> Settings:
         return resolve(
@@ -72,22 +77,51 @@ class Decider:
         )
 
     async def for_turn(
-        self, asking: Asking, answering: Answering, *, reply_to: str | None = None
-    ) -> Decision:
+        self,
+        asking: Asking,
+        answering: Answering,
+        *,
+        reply_to: str | None = None,
+        before: Ruling | None = None,
+        written: Entry | None = None,
+    ) -> Ruling:
         """The decision of the turn whose user message is the last one stored; it may take as long
-        as the policy's model needs. `reply_to` is what that message replies to."""
+        as the policy's model needs. `reply_to` is what that message replies to.
+
+        `before` is that of the turn's last round: what was gathered for it holds on, so that no
+        model is asked twice and the prompt keeps its beginning. `written` is the answer that is
+        to be continued.
+        """
         settings = self.settings(asking, answering)
         wanted = reach(settings, room=answering.window.room)
         loaded = await self._load(asking, wanted, ahead=0, reply_to=reply_to)
-        return await self.decided(asking, answering, settings, loaded, preview=False)
+        above = loaded.transcript.entries[-1].seq
+        if written is not None:
+            entries = (*loaded.transcript.entries, written)
+            loaded = replace(loaded, transcript=replace(loaded.transcript, entries=entries))
+        gathering = await self._gathering(asking, answering, settings, loaded, preview=False)
+        if before is None:
+            evidence, previous = await self._gathered(gathering), loaded.receipt
+        else:
+            evidence, previous = before.evidence, before.decision.to_dict()
+        decision = await self._decided(gathering, evidence, previous)
+        return Ruling(decision=decision, evidence=evidence, last=loaded.receipt, above=above)
 
     async def for_draft(
-        self, asking: Asking, answering: Answering, draft: str, *, reply_to: str | None = None
+        self,
+        asking: Asking,
+        answering: Answering,
+        draft: str,
+        *,
+        reply_to: str | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> Decision:
         """The decision as it would be for a draft, even an empty one; nothing is stored of it."""
         settings = self.settings(asking, answering)
         wanted = reach(settings, room=answering.window.room)
-        loaded = await self.with_draft(asking, answering, draft, wanted, reply_to=reply_to)
+        loaded = await self.with_draft(
+            asking, answering, draft, wanted, reply_to=reply_to, attachments=attachments
+        )
         return await self.decided(asking, answering, settings, loaded, preview=True)
 
     async def with_draft(
@@ -98,12 +132,13 @@ class Decider:
         wanted: Reach,
         *,
         reply_to: str | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> Loaded:
         """What is stored, with the draft as its current message."""
         loaded = await self._load(asking, wanted, ahead=1, reply_to=reply_to)
         if loaded.agent not in ("", asking.agent):
             raise BadCommand("This conversation is with another agent.")
-        new = [Message.user(draft, id=DRAFT, reply_to=reply_to)]
+        new = [Message.user(draft, *attachments, id=DRAFT, reply_to=reply_to)]
         if not loaded.transcript.entries and not loaded.transcript.unloaded.messages:
             new = [*greetings(answering), *new]  # they will be stored with it
         entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
@@ -113,12 +148,12 @@ class Decider:
     async def require_room(self, asking: Asking, answering: Answering, user: Message) -> None:
         """Raise PromptTooLarge where head and this message alone don't fit: before anything is
         stored, so that it doesn't stand in the way of every later turn."""
-        tokenizer = answering.provider.tokenizer(answering.model)
         head = answering.head
+        counts = await self.counting(asking, answering).of(head.messages)
         decide(
             Transcript(entries=(Entry(message=user, seq=1),)),
             self.settings(asking, answering),
-            head=head.counted(await token_counts(tokenizer, head.messages)),
+            head=head.counted(counts),
             window=answering.window,
             agent=asking.agent,
         )
@@ -145,11 +180,21 @@ class Decider:
         preview: bool,
     ) -> Decision:
         """Count what isn't counted, gather what the policy needs, and decide."""
-        tokenizer = answering.provider.tokenizer(answering.model)
-        head, transcript = await self._counted(
-            asking.conversation, tokenizer, answering.head, loaded.transcript
-        )
-        gathering = Gathering(
+        gathering = await self._gathering(asking, answering, settings, loaded, preview=preview)
+        evidence = await self._gathered(gathering)
+        return await self._decided(gathering, evidence, loaded.receipt)
+
+    async def _gathering(
+        self,
+        asking: Asking,
+        answering: Answering,
+        settings: Settings,
+        loaded: Loaded,
+        *,
+        preview: bool,
+    ) -> Gathering:
+        head, transcript = await self._counted(asking, answering, loaded.transcript)
+        return Gathering(
             owner=asking.owner,
             conversation=asking.conversation,
             agent=asking.agent,
@@ -157,23 +202,25 @@ class Decider:
             settings=settings,
             transcript=transcript,
             head=head,
-            tokenizer=tokenizer,
+            tokenizer=answering.provider.tokenizer(answering.model),
             preview=preview,
         )
-        evidence = await self._gathered(gathering)
+
+    async def _decided(
+        self, gathering: Gathering, evidence: Evidence, previous: Mapping[str, Any] | None
+    ) -> Decision:
+        """`previous` is the receipt of the request before this one."""
+        transcript, answering = gathering.transcript, gathering.answering
         if evidence.recall is not None and transcript.unloaded.messages:
             transcript = await self._with_hits(gathering, evidence.recall)
         choose = partial(
             decide,
             transcript,
-            settings,
-            head=head,
+            gathering.settings,
+            head=gathering.head,
             window=answering.window,
-            evidence=replace(
-                evidence,
-                previous=Previous.from_dict(loaded.receipt) if loaded.receipt else None,
-            ),
-            agent=asking.agent,
+            evidence=replace(evidence, previous=Previous.from_dict(previous) if previous else None),
+            agent=gathering.agent,
         )
         # A long conversation takes 30 us a message: everybody else's answers would stand still.
         long = len(transcript.entries) > LONG
@@ -181,10 +228,7 @@ class Decider:
 
     async def counted(self, asking: Asking, answering: Answering, loaded: Loaded) -> Loaded:
         """With every message counted, once for several decisions."""
-        tokenizer = answering.provider.tokenizer(answering.model)
-        _, transcript = await self._counted(
-            asking.conversation, tokenizer, answering.head, loaded.transcript
-        )
+        _, transcript = await self._counted(asking, answering, loaded.transcript)
         return replace(loaded, transcript=transcript)
 
     async def _gathered(self, gathering: Gathering) -> Evidence:
@@ -214,67 +258,22 @@ class Decider:
             seqs=seqs,
         )
         wider = widened(transcript, [entry for entry in found if entry.seq not in known])
-        _, counted = await self._counted(
-            gathering.conversation, gathering.tokenizer, gathering.head, wider
+        asking = Asking(
+            owner=gathering.owner,
+            conversation=gathering.conversation,
+            agent=gathering.agent,
+            query="",
         )
+        _, counted = await self._counted(asking, gathering.answering, wider)
         return counted
 
     async def _counted(
-        self, conversation: str, tokenizer: Tokenizer, head: Head, transcript: Transcript
+        self, asking: Asking, answering: Answering, transcript: Transcript
     ) -> tuple[Head, Transcript]:
-        """Count what isn't counted yet, or was by another tokenizer, in one batch; and keep it."""
-        missing = [e.message for e in transcript.entries if needs_count(e.message, tokenizer)]
-        every = [*head.messages, *missing]
-        counts = dict(zip((m.id for m in every), await token_counts(tokenizer, every), strict=True))
-        stored = {m.id: counts[m.id] for m in missing if not m.id.startswith(DRAFT)}
+        """With every message counted; new counts are kept."""
+        counting = self.counting(asking, answering)
+        head, counted, made = await counting.complete(answering.head, transcript)
+        stored = {id: count for id, count in made.items() if not id.startswith(DRAFT)}
         if stored:
-            await self.run(self.writes.save_counts, conversation=conversation, counts=stored)
-        entries = tuple(
-            replace(e, message=replace(e.message, tokens=counts[e.message.id]))
-            if e.message.id in counts
-            else e
-            for e in transcript.entries
-        )
-        counted = head.counted([counts[m.id] for m in head.messages])
-        return counted, replace(transcript, entries=entries)
-
-
-def widened(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
-    """With entries of what was not loaded; that part's totals shrink by them."""
-    away = transcript.unloaded
-    asked = [entry.message for entry in entries if entry.message.role == "user"]
-    tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
-    return Transcript(
-        entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
-        unloaded=replace(
-            away,
-            messages=max(0, away.messages - len(entries)),
-            users=max(0, away.users - len(asked)),
-            background=max(0, away.background - sum(m.source in BACKGROUND for m in asked)),
-            tokens=max(0, away.tokens - tokens),
-        ),
-    )
-
-
-def greetings(answering: Answering) -> list[Message]:
-    """The agent's greetings as they will be stored with the first message."""
-    said = enumerate(answering.template.greeting)
-    return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in said]
-
-
-def needs_count(message: Message, tokenizer: Tokenizer) -> bool:
-    """A count by another tokenizer is made again; an estimate never replaces a real count."""
-    tokens = message.tokens
-    if tokens is None:
-        return True
-    return tokens.tokenizer != tokenizer.name and tokenizer.basis == "counted"
-
-
-async def token_counts(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[TokenCount]:
-    """Each message's count, with the tokenizer's name and basis."""
-    if not messages:
-        return []
-    return [
-        TokenCount(count=count, tokenizer=tokenizer.name, basis=tokenizer.basis)
-        for count in await tokenizer.count(messages)
-    ]
+            await self.run(self.writes.save_counts, conversation=asking.conversation, counts=stored)
+        return head, counted

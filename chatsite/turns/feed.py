@@ -1,6 +1,6 @@
 """What happens in one conversation, for any number of readers.
 
-The text being written is owned by one `Generation`: append-only. Readers have a place in it and
+The message being written is owned by one `Generation`: append-only. Readers have a place in it and
 never slow it down; no queue holds text, so a reader that doesn't read costs nothing.
 """
 
@@ -9,30 +9,66 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
-from chatsite.events import Delta, Event, TurnEnded, TurnStarted
+from chatsite.events import CallsStarted, Delta, Event, TurnEnded, TurnStarted, TurnView
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
 FRAME_SECONDS = 0.035
 # A reader this far behind has a dead socket; it is dropped and the page opens a fresh snapshot.
 MAX_WAITING = 500
 
+Part = Literal["text", "reasoning"]
+
 
 class Generation:
-    """The answer being written, in the pieces in which it came. `length` is in characters."""
+    """The message being written, in the pieces in which it came, each with the part of the message
+    that it belongs to. `length` is that of all parts, in characters.
 
-    def __init__(self, turn: str) -> None:
+    `calling` are the tools whose calls are being written, `waiting` is said while the provider is
+    waited for.
+    """
+
+    def __init__(self, turn: str, *, text: str = "", reasoning: str = "") -> None:
         self.turn = turn
-        self.pieces: list[str] = []
-        self.length = 0
+        self.pieces: list[tuple[Part, str]] = []
+        self.lengths: dict[Part, int] = {"text": 0, "reasoning": 0}
+        self.calling: tuple[str, ...] = ()
+        self.waiting = ""
+        if reasoning:
+            self.append(reasoning, "reasoning")
+        if text:
+            self.append(text, "text")
 
-    def append(self, piece: str) -> None:
-        self.pieces.append(piece)
-        self.length += len(piece)
+    def append(self, piece: str, part: Part) -> None:
+        self.pieces.append((part, piece))
+        self.lengths[part] += len(piece)
+
+    @property
+    def length(self) -> int:
+        return self.lengths["text"] + self.lengths["reasoning"]
 
     @property
     def text(self) -> str:
-        return "".join(self.pieces)
+        return self._whole("text")
+
+    @property
+    def reasoning(self) -> str:
+        return self._whole("reasoning")
+
+    def _whole(self, part: Part) -> str:
+        return "".join(piece for of, piece in self.pieces if of == part)
+
+    def view(self, *, user_message: str) -> TurnView:
+        """What a page that opens the conversation now is shown of it."""
+        return TurnView(
+            id=self.turn,
+            user_message=user_message,
+            text=self.text,
+            reasoning=self.reasoning,
+            calling=self.calling,
+            waiting=self.waiting,
+        )
 
 
 class ReaderLost(Exception):
@@ -49,15 +85,14 @@ class Reader:
         self._wake = asyncio.Event()
         self._generation: Generation | None = None
         self._piece = 0
-        self._offset = 0
+        self._offsets: dict[Part, int] = {"text": 0, "reasoning": 0}
         self._last_frame = 0.0
         self._lost = False
 
-    def join(self, generation: Generation) -> str:
-        """Follow the text from its present end; returns what has been written so far."""
+    def join(self, generation: Generation) -> None:
+        """Follow the message from its present end."""
         self._generation = generation
-        self._piece, self._offset = len(generation.pieces), generation.length
-        return generation.text
+        self._piece, self._offsets = len(generation.pieces), dict(generation.lengths)
 
     def wake(self) -> None:
         self._wake.set()
@@ -88,21 +123,35 @@ class Reader:
 
     def _next_event(self) -> Event:
         event = self._events.popleft()
-        if isinstance(event, TurnStarted):
+        if isinstance(event, TurnStarted | CallsStarted):
             running = self._feed.generation
             if running is not None and running.turn == event.turn:
-                self._generation, self._piece, self._offset = running, 0, 0
+                self._follow(running, event)
             else:
                 self._generation = None
         elif isinstance(event, TurnEnded):
             self._generation = None  # it carries the whole text, with what wasn't read yet
         return event
 
+    def _follow(self, generation: Generation, event: TurnStarted | CallsStarted) -> None:
+        """From its beginning; what an answer that is continued begins with came with the event."""
+        self._generation, self._piece = generation, 0
+        self._offsets = {"text": 0, "reasoning": 0}
+        if isinstance(event, TurnStarted) and (event.text or event.reasoning):
+            self._piece = bool(event.text) + bool(event.reasoning)
+            self._offsets = {"text": len(event.text), "reasoning": len(event.reasoning)}
+
     def _delta(self, generation: Generation) -> Delta:
-        text = "".join(generation.pieces[self._piece :])
-        delta = Delta(turn=generation.turn, offset=self._offset, text=text)
-        self._piece = len(generation.pieces)
-        self._offset += len(text)
+        """All that is new of one part; what follows of another is the next frame."""
+        pieces, start = generation.pieces, self._piece
+        part = pieces[start][0]
+        end = start + 1
+        while end < len(pieces) and pieces[end][0] == part:
+            end += 1
+        text = "".join(piece for _, piece in pieces[start:end])
+        delta = Delta(turn=generation.turn, offset=self._offsets[part], text=text, part=part)
+        self._piece = end
+        self._offsets[part] += len(text)
         self._last_frame = self._clock()
         return delta
 
@@ -111,7 +160,7 @@ class Reader:
 
 
 class Feed:
-    """One conversation's events. `generation` is the text being written, if any.
+    """One conversation's events. `generation` is the message being written, if any.
 
     `forget` is called when neither a reader nor a text needs the feed any more.
     """
@@ -146,9 +195,9 @@ class Feed:
         for reader in self._readers:
             reader.put(event)
 
-    def write(self, piece: str) -> None:
+    def write(self, piece: str, part: Part = "text") -> None:
         """Append to the running generation and tell the readers."""
         assert self.generation is not None
-        self.generation.append(piece)
+        self.generation.append(piece, part)
         for reader in self._readers:
             reader.wake()

@@ -15,7 +15,7 @@ from chatsite.messages import TokenCount
 from chatsite.providers.base import Model
 from chatsite.turns.answering import Answering
 from chatsite.turns.completing import side_model
-from chatsite.turns.deciding import token_counts
+from chatsite.turns.counting import token_counts
 from chatsite.turns.ports import Owner, Run
 from chatsite.turns.summary_writer import Made, Outdated, SummaryWriter, room_of
 

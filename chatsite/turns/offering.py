@@ -10,7 +10,7 @@ from chatsite.agents.template import Template
 from chatsite.history import first_values
 from chatsite.history.offers import Sources, offers
 from chatsite.turns.answering import Answering
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 
 # Some 5 ms each to make: every offer is tried by resolving all settings. Kept by address and agent.
 KEPT = 256

@@ -8,7 +8,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 from chatsite.conversations.records import Begun, Ended, Loaded, Opened
 from chatsite.events import MessageView, Problem, State
 from chatsite.history import Entry, Reach
-from chatsite.messages import Message, TokenCount
+from chatsite.messages import Attachment, Message, TokenCount
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +63,7 @@ class Writes(Protocol):
         self,
         *,
         turn: str,
+        answer: str,
         text: str,
         reasoning: str = "",
         receipt: Mapping[str, Any] | None = None,
@@ -84,6 +85,14 @@ class Writes(Protocol):
         self, *, conversation: str | None = None, turn: str | None = None
     ) -> int: ...
     def save_counts(self, *, conversation: str, counts: Mapping[str, TokenCount]) -> None: ...
+
+
+class Uploads(Protocol):
+    """Files that were given and not yet sent, or sent here; `conversations.uploads` is one."""
+
+    def attachments_of(
+        self, owner: Any, ids: Sequence[str], *, conversation: str
+    ) -> tuple[Attachment, ...]: ...
 
 
 class Reads(Protocol):

@@ -1,8 +1,9 @@
-"""How much of a path storage would have read for a turn that was answered long ago."""
+"""How much of a path is read: as storage would have read it long ago, and more of it on demand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chatsite.history import BACKGROUND, Entry, Reach, Transcript, Unloaded, Users, turns
 
@@ -67,3 +68,20 @@ def _wanted_above(above: Sequence[Entry], *, reply_to: str | None) -> set[int]:
 def _stands_out(entry: Entry, reply_to: str | None) -> bool:
     marked = entry.pinned or entry.excluded or entry.forgets_above
     return marked or (reply_to is not None and entry.message.id == reply_to)
+
+
+def widened(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
+    """With entries of what was not loaded; that part's totals shrink by them."""
+    away = transcript.unloaded
+    asked = [entry.message for entry in entries if entry.message.role == "user"]
+    tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
+    return Transcript(
+        entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
+        unloaded=replace(
+            away,
+            messages=max(0, away.messages - len(entries)),
+            users=max(0, away.users - len(asked)),
+            background=max(0, away.background - sum(m.source in BACKGROUND for m in asked)),
+            tokens=max(0, away.tokens - tokens),
+        ),
+    )

@@ -11,7 +11,6 @@ from typing import Any
 from chatsite.history import Head
 from chatsite.history.replaying import Kept, rebuild
 from chatsite.messages import Message
-from chatsite.providers.openai_wire import wire_messages
 
 CHANGED = "The text of a message was changed since it was sent."
 # Two bytes of each message's sha256 name the one that was changed. Of a request with more
@@ -35,16 +34,48 @@ class Rebuilt:
         """`messages` in the form of chat completions."""
         return {
             "asked": dict(self.asked),
-            "messages": wire_messages(self.messages),
+            "messages": [in_words(message) for message in self.messages],
             "complete": not self.differences,
             "note": " ".join(self.differences),
         }
 
 
+def in_words(message: Message) -> dict[str, Any]:
+    """A message in the form of chat completions, which most providers share; its files are named.
+
+    The same for every provider: a receipt can be compared whoever answered.
+    """
+    text = "\n".join(
+        [
+            *([message.content] if message.content else []),
+            *(f"File: {attachment.name}" for attachment in message.attachments),
+        ]
+    )
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id or "", "content": text}
+    if not message.calls:
+        return {"role": message.role, "content": text}
+    return {"role": "assistant", "content": text or None, "tool_calls": _calls(message)}
+
+
+def _calls(message: Message) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {
+                "name": call.name,
+                "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+            },
+        }
+        for call in message.calls
+    ]
+
+
 def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
     request, and the beginning of each message's, one after the other."""
-    each = [_sha256(message) for message in wire_messages(messages)]
+    each = [_sha256(in_words(message)) for message in messages]
     whole = hashlib.sha256("".join(each).encode()).hexdigest()
     marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
     return {"whole": whole, "each": marks}

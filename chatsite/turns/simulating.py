@@ -14,7 +14,8 @@ from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, 
 from chatsite.history.comparing import Outcome, ToolGroups, outcome
 from chatsite.providers.prices import Price, reusable
 from chatsite.turns.answering import Answering
-from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.asking import Asking
+from chatsite.turns.deciding import Decider
 
 
 @dataclass(slots=True, kw_only=True)

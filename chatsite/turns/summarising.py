@@ -15,8 +15,8 @@ from chatsite.history import Evidence, Settings, estimate_message
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Tokenizer
 from chatsite.turns.answering import Answering
+from chatsite.turns.asking import Asking
 from chatsite.turns.completing import FAST
-from chatsite.turns.deciding import Asking
 from chatsite.turns.folding import Fold, SummaryReads, SummaryWrites, limit_of, writing_model
 from chatsite.turns.gathering import Gathering
 from chatsite.turns.ports import Owner, Run

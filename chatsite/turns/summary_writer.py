@@ -15,7 +15,7 @@ from chatsite.messages import UNSOUND, Message, TokenCount
 from chatsite.providers.base import Model, Tokenizer, Usage
 from chatsite.turns.answering import Answering
 from chatsite.turns.completing import Unfinished, complete
-from chatsite.turns.deciding import token_counts
+from chatsite.turns.counting import token_counts
 
 # For one call: a model on this machine reads some hundred tokens a second.
 SECONDS = 120.0

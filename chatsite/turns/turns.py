@@ -5,184 +5,164 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from chatsite.conversations.records import Begun, Opened
-from chatsite.errors import BadCommand, ChatsiteError, NotFound, TooMany, TurnRunning
-from chatsite.events import Engine, Event, Snapshot, TurnStarted, TurnView
+from chatsite.conversations.records import Begun
+from chatsite.errors import BadCommand, TurnRunning
+from chatsite.events import TurnStarted
 from chatsite.history import Settings
-from chatsite.messages import Message
-from chatsite.providers.base import Status
-from chatsite.turns.answering import Answering, nobody
-from chatsite.turns.deciding import Asking, Decider, greetings, token_counts
-from chatsite.turns.feed import Feed, Reader
+from chatsite.messages import Attachment, Message
+from chatsite.turns.answering import Answering
+from chatsite.turns.asking import Asking, greetings
+from chatsite.turns.breaker import Breaker
+from chatsite.turns.deciding import Decider
+from chatsite.turns.following import Answers, Following
 from chatsite.turns.offering import Offering
+from chatsite.turns.ports import Uploads
+from chatsite.turns.progress import Progress
+from chatsite.turns.rounds import Rounds
+from chatsite.turns.running import Caps, Registry, Running
 from chatsite.turns.writing import Writing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
-    """How many answers may be written at once."""
-
-    answers: int
-    per_owner: int
-
 
 # What makes way for a turn, and what is begun after its end; neither is waited for.
 BeforeTurn = Callable[[Answering], None]
 AfterTurn = Callable[[Asking, Answering, Settings], None]
 
 
-@dataclass(slots=True, eq=False)
-class Running:
-    """A turn from the moment it is admitted until it has ended."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What others do around turns: `before` an answer is begun, `after` it has ended, and when a
+    path `changed` otherwise than by growing (given the conversation's id)."""
 
-    owner: str
-    client_id: str
-    started: asyncio.Future[TurnStarted]
-    writing: Writing | None = None
-    task: asyncio.Task[None] | None = None
+    before: BeforeTurn = lambda answering: None
+    after: AfterTurn = lambda asking, answering, settings: None
+    changed: Callable[[str], None] = lambda conversation: None
 
 
-class Turns:
-    """Begins, follows and stops turns, by conversation; built once by `wiring`."""
+NOTHING = Around()
+
+
+class Turns(Following):
+    """Begins and stops turns, by conversation; built once by `wiring`."""
 
     def __init__(
         self,
         *,
         decider: Decider,
-        answering: Callable[[str], Answering],
+        answering: Answers,
         describe: Callable[[str], dict[str, Any] | None],
         caps: Caps,
+        uploads: Uploads | None = None,
         clock: Callable[[], float] = time.monotonic,
-        before_turn: BeforeTurn = lambda answering: None,
-        after_turn: AfterTurn = lambda asking, answering, settings: None,
+        around: Around = NOTHING,
+        tool_seconds: float = 30.0,
     ) -> None:
-        self.decider = decider
-        self.answering = answering
-        self.describe = describe
-        self.caps = caps
-        self.clock = clock
-        self.before_turn = before_turn
-        self.after_turn = after_turn
+        super().__init__(decider=decider, answering=answering, describe=describe, clock=clock)
+        self.uploads = uploads
+        self.around = around
+        self.tool_seconds = tool_seconds
         self.offering = Offering(decider.environment)
-        self._feeds: dict[str, Feed] = {}
-        self._running: dict[str, Running] = {}
-        self._owners: Counter[str] = Counter()
-        self._draining = False
+        self.breaker = Breaker(clock)
+        self._running = Registry(caps)
 
-    # ---- following ---------------------------------------------------------------------------
-    def _feed(self, conversation: str) -> Feed:
-        feed = self._feeds.get(conversation)
-        if feed is None:
-            feed = Feed(self.clock, lambda: self._feeds.pop(conversation, None))
-            self._feeds[conversation] = feed
-        return feed
-
-    def publish(self, conversation: str, event: Event) -> None:
-        """Tell whoever has the conversation open."""
-        if conversation in self._feeds:
-            self._feeds[conversation].publish(event)
-
-    async def open(self, asking: Asking) -> tuple[Snapshot, Reader]:
-        """A snapshot and a reader of all that follows; close the reader when done.
-
-        The reader is there before the snapshot is read, so that nothing falls between: an event
-        may come twice, never not at all. Raises NotFound for another owner's conversation.
-        """
-        reader = self._feed(asking.conversation).join()
-        try:
-            return await self._snapshot(asking, reader), reader
-        except BaseException:
-            reader.close()
-            raise
-
-    async def _snapshot(self, asking: Asking, reader: Reader) -> Snapshot:
-        opened = await self._opened(asking)
-        if opened.running is not None and asking.conversation not in self._running:
-            # This turn alone: the next one may begin while we wait.
-            await self.decider.run(self.decider.writes.end_interrupted, turn=opened.running)
-            opened = await self._opened(asking)
-        agent = opened.conversation.agent if opened.conversation else asking.agent
-        described = self.describe(agent)
-        if opened.conversation is None and described is None:
-            raise NotFound("There is no such agent.")
-        turn = None
-        if opened.running is not None:
-            generation = self._feed(asking.conversation).generation
-            if generation is not None and generation.turn == opened.running:
-                text = reader.join(generation)
-            else:
-                text = ""
-            turn = TurnView(id=opened.running, user_message=opened.running_user or "", text=text)
-        return Snapshot(
-            conversation_id=asking.conversation,
-            conversation=opened.conversation,
-            agent=described or nobody(agent),
-            messages=opened.messages,
-            earlier=opened.earlier,
-            turn=turn,
-            receipt=opened.receipt,
-            engine=self.engine(agent).to_dict(),
-            forget_above=opened.forget_above,
-            summary=opened.summary,
-        )
-
-    async def _opened(self, asking: Asking) -> Opened:
-        return await self.decider.run(
-            self.decider.reads.open_conversation,
-            owner=asking.owner,
-            conversation=asking.conversation,
-        )
-
-    def engine(self, agent: str) -> Engine:
-        """Whether the agent's provider can answer now."""
-        try:
-            status = self.answering(agent).provider.status()
-        except ChatsiteError as error:
-            status = Status(state="unavailable", sentence=error.message)
-        return Engine(
-            state=status.state,
-            sentence=status.sentence,
-            progress=status.progress,
-            provider=(self.describe(agent) or nobody(agent))["provider"],
-        )
+    def is_running(self, conversation: str) -> bool:
+        return conversation in self._running
 
     async def preview(
-        self, asking: Asking, draft: str, *, reply_to: str | None = None
+        self,
+        asking: Asking,
+        draft: str,
+        *,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
     ) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
-        answering = self.answering(asking.agent)
-        decision = await self.decider.for_draft(asking, answering, draft, reply_to=reply_to)
+        answering = self.answering(asking.agent, asking.model)
+        decision = await self.decider.for_draft(
+            asking,
+            answering,
+            draft,
+            reply_to=reply_to,
+            attachments=await self._attachments(asking, attachments),
+        )
         return decision.to_dict() | {"offers": self.offering.offers(asking, answering)}
+
+    async def _attachments(self, asking: Asking, ids: Sequence[str]) -> tuple[Attachment, ...]:
+        """Raises NotFound or Refused for what can't be attached here by this owner."""
+        if not ids:
+            return ()
+        if self.uploads is None:
+            raise BadCommand("Files can't be sent here.")
+        return await self.decider.run(
+            self.uploads.attachments_of, asking.owner, ids, conversation=asking.conversation
+        )
 
     # ---- beginning ---------------------------------------------------------------------------
     async def send(
-        self, asking: Asking, *, client_id: str, text: str, reply_to: str | None = None
+        self,
+        asking: Asking,
+        *,
+        client_id: str,
+        text: str,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
     ) -> TurnStarted:
         """Store a user message and start its answer; a resend finds the turn it started.
 
-        `reply_to` is the id of a message on the path. Raises BadCommand, Refused (TurnRunning,
-        TooMany), NotFound, PromptTooLarge or ProviderError: nothing has been stored then, and
-        the page keeps the draft.
+        `reply_to` is the id of a message on the path, `attachments` those of uploaded files.
+        Raises BadCommand, Refused (TurnRunning, TooMany), NotFound, PromptTooLarge or
+        ProviderError: nothing has been stored then, and the page keeps the draft.
         """
+
+        async def stored(answering: Answering) -> Begun:
+            found = await self._attachments(asking, attachments)
+            said = text if text.strip() or not found else None
+            user = Message.user(said, *found, id=_new_id(), reply_to=reply_to)
+            try:
+                user.validate()
+            except ValueError:
+                raise BadCommand("There is nothing to send: the message is empty.") from None
+            return await self._store(asking, answering, client_id, user)
+
+        return await self._start(asking, client_id, stored)
+
+    async def again(
+        self, asking: Asking, *, client_id: str, message: str, mode: Literal["again", "continue"]
+    ) -> TurnStarted:
+        """Answer the last message once more, or write its answer further. Raises as `send` does."""
+
+        async def stored(answering: Answering) -> Begun:
+            begun = await self.decider.run(
+                self.decider.writes.begin_again,
+                owner=asking.owner,
+                conversation=asking.conversation,
+                client_id=client_id,
+                message=message,
+                mode=mode,
+                answer=_new_id(),
+                model=asking.model,
+            )
+            self.around.changed(asking.conversation)
+            return begun
+
+        return await self._start(asking, client_id, stored)
+
+    async def _start(
+        self, asking: Asking, client_id: str, store: Callable[[Answering], Awaitable[Begun]]
+    ) -> TurnStarted:
         known = self._running.get(asking.conversation)
         if known is not None:
             await self._require_own(asking, known)
             if known.client_id != client_id:
                 raise TurnRunning("An answer is still being written here. Your text is kept.")
             return replace(await asyncio.shield(known.started), resent=True)
-        self._admit(asking.owner.key)
-        running = Running(asking.owner.key, client_id, asyncio.Future())
-        self._running[asking.conversation] = running
-        self._owners[running.owner] += 1
+        running = self._running.admit(asking.conversation, asking.owner.key, client_id)
         try:
-            started = await self._begin(asking, running, text, reply_to)
+            started = await self._begin(asking, running, store)
         except BaseException as error:
-            self._forget(asking.conversation, running)
+            self._running.forget(asking.conversation, running)
             if not running.started.done():
                 running.started.set_exception(error)
                 running.started.exception()  # marks it as seen: a resend may never ask
@@ -198,59 +178,59 @@ class Turns:
                 self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
             )
 
-    def _admit(self, owner: str) -> None:
-        if self._draining:
-            raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
-        if self._owners[owner] >= self.caps.per_owner:
-            raise TooMany(
-                f"{self.caps.per_owner} answers of yours are being written. "
-                "Wait for one to end or stop one; your text is kept."
-            )
-        if len(self._running) >= self.caps.answers:
-            raise TooMany("Too many answers are being written right now. Your text is kept.")
-
     async def _begin(
-        self, asking: Asking, running: Running, text: str, reply_to: str | None
+        self, asking: Asking, running: Running, store: Callable[[Answering], Awaitable[Begun]]
     ) -> TurnStarted:
-        answering = self.answering(asking.agent)
-        user = Message.user(text, id=str(uuid.uuid4()), reply_to=reply_to)
+        answering = self.answering(asking.agent, asking.model)
         try:
-            user.validate()
-        except ValueError:
-            raise BadCommand("There is nothing to send: the message is empty.") from None
-        try:
-            begun = await self._store(asking, answering, running.client_id, user)
+            begun = await store(answering)
         except TurnRunning:
             # In storage only, since this task has the conversation's place: the end of a turn
             # couldn't be stored, and would block the conversation until a restart.
             await self.decider.run(
                 self.decider.writes.end_interrupted, conversation=asking.conversation
             )
-            begun = await self._store(asking, answering, running.client_id, user)
+            begun = await store(answering)
         started = TurnStarted(
             conversation=begun.conversation,
             turn=begun.turn,
             client_id=running.client_id,
             messages=begun.messages,
             resent=begun.resent,
+            gone=begun.gone,
+            text=begun.text,
+            reasoning=begun.reasoning,
         )
         if begun.resent:
-            self._forget(asking.conversation, running)
+            self._running.forget(asking.conversation, running)
             return started
-        self.before_turn(answering)
-        feed = self._feed(asking.conversation)
-        running.writing = Writing(asking, answering, begun, feed, self.decider, self.clock)
+        self.around.before(answering)
+        feed = self.feed(asking.conversation)
+
+        def rounds(progress: Progress) -> Rounds:
+            return Rounds(
+                asking=asking,
+                answering=answering,
+                begun=begun,
+                feed=feed,
+                decider=self.decider,
+                progress=progress,
+                breaker=self.breaker,
+                clock=self.clock,
+                tool_seconds=self.tool_seconds,
+            )
+
+        running.writing = Writing(begun, feed, self.decider, rounds)
         feed.publish(started)
-        running.task = asyncio.create_task(self._write(asking.conversation, running))
+        running.task = asyncio.create_task(self._write(asking, answering, running))
         return started
 
     async def _store(
         self, asking: Asking, answering: Answering, client_id: str, user: Message
     ) -> Begun:
-        greeting = [replace(said, id=str(uuid.uuid4())) for said in greetings(answering)]
-        tokenizer = answering.provider.tokenizer(answering.model)
+        greeting = [replace(said, id=_new_id()) for said in greetings(answering)]
         messages = [*greeting, user]
-        counts = await token_counts(tokenizer, messages)
+        counts = await self.decider.counting(asking, answering).of(messages)
         counted = [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
         await self.decider.require_room(asking, answering, counted[-1])
         return await self.decider.run(
@@ -260,25 +240,18 @@ class Turns:
             agent=asking.agent,
             client_id=client_id,
             user=counted[-1],
-            answer=str(uuid.uuid4()),
+            answer=_new_id(),
             greeting=counted[:-1],
+            model=asking.model,
         )
 
-    async def _write(self, conversation: str, running: Running) -> None:
+    async def _write(self, asking: Asking, answering: Answering, running: Running) -> None:
         assert running.writing is not None
         try:
             await running.writing.run()
         finally:
-            self._forget(conversation, running)
-        asking, answering = running.writing.asking, running.writing.answering
-        self.after_turn(asking, answering, self.decider.settings(asking, answering))
-
-    def _forget(self, conversation: str, running: Running) -> None:
-        if self._running.get(conversation) is running:
-            del self._running[conversation]
-            self._owners[running.owner] -= 1
-            if self._owners[running.owner] <= 0:
-                del self._owners[running.owner]
+            self._running.forget(asking.conversation, running)
+        self.around.after(asking, answering, self.decider.settings(asking, answering))
 
     # ---- ending ------------------------------------------------------------------------------
     async def stop(self, asking: Asking) -> bool:
@@ -295,13 +268,8 @@ class Turns:
 
     async def drain(self, seconds: float) -> None:
         """Refuse new turns, let those under way end, then keep what is written of the rest."""
-        self._draining = True
-        tasks = {running.task for running in self._running.values() if running.task}
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=seconds)
-        for running in list(self._running.values()):
-            if running.writing is not None:
-                running.writing.cancel("interrupted")
-        if late:
-            await asyncio.wait(late)
+        await self._running.drain(seconds)
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())

@@ -1,25 +1,23 @@
-"""One answer being written: decide, ask the provider, keep what comes, end exactly once."""
+"""One answer being written: its work is begun, saved meanwhile, and ended exactly once."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chatsite.conversations.records import Begun, Ended
 from chatsite.errors import ChatsiteError, ProviderError
-from chatsite.events import Decided, Problem, State, TurnEnded
-from chatsite.messages import UNSOUND, Message
-from chatsite.providers.base import Finished, Text, Usage
+from chatsite.events import Problem, State, TurnEnded
+from chatsite.messages import Message, TokenCount
+from chatsite.providers.base import Finished
 from chatsite.providers.prices import price_of
-from chatsite.turns.answering import Answering
-from chatsite.turns.deciding import Asking, Decider, token_counts
+from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Feed, Generation
-from chatsite.turns.log import log_decision
-from chatsite.turns.requests import fingerprint
+from chatsite.turns.progress import Progress
+from chatsite.turns.rounds import Rounds
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
@@ -30,6 +28,18 @@ AGAIN_SECONDS = (0.2, 1.0)
 EMPTY = Problem(
     code="empty_answer", message="The model gave an empty answer. Your message is kept; ask again."
 )
+EMPTY_BECAUSE = {
+    "length": Problem(
+        code="empty_answer",
+        message="The model used up the longest length this agent allows before it said anything. "
+        "Your message is kept; ask again, or have the limit raised.",
+    ),
+    "content_filter": Problem(
+        code="content_filter",
+        message="The provider's filter held the answer back. Your message is kept; ask in other "
+        "words.",
+    ),
+}
 NOT_STORED = Problem(
     code="not_stored",
     message="The end of this answer couldn't be stored. What was saved before is kept; ask again.",
@@ -37,32 +47,24 @@ NOT_STORED = Problem(
 
 
 @dataclass(slots=True)
-class Progress:
-    """What is known so far of an answer: filled while it is written, read when it ends."""
-
-    generation: Generation
-    receipt: dict[str, Any] | None = None
-    finished: Finished | None = None
-    first_token_ms: int | None = None
-
-
-@dataclass(slots=True)
 class Writing:
     """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
 
-    asking: Asking
-    answering: Answering
     begun: Begun
     feed: Feed
     decider: Decider
-    clock: Callable[[], float]
+    work: Callable[[Progress], Rounds]
     progress: Progress = field(init=False)
+    rounds: Rounds = field(init=False)
     ending: Literal["stopped", "interrupted"] | None = None
     _work: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
-        self.progress = Progress(Generation(self.begun.turn))
-        self.feed.begin(self.progress.generation)
+        begun = self.begun
+        generation = Generation(begun.turn, text=begun.text, reasoning=begun.reasoning)
+        self.progress = Progress(begun.answer, generation)
+        self.feed.begin(generation)
+        self.rounds = self.work(self.progress)
 
     def cancel(self, ending: Literal["stopped", "interrupted"]) -> None:
         """End the answer with what has been written; the provider's stream is closed."""
@@ -72,7 +74,7 @@ class Writing:
                 self._work.cancel()
 
     async def run(self) -> None:
-        self._work = asyncio.create_task(self._answer())
+        self._work = asyncio.create_task(self.rounds.run())
         if self.ending is not None:
             self._work.cancel()
         saving = asyncio.create_task(self._keep_saving())
@@ -82,63 +84,40 @@ class Writing:
         state, problem = self._outcome(self._work)
         await self._end(state, problem)
 
-    async def _answer(self) -> None:
-        started = self.clock()
-        decision = await self.decider.for_turn(
-            self.asking, self.answering, reply_to=self.begun.messages[-1].message.reply_to
-        )
-        log_decision(decision)
-        model = self.answering.model
-        receipt = decision.to_dict() | {
-            "turn": self.begun.turn,
-            "number": self.begun.number,
-            "provider": {"kind": model.provider, "model": model.name, "label": model.label},
-            "asked": self.answering.parameters,
-            # 5 us a message: everybody else's answers would stand still for a long one.
-            "fingerprint": await asyncio.to_thread(fingerprint, decision.request),
-        }
-        self.progress.receipt = receipt
-        self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
-        request = self.answering.request(self.asking.conversation, decision.request)
-        async with aclosing(self.answering.provider.stream(request)) as chunks:
-            async for chunk in chunks:
-                if isinstance(chunk, Text):
-                    if self.progress.first_token_ms is None:
-                        self.progress.first_token_ms = round((self.clock() - started) * 1000)
-                    # Some providers cut a character in two.
-                    self.feed.write(UNSOUND.sub("\N{REPLACEMENT CHARACTER}", chunk.text))
-                else:
-                    self.progress.finished = chunk
-
     async def _keep_saving(self) -> None:
         """The text so far and, once, the receipt: a killed server leaves both."""
-        saved, receipt = 0, None
+        saved: tuple[str, int] | None = None
+        kept: object = None
         while True:
             await asyncio.sleep(SAVE_SECONDS)
-            generation = self.progress.generation
-            if generation.length != saved:
-                first = receipt is None
-                saved, receipt = generation.length, self._receipt()
+            progress = self.progress
+            generation, decided = progress.generation, progress.receipt
+            if (progress.answer, generation.length) != saved:
+                saved = (progress.answer, generation.length)
+                receipt = None if decided is kept else self._receipt()
+                kept = decided
                 try:
                     await self.decider.run(
                         self.decider.writes.checkpoint,
                         turn=self.begun.turn,
+                        answer=progress.answer,
                         text=generation.text,
-                        receipt=receipt if first else None,
+                        reasoning=generation.reasoning,
+                        receipt=receipt,
                     )
                 except Exception:
                     logger.exception("turn %s couldn't be saved in between", self.begun.turn)
 
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""
-        written = self.progress.generation.length > 0
+        written = self.progress.has_written
         if work.cancelled():
             return self.ending or "interrupted", None
         error = work.exception()
         if error is not None and self.ending is not None:  # the cancelled stream's own complaint
             return self.ending, None
         if error is None and self.progress.finished is not None:
-            return ("complete", None) if written else ("failed", EMPTY)
+            return self._whole(self.progress.finished)
         if error is None:
             error = ProviderError("The answer broke off.", code="interrupted")
         state: State = "interrupted" if written else "failed"
@@ -150,6 +129,13 @@ class Writing:
         if isinstance(error, ProviderError) and error.detail:
             logger.warning("turn %s: %s (%s)", self.begun.turn, error.code, error.detail)
         return state, Problem(code=error.code, message=error.message)
+
+    def _whole(self, finished: Finished) -> tuple[State, Problem | None]:
+        """Of an answer that came to its end."""
+        if not self.progress.generation.text.strip():
+            return "failed", EMPTY_BECAUSE.get(finished.reason, EMPTY)
+        cut = self.progress.cut
+        return "complete", Problem(code="server_cut", message=cut.sentence) if cut else None
 
     async def _end(self, state: State, problem: Problem | None) -> None:
         """Store answer, receipt and usage in one transaction, then tell the readers."""
@@ -163,6 +149,7 @@ class Writing:
                     message=ended.message,
                     receipt=ended.receipt,
                     problem=ended.problem,
+                    messages=ended.messages,
                 )
             )
 
@@ -185,16 +172,19 @@ class Writing:
         )
 
     async def _store_end(self, state: State, problem: Problem | None) -> Ended | None:
-        text = self.progress.generation.text
-        finished = self.progress.finished
+        generation, finished = self.progress.generation, self.progress.finished
         answer = Message.assistant(
-            text, id=self.begun.answer, metadata=finished.metadata if finished else ""
+            generation.text,
+            id=self.progress.answer,
+            reasoning=generation.reasoning or None,
+            metadata=finished.metadata if finished else "",
         )
         return await self.decider.run(
             self.decider.writes.end_turn,
             turn=self.begun.turn,
             state=state,
-            text=text,
+            text=generation.text,
+            reasoning=generation.reasoning,
             tokens=await self._count(answer),
             finish_reason=finished.reason if finished else "",
             metadata=answer.metadata,
@@ -202,34 +192,17 @@ class Writing:
             problem=problem,
         )
 
-    async def _count(self, answer: Message) -> Any:
+    async def _count(self, answer: Message) -> TokenCount | None:
         """The answer's tokens, or None where they can't be counted now: they are made up later."""
+        if not answer.content:
+            return None
         try:
-            tokenizer = self.answering.provider.tokenizer(self.answering.model)
-            return (await token_counts(tokenizer, [answer]))[0] if answer.content else None
+            counting = self.decider.counting(self.rounds.asking, self.rounds.answering)
+            return (await counting.of([answer]))[0]
         except Exception:
             logger.exception("turn %s: its answer couldn't be counted", self.begun.turn)
             return None
 
     def _receipt(self) -> dict[str, Any] | None:
-        if self.progress.receipt is None:
-            return None
-        usage = self.progress.finished.usage if self.progress.finished else None
-        reported = {
-            "prompt": usage.prompt if usage else None,
-            "cached": usage.cached if usage else None,
-            "completion": usage.completion if usage else None,
-            "cost": self._cost(usage) if usage else None,
-            "first_token_ms": self.progress.first_token_ms,
-        }
-        return self.progress.receipt | {"reported": reported}
-
-    def _cost(self, usage: Usage) -> float | None:
-        """In US dollars, estimated from list prices; None where the price or the count of the
-        prompt isn't known."""
-        price = price_of(self.answering.model.provider, self.answering.model.name)
-        if price is None or usage.prompt is None:
-            return None
-        return price.cost(
-            prompt=usage.prompt, cached=usage.cached or 0, answer=usage.completion or 0
-        )
+        model = self.rounds.answering.model
+        return self.progress.full_receipt(price_of(model.provider, model.name))

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chatsite.errors import BadCommand, NotFound
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 from chatsite.web.api import answers_errors, fields, sound
 from chatsite.web.people import is_staff, owner_of, site_of
 

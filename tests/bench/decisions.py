@@ -106,7 +106,8 @@ async def _case(run: Any, count: int) -> Case:
     from chatsite.conversations import loading, queries, store
     from chatsite.conversations.owners import Owner
     from chatsite.turns.answering import answering
-    from chatsite.turns.deciding import Asking, Decider
+    from chatsite.turns.asking import Asking
+    from chatsite.turns.deciding import Decider
     from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")
@@ -133,7 +134,7 @@ async def _case(run: Any, count: int) -> Case:
         )
 
     begun = await ask()
-    decision = await case.decider.for_turn(case.asking, who)
+    decision = (await case.decider.for_turn(case.asking, who)).decision
     answer = said("assistant")
     await run(
         store.end_turn,

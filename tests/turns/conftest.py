@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,10 +15,13 @@ from chatsite.conversations import loading, queries, store
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
+from chatsite.tools.base import Tool
 from chatsite.turns.answering import Answering, answering, nobody
-from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.asking import Asking
+from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Reader
-from chatsite.turns.turns import Caps, Turns
+from chatsite.turns.running import Caps
+from chatsite.turns.turns import Turns
 from chatsite.wiring import Store
 from tests.conversations.given import ADA, new_id
 
@@ -89,6 +92,8 @@ class World:
     writes: Failing = field(default_factory=Failing)
     run: Store = field(default_factory=Store)
     caps: Caps = Caps(answers=5, per_owner=2)
+    tools: tuple[Tool, ...] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.turns = Turns(
@@ -100,9 +105,9 @@ class World:
             caps=self.caps,
         )
 
-    def answering(self, slug: str) -> Answering:
+    def answering(self, agent: str, model: str = "") -> Answering:
         providers: dict[str, Provider] = {"echo": self.provider}
-        return answering(template(), providers)
+        return replace(answering(template(**self.fields), providers), tools=self.tools)
 
     def asking(self, conversation: str = "") -> Asking:
         return Asking(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")

@@ -11,8 +11,8 @@ from chatsite.conversations import receipts, store
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
 from chatsite.messages import Message, ToolCall
+from chatsite.turns.asking import Asking
 from chatsite.turns.comparing import Comparing
-from chatsite.turns.deciding import Asking
 from chatsite.turns.offering import Offering
 from tests.conversations.given import ADA, BOB, new_id, row
 from tests.turns.conftest import World

@@ -18,8 +18,8 @@ from chatsite.history import Everything, Users, policies
 from chatsite.providers.base import Provider
 from chatsite.turns import past
 from chatsite.turns.answering import Answering, answering
+from chatsite.turns.asking import Asking
 from chatsite.turns.comparing import ON_SENDING, STRATEGY_NOW
-from chatsite.turns.deciding import Asking
 from chatsite.turns.reaching import as_loaded
 from chatsite.turns.recalling import Recaller
 from chatsite.turns.strategies import StrategyGatherer

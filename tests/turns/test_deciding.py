@@ -10,9 +10,12 @@ import pytest
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound
 from chatsite.messages import Basis, Message, TokenCount
-from chatsite.turns.deciding import Asking, needs_count
+from chatsite.providers.echo import EchoProvider
+from chatsite.turns.answering import answering
+from chatsite.turns.asking import Asking
+from chatsite.turns.counting import Counting as ForModel
 from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
-from tests.turns.conftest import World
+from tests.turns.conftest import World, template
 
 
 class Counting:
@@ -45,7 +48,10 @@ def test_an_estimate_never_replaces_a_count(
 ) -> None:
     tokens = TokenCount(count=3, tokenizer=stored[0], basis=stored[1]) if stored else None
     message = Message(id="m", role="user", content="Hello", tokens=tokens)
-    assert needs_count(message, Counting(*tokenizer)) is needed
+    provider = EchoProvider()
+    provider.tokenizer = lambda model: Counting(*tokenizer)  # type: ignore[assignment, method-assign]
+    counting = ForModel(answering(template(), {"echo": provider}))
+    assert counting.is_missing(message) is needed
 
 
 class TestDrafts:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.events import (
+    CallsStarted,
     ConversationView,
     Delta,
     Event,
@@ -43,21 +44,29 @@ class Shown:
     reader: Reader
     turn: str | None
     text: str
+    reasoning: str
     title: str
     answers: list[str] = field(default_factory=list)
 
     def apply(self, event: Event) -> None:
         match event:
             case TurnStarted():
-                self.turn, self.text = event.turn, ""
-            case Delta():
+                self.turn, self.text, self.reasoning = event.turn, event.text, event.reasoning
+            case Delta(part="text"):
                 assert event.turn == self.turn
                 assert event.offset == len(self.text), "lost or doubled"
                 assert event.text
                 self.text += event.text
+            case Delta():
+                assert (event.turn, event.offset) == (self.turn, len(self.reasoning))
+                self.reasoning += event.text
+            case CallsStarted(messages=(MessageView(message=message),)):
+                assert (message.content or "").startswith(self.text)
+                self.text = self.reasoning = ""
+                self.answers.append(message.content or "")
             case TurnEnded(message=MessageView(message=message)):
                 assert (message.content or "").startswith(self.text)
-                self.turn, self.text = None, ""
+                self.turn, self.text, self.reasoning = None, "", ""
                 self.answers.append(message.content or "")
             case Renamed():
                 self.title = event.title
@@ -68,6 +77,11 @@ class Shown:
             if event is None:
                 return
             self.apply(event)
+
+
+def said(generation: Generation) -> MessageView:
+    message = Message.assistant(generation.text, id="a")
+    return MessageView(message=message, seq=1, state="complete", created="")
 
 
 @dataclass
@@ -83,23 +97,32 @@ class Chat:
     def start(self) -> None:
         if self.feed.generation is None:
             self.turns += 1
-            self.feed.begin(Generation(f"t{self.turns}"))
+            begun = {"text": "so far", "reasoning": "hm"} if self.turns % 3 == 0 else {}
+            self.feed.begin(Generation(f"t{self.turns}", **begun))
             self.feed.publish(
-                TurnStarted(conversation=CHAT, turn=f"t{self.turns}", client_id="", messages=())
+                TurnStarted(
+                    conversation=CHAT, turn=f"t{self.turns}", client_id="", messages=(), **begun
+                )
             )
+
+    def call(self) -> None:
+        """The message being written asks for tools: it is finished, and another one begins."""
+        generation = self.feed.generation
+        if generation is not None:
+            self.answers.append(generation.text)
+            self.feed.begin(Generation(generation.turn))
+            self.feed.publish(CallsStarted(turn=generation.turn, messages=(said(generation),)))
 
     def end(self) -> None:
         generation = self.feed.generation
         if generation is not None:
-            message = Message.assistant(generation.text, id="a")
-            view = MessageView(message=message, seq=1, state="complete", created="")
             self.answers.append(generation.text)
             self.feed.end()
             self.feed.publish(
                 TurnEnded(
                     turn=generation.turn,
                     state="complete",
-                    message=view,
+                    message=said(generation),
                     receipt=None,
                     problem=None,
                 )
@@ -108,9 +131,13 @@ class Chat:
     def join(self) -> None:
         reader = self.feed.join()
         generation = self.feed.generation
-        text = reader.join(generation) if generation is not None else ""
-        turn = generation.turn if generation is not None else None
-        self.shown.append((Shown(reader, turn, text, self.title), len(self.answers)))
+        turn, text, reasoning = None, "", ""
+        if generation is not None:
+            reader.join(generation)
+            view = generation.view(user_message="")
+            turn, text, reasoning = view.id, view.text, view.reasoning
+        page = Shown(reader, turn, text, reasoning, self.title)
+        self.shown.append((page, len(self.answers)))
 
     def rename(self, title: str) -> None:
         self.title = title
@@ -121,8 +148,9 @@ pieces = st.text(min_size=1, max_size=4)
 steps = st.one_of(
     st.tuples(st.just("write"), pieces),
     st.tuples(st.just("write"), pieces),
+    st.tuples(st.just("think"), pieces),
     st.tuples(st.just("read"), st.integers(0, 5)),
-    st.tuples(st.sampled_from(["start", "end", "join", "rename"]), st.just("")),
+    st.tuples(st.sampled_from(["start", "call", "end", "join", "rename"]), st.just("")),
 )
 
 
@@ -134,6 +162,10 @@ async def play(script: list[tuple[str, str | int]]) -> None:
         match step, what:
             case "write", str(text) if chat.feed.generation is not None:
                 chat.feed.write(text)
+            case "think", str(text) if chat.feed.generation is not None:
+                chat.feed.write(text, "reasoning")
+            case "call", _:
+                chat.call()
             case "read", int(which):
                 await chat.shown[which % len(chat.shown)][0].read(1 + which)
             case "start", _:
@@ -149,6 +181,7 @@ async def play(script: list[tuple[str, str | int]]) -> None:
         await shown.read(10_000)
         assert shown.turn == (generation.turn if generation is not None else None)
         assert shown.text == (generation.text if generation is not None else "")
+        assert shown.reasoning == (generation.reasoning if generation is not None else "")
         assert shown.title == chat.title
         assert shown.answers == chat.answers[missed:]
 

@@ -12,7 +12,7 @@ from chatsite.conversations import said as stored_said
 from chatsite.conversations.models import Turn
 from chatsite.history import Everything
 from chatsite.providers.prices import price_of
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 from chatsite.turns.past import PathSaid, at_the_time
 from chatsite.turns.recalling import Recaller
 from chatsite.turns.simulating import Replay, Sum

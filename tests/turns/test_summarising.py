@@ -20,7 +20,8 @@ from chatsite.messages import Message
 from chatsite.providers.base import Provider
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
-from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.asking import Asking
+from chatsite.turns.deciding import Decider
 from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
 from chatsite.turns.turns import Caps, Turns
 from chatsite.wiring import Store

@@ -9,7 +9,7 @@ import pytest
 from chatsite.conversations.models import Message
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, endless, saying, until_end
 

@@ -22,7 +22,7 @@ from chatsite.history.grammar import LARGEST, Number, Unreadable
 from chatsite.history.offers import Sources, alternatives, under
 from chatsite.history.policies import SELECTORS
 from chatsite.providers.prices import PUBLISHED, price_of
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 from chatsite.turns.past import PathSaid, at_the_time
 from chatsite.turns.simulating import Replay, Sum
 from chatsite.wiring import Site

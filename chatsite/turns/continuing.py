@@ -1,0 +1,26 @@
+"""The request of an answer that is written further: it ends with what there is, and a wish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsite.history import Decision, Run, Written
+from chatsite.history.continuing import continue_message
+
+
+def continued(decision: Decision, *, place: int, above: int) -> Decision:
+    """`decision` was made of a path that ends with the answer so far, at the seq `place`; `above`
+    is the seq of the message before it.
+
+    The answer is stored as a whole later, so the layout keeps how much of it there was.
+    """
+    wish, answer = continue_message(), decision.request[-1]
+    last = decision.layout[-1]
+    assert isinstance(last, Run) and last.last == place
+    stored = [Run(last.first, above)] if last.first < place else []
+    so_far = Written.of(answer, "continue", id=str(len(answer.content or "")), sources=[place])
+    return replace(
+        decision,
+        request=(*decision.request, wish),
+        layout=(*decision.layout[:-1], *stored, so_far, Written.of(wish, "continue")),
+    )

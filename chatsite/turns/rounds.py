@@ -1,0 +1,201 @@
+"""The work of a turn: decide, ask, let tools run, and again, until the model has answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from chatsite.conversations.records import Begun
+from chatsite.errors import ProviderError
+from chatsite.events import Calling, Decided, Waiting
+from chatsite.history import Entry
+from chatsite.messages import UNSOUND, Attachment, Message
+from chatsite.providers.base import Calling as CallBegun
+from chatsite.providers.base import Finished, Reasoning, Request, Text
+from chatsite.turns.answering import Answering
+from chatsite.turns.asking import Asking
+from chatsite.turns.breaker import Breaker
+from chatsite.turns.calling import Calls
+from chatsite.turns.continuing import continued
+from chatsite.turns.deciding import Decider, Ruling
+from chatsite.turns.feed import Feed, Part
+from chatsite.turns.files import told
+from chatsite.turns.log import log_decision
+from chatsite.turns.progress import Progress, Round, same_model
+from chatsite.turns.reliably import reliably
+from chatsite.turns.requests import fingerprint
+from chatsite.turns.truncation import server_cut
+
+NO_TOOLS = "This model can't use tools, so it was asked without them."
+LAST_ROUND = (
+    "The model called tools in {rounds} rounds, as many as this agent allows. It was then asked to "
+    "answer without them."
+)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Fills `progress`; raises what ended the turn before its answer was whole."""
+
+    asking: Asking
+    answering: Answering
+    begun: Begun
+    feed: Feed
+    decider: Decider
+    progress: Progress
+    breaker: Breaker
+    clock: Callable[[], float]
+    tool_seconds: float
+
+    async def run(self) -> None:
+        most = self.answering.template.max_steps if self.answering.tools else 0
+        ruling: Ruling | None = None
+        for number in range(1, most + 2):
+            ruling = await self._decide(number, ruling)
+            if most and number > most:
+                self.progress.notes.append(LAST_ROUND.format(rounds=most))
+            finished = await self._ask(number, ruling, may_call=number <= most)
+            if number > most or not finished.calls:
+                return
+            await self._call(finished)
+
+    # ---- deciding ----------------------------------------------------------------------------
+    async def _decide(self, number: int, before: Ruling | None) -> Ruling:
+        ruling = await self.decider.for_turn(
+            self.asking,
+            self.answering,
+            reply_to=self.begun.reply_to,
+            before=before,
+            written=self._written() if number == 1 else None,
+        )
+        decision = ruling.decision
+        if number == 1:
+            log_decision(decision)
+            if self.begun.text:
+                decision = continued(decision, place=self.begun.place, above=ruling.above)
+                ruling = replace(ruling, decision=decision)
+        model = self.answering.model
+        self.progress.rounds.append(Round(number, decision.tokens))
+        receipt = decision.to_dict() | {
+            "turn": self.begun.turn,
+            "number": self.begun.number,
+            "provider": {"kind": model.provider, "model": model.name, "label": model.label},
+            "asked": self.answering.parameters,
+            # 5 us a message: everybody else's answers would stand still for a long one.
+            "fingerprint": await asyncio.to_thread(fingerprint, decision.request),
+            "files": list(told(_attached(decision.request), model)),
+        }
+        self.progress.receipt = receipt
+        self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
+        return ruling
+
+    def _written(self) -> Entry | None:
+        """The answer that is to be continued: it stands at the end of what the model sees."""
+        if not self.begun.text:
+            return None
+        message = Message.assistant(self.begun.text, id=self.begun.answer)
+        return Entry(message=message, seq=self.begun.place)
+
+    async def _call(self, finished: Finished) -> None:
+        calls = Calls(
+            asking=self.asking,
+            answering=self.answering,
+            turn=self.begun.turn,
+            feed=self.feed,
+            decider=self.decider,
+            progress=self.progress,
+            seconds=self.tool_seconds,
+        )
+        await calls.run(finished)
+        self.progress.finished = None
+
+    # ---- asking ------------------------------------------------------------------------------
+    async def _ask(self, number: int, ruling: Ruling, *, may_call: bool) -> Finished:
+        try:
+            finished = await self._answer(ruling, may_call=may_call)
+        except ProviderError as error:
+            if error.code != "no_tools" or not self.answering.tools:
+                raise
+            self.progress.notes.append(NO_TOOLS)
+            self.answering = replace(self.answering, tools=())
+            finished = await self._answer(ruling, may_call=False)
+        this = self.progress.rounds[-1]
+        this.usage = finished.usage
+        this.calls = tuple(call.name for call in finished.calls)
+        self._look_for_cut(ruling, this)
+        return finished
+
+    async def _answer(self, ruling: Ruling, *, may_call: bool) -> Finished:
+        """One request, written into the generation as it comes."""
+        counting = self.decider.counting(self.asking, self.answering)
+        request = self.answering.request(
+            self.asking.conversation,
+            await counting.as_sent(ruling.decision.request),
+            files=counting.files,
+            may_call=may_call,
+        )
+        finished = await self._read(request)
+        if finished is None:
+            raise ProviderError("The answer broke off.", code="interrupted")
+        self.progress.finished = finished
+        return finished
+
+    async def _read(self, request: Request) -> Finished | None:
+        started = self.clock()
+        stream = reliably(
+            self.answering.provider,
+            request,
+            label=self.answering.model.label,
+            breaker=self.breaker,
+            clock=self.clock,
+            waiting=self._wait,
+        )
+        finished = None
+        first = True
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                if first:
+                    first = False
+                    self._first_sign(started)
+                match chunk:
+                    case Text(text):
+                        self._write(text, "text")
+                    case Reasoning(text):
+                        self._write(text, "reasoning")
+                    case CallBegun(name):
+                        self.progress.generation.calling += (name,)
+                        self.feed.publish(Calling(turn=self.begun.turn, name=name))
+                    case Finished():
+                        finished = chunk
+        return finished
+
+    def _first_sign(self, started: float) -> None:
+        this = self.progress.rounds[-1]
+        this.first_token_ms = round((self.clock() - started) * 1000)
+        self.progress.generation.waiting = ""
+
+    def _write(self, text: str, part: Part) -> None:
+        # Some providers cut a character in two.
+        self.feed.write(UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text), part)
+
+    def _wait(self, sentence: str, seconds: float) -> None:
+        self.progress.rounds[-1].retried = sentence
+        self.progress.generation.waiting = sentence
+        self.feed.publish(Waiting(turn=self.begun.turn, sentence=sentence, seconds=seconds))
+
+    def _look_for_cut(self, ruling: Ruling, this: Round) -> None:
+        """Whether the server dropped the beginning of the prompt without a word."""
+        model = self.answering.model
+        usual = None
+        if ruling.last and same_model(ruling.last, model):
+            sent, reported = ruling.last["prompt_tokens"], ruling.last["reported"]["prompt"]
+            usual = reported / sent if sent and reported else None
+        self.progress.cut = self.progress.cut or server_cut(
+            sent=this.sent, reported=this.usage.prompt, usual=usual
+        )
+
+
+def _attached(messages: tuple[Message, ...]) -> tuple[Attachment, ...]:
+    return tuple(attachment for message in messages for attachment in message.attachments)

@@ -1,0 +1,150 @@
+"""At most one more try, before the first token and within ten seconds; then a pause for all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import pytest
+
+from chatsite.errors import ProviderError
+from chatsite.providers.base import Chunk, Finished, Request, Text
+from chatsite.turns.breaker import FAILURES, PAUSE_SECONDS, Breaker
+from chatsite.turns.reliably import reliably
+from tests.turns.conftest import Scripted, saying
+
+REQUEST = Request(conversation="c", messages=(), model="m", max_tokens=5)
+DOWN = ProviderError("Down.", code="provider_down", retryable=True, retry_after=0)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def asked(provider: Scripted, clock: Clock, breaker: Breaker) -> tuple[str, list[float]]:
+    waits: list[float] = []
+    stream = reliably(
+        provider,
+        REQUEST,
+        label="Acme",
+        breaker=breaker,
+        clock=clock,
+        waiting=lambda sentence, seconds: waits.append(seconds),
+    )
+    text = ""
+    async with aclosing(stream) as chunks:
+        async for chunk in chunks:
+            text += chunk.text if isinstance(chunk, Text) else ""
+    return text, waits
+
+
+def failing_first(*errors: ProviderError) -> Scripted:
+    provider = Scripted()
+    left = list(errors)
+
+    async def script(request: Request) -> AsyncGenerator[Chunk, None]:
+        if left:
+            raise left.pop(0)
+        yield Text("Here I am.")
+        yield Finished(reason="stop")
+
+    provider.script = script
+    return provider
+
+
+@pytest.mark.parametrize(
+    ("error", "requests"),
+    [
+        (DOWN, 2),
+        (ProviderError("No.", code="key_refused"), 1),
+        (ProviderError("Busy.", code="rate_limited", retryable=True, retry_after=11), 1),
+    ],
+    ids=["a passing failure", "a refused key", "a long wait"],
+)
+async def test_only_what_can_pass_soon_is_asked_again_and_the_wait_is_told(
+    error: ProviderError, requests: int
+) -> None:
+    clock = Clock()
+    provider = failing_first(error)
+    if requests == 2:
+        assert await asked(provider, clock, Breaker(clock)) == ("Here I am.", [0])
+    else:
+        with pytest.raises(ProviderError) as found:
+            await asked(provider, clock, Breaker(clock))
+        assert found.value is error
+    assert len(provider.requests) == requests
+
+
+async def test_never_more_than_once_and_never_after_the_first_token() -> None:
+    clock = Clock()
+    twice = failing_first(DOWN, DOWN)
+    with pytest.raises(ProviderError):
+        await asked(twice, clock, Breaker(clock))
+    assert len(twice.requests) == 2
+    midway = Scripted()
+    midway.script = saying("Some", error=DOWN)
+    with pytest.raises(ProviderError):
+        await asked(midway, clock, Breaker(clock))
+    assert len(midway.requests) == 1
+
+
+async def test_after_five_failures_nobody_is_asked_and_one_probe_ends_it() -> None:
+    clock = Clock()
+    breaker = Breaker(clock)
+    final = ProviderError("Down.", code="unreachable")
+    broken = failing_first(*[final] * (FAILURES + 1))
+    for _ in range(FAILURES):
+        with pytest.raises(ProviderError, match="Down"):
+            await asked(broken, clock, breaker)
+    with pytest.raises(ProviderError, match="failed several times") as paused:
+        await asked(broken, clock, breaker)
+    assert paused.value.code == "provider_paused" and len(broken.requests) == FAILURES
+
+    clock.now += PAUSE_SECONDS
+    with pytest.raises(ProviderError, match="Down"):  # the probe fails: another pause
+        await asked(broken, clock, breaker)
+    with pytest.raises(ProviderError, match="failed several times"):
+        await asked(broken, clock, breaker)
+    clock.now += PAUSE_SECONDS
+    assert (await asked(broken, clock, breaker))[0] == "Here I am."
+    assert (await asked(broken, clock, breaker))[0] == "Here I am."
+
+
+async def test_of_many_at_once_one_probes_and_a_probe_that_is_stopped_frees_its_place() -> None:
+    clock = Clock()
+    breaker = Breaker(clock)
+    for _ in range(FAILURES):
+        breaker.admit("echo", label="Acme")
+        breaker.failed("echo", ProviderError("Down.", code="timeout"))
+    clock.now += PAUSE_SECONDS
+    silent = Scripted()
+
+    async def never(request: Request) -> AsyncGenerator[Chunk, None]:
+        await asyncio.Event().wait()
+        yield Text("")
+
+    silent.script = never
+    probe = asyncio.create_task(asked(silent, clock, breaker))
+    while not silent.requests:
+        await asyncio.sleep(0)
+    with pytest.raises(ProviderError, match="failed several times"):
+        breaker.admit("echo", label="Acme")
+    probe.cancel()
+    await asyncio.wait({probe})
+    breaker.admit("echo", label="Acme")  # the next one may
+
+
+def test_failures_that_lie_far_apart_or_are_our_own_begin_no_pause() -> None:
+    clock = Clock()
+    breaker = Breaker(clock)
+    for _ in range(FAILURES * 3):
+        breaker.admit("echo", label="Acme")
+        breaker.failed("echo", ProviderError("Down.", code="timeout"))
+        clock.now += 10
+    for _ in range(FAILURES * 3):
+        breaker.admit("other", label="Acme")
+        breaker.failed("other", ProviderError("No.", code="key_refused"))

@@ -1,0 +1,271 @@
+"""A turn with tools: rounds of calls, each call with a result, whatever ends the turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import pytest
+
+from chatsite.conversations.models import Message
+from chatsite.errors import ProviderError
+from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
+from chatsite.providers.base import Called, Chunk, Finished, Reasoning, Request, Text, Usage
+from chatsite.providers.base import Calling as CallBegun
+from chatsite.tools.base import ToolError, Using
+from chatsite.turns.asking import Asking
+from tests.conversations.given import new_id, recounted, totals
+from tests.turns.conftest import World, saying
+
+Step = list[Chunk] | Exception
+
+
+class Lookup:
+    """Doubles a number; "boom" fails, "wait" waits until it is let go."""
+
+    name = "lookup"
+    description = "Doubles."
+    parameters: Mapping[str, object] = {
+        "type": "object",
+        "properties": {"of": {}},
+        "required": ["of"],
+    }
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+        self.waiting = asyncio.Event()
+
+    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+        of = arguments["of"]
+        self.asked.append(of)
+        if of == "boom":
+            raise ToolError("It went boom.")
+        if of == "wait":
+            self.waiting.set()
+            await asyncio.Event().wait()
+        return {"doubled": int(str(of)) * 2}
+
+
+def steps(world: World, *what: Step) -> None:
+    """The answers of the provider, one a request; the last one stays."""
+    left = list(what)
+
+    async def script(request: Request) -> AsyncGenerator[Chunk, None]:
+        step = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(step, Exception):
+            raise step
+        for chunk in step:
+            yield chunk
+
+    world.provider.script = script
+
+
+def calls(*of: object, **more: Any) -> list[Chunk]:
+    found = [
+        Called(id=f"c{n}", name="lookup", arguments=json.dumps({"of": o})) for n, o in enumerate(of)
+    ]
+    return [CallBegun("lookup"), Finished(reason="tool_calls", calls=tuple(found), **more)]
+
+
+ANSWER: list[Chunk] = [Text("It is 4."), Finished(reason="stop", usage=Usage(prompt=60))]
+
+
+async def turn(world: World, asking: Asking, text: str = "Double 2") -> list[Event]:
+    """Every event of one turn."""
+    _, reader = await world.turns.open(asking)
+    await world.turns.send(asking, client_id=new_id(), text=text)
+    events: list[Event] = []
+    while not (events and isinstance(events[-1], TurnEnded)):
+        events.append(await asyncio.wait_for(reader.read(), 20))
+    reader.close()
+    return events
+
+
+def roles(request: Request) -> list[str]:
+    return [message.role for message in request.messages]
+
+
+def stored(asking: Asking) -> list[tuple[str, str | None, str]]:
+    rows = Message.objects.filter(conversation=asking.conversation, on_path=True).order_by("seq")
+    return [(row.role, row.content, row.state) for row in rows]
+
+
+@pytest.fixture
+def tool(world: World) -> Lookup:
+    found = Lookup()
+    world.tools = (found,)
+    return found
+
+
+async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_them(
+    world: World, tool: Lookup
+) -> None:
+    steps(
+        world,
+        [Reasoning("Hm."), Text("Let me see."), *calls(2, "boom", metadata='{"a":1}')],
+        ANSWER,
+    )
+    asking = world.asking()
+    events = await turn(world, asking)
+    kinds = [type(event) for event in events]
+    assert kinds.index(Calling) < kinds.index(CallsStarted) < kinds.index(CallEnded)
+    started = next(event for event in events if isinstance(event, CallsStarted))
+    assert [view.state for view in started.messages] == ["complete", "running", "running"]
+    assert started.messages[0].message.reasoning == "Hm."
+
+    second = world.provider.requests[1]
+    assert roles(second)[-4:] == ["user", "assistant", "tool", "tool"]
+    said = second.messages[-3]
+    assert (said.content, said.metadata, [c.id for c in said.calls]) == (
+        "Let me see.",
+        '{"a":1}',
+        ["c0", "c1"],
+    )
+    first_result, second_result = (json.loads(m.content or "") for m in second.messages[-2:])
+    assert first_result == {"doubled": 4}
+    assert second_result == {"error": {"name": "ToolError", "message": "It went boom."}}
+    assert [spec.name for spec in second.tools] == ["lookup"] and second.may_call
+
+    ended = events[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    assert ended.message is not None and ended.message.message.content == "It is 4."
+    receipt = ended.receipt
+    assert receipt is not None
+    assert [round["calls"] for round in receipt["rounds"]] == [["lookup", "lookup"], []]
+    assert receipt["asked"]["tools"] == ["lookup"]
+    assert {part["name"] for part in receipt["parts"]} >= {"tools"}
+    assert await world.run(totals, asking.conversation) == await world.run(
+        recounted, asking.conversation
+    )
+    # The next turn sends the whole round along.
+    steps(world, ANSWER)
+    await turn(world, asking, "And?")
+    assert roles(world.provider.requests[-1])[1:] == [
+        *("user", "assistant", "tool", "tool", "assistant", "user")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        (Called(id="x", name="nothing", arguments="{}"), "UnknownTool"),
+        (Called(id="x", name="lookup", arguments="{not json"), "BadArguments"),
+        (Called(id="x", name="lookup", arguments='{"of": "two"}'), "ValueError"),
+        (Called(id="x", name="lookup", arguments='{"of": "\\u0000\\ud800"}'), "BadArguments"),
+    ],
+)
+async def test_a_call_that_can_not_be_run_has_a_result_too(
+    world: World, tool: Lookup, called: Called, name: str
+) -> None:
+    steps(world, [Finished(reason="tool_calls", calls=(called,))], ANSWER)
+    events = await turn(world, world.asking())
+    result = json.loads(world.provider.requests[1].messages[-1].content or "")
+    assert result["error"]["name"] == name
+    assert isinstance(events[-1], TurnEnded) and events[-1].state == "complete"
+
+
+async def test_after_the_last_round_it_is_asked_without_tools(world: World, tool: Lookup) -> None:
+    world.fields = {"options": {"maxSteps": 2}}
+    steps(world, calls(1), calls(2), [Text("Enough."), *calls(3)])
+    events = await turn(world, world.asking())
+    assert [request.may_call for request in world.provider.requests] == [True, True, False]
+    assert tool.asked == [1, 2]
+    ended = events[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    assert ended.receipt is not None and "2 rounds" in " ".join(ended.receipt["notes"])
+
+
+async def test_a_model_that_refuses_tools_is_asked_without_and_the_receipt_says_so(
+    world: World, tool: Lookup
+) -> None:
+    steps(world, ProviderError("No tools.", code="no_tools"), ANSWER)
+    events = await turn(world, world.asking())
+    assert [bool(request.tools) for request in world.provider.requests] == [True, False]
+    ended = events[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    assert ended.receipt is not None and "can't use tools" in " ".join(ended.receipt["notes"])
+
+
+async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is_whole(
+    world: World, tool: Lookup
+) -> None:
+    steps(world, calls(2, "wait"), ANSWER)
+    asking = world.asking()
+    _, reader = await world.turns.open(asking)
+    await world.turns.send(asking, client_id=new_id(), text="Double")
+    seen: list[Event] = []
+    while not any(isinstance(event, CallEnded) for event in seen):
+        seen.append(await asyncio.wait_for(reader.read(), 20))
+    await asyncio.wait_for(tool.waiting.wait(), 20)
+    assert await world.turns.stop(asking)
+    while not isinstance(seen[-1], TurnEnded):
+        seen.append(await asyncio.wait_for(reader.read(), 20))
+    reader.close()
+    ended = seen[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "stopped"
+    assert len(ended.messages) == 1 and "NotRun" in (ended.messages[0].message.content or "")
+    rows = await world.run(stored, asking)
+    assert [row[0] for row in rows] == ["user", "assistant", "tool", "tool"]
+    assert not any(row[2] == "running" for row in rows)
+    await turn(world, asking, "Go on")
+    assert roles(world.provider.requests[-1])[1:] == ["user", "assistant", "tool", "tool", "user"]
+    assert await world.run(totals, asking.conversation) == await world.run(
+        recounted, asking.conversation
+    )
+
+
+async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: World) -> None:
+    world.provider.script = saying("Half", error=ProviderError("Cut.", code="interrupted"))
+    asking = world.asking()
+    events = await turn(world, asking, "Tell me")
+    ended = events[-1]
+    assert isinstance(ended, TurnEnded) and ended.message is not None
+    world.provider.script = saying("A whole one.")
+    _, reader = await world.turns.open(asking)
+    started = await world.turns.again(
+        asking, client_id=new_id(), message=ended.message.message.id, mode="again"
+    )
+    assert started.gone == (ended.message.message.id,)
+    found = [await asyncio.wait_for(reader.read(), 20)]
+    while not isinstance(found[-1], TurnEnded):
+        found.append(await asyncio.wait_for(reader.read(), 20))
+    reader.close()
+    assert isinstance(found[0], TurnStarted)
+    assert await world.run(stored, asking) == [
+        ("user", "Tell me", "complete"),
+        ("assistant", "A whole one.", "complete"),
+    ]
+    assert roles(world.provider.requests[-1]) == ["system", "user"]
+    snapshot, reader = await world.turns.open(asking)
+    reader.close()
+    assert len(snapshot.messages[-1].versions) == 2
+
+
+async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
+    world.provider.script = saying("Once upon", error=ProviderError("Cut.", code="interrupted"))
+    asking = world.asking()
+    ended = (await turn(world, asking, "Tell me"))[-1]
+    assert isinstance(ended, TurnEnded) and ended.message is not None
+    id = ended.message.message.id
+    world.provider.script = saying(" a time.")
+    _, reader = await world.turns.open(asking)
+    started = await world.turns.again(asking, client_id=new_id(), message=id, mode="continue")
+    assert (started.text, started.gone) == ("Once upon", (id,))
+    text, deltas = started.text, []
+    while not isinstance(event := await asyncio.wait_for(reader.read(), 20), TurnEnded):
+        if isinstance(event, Delta):
+            deltas.append(event)
+            assert event.offset == len(text)
+            text += event.text
+    reader.close()
+    assert text == "Once upon a time." and deltas
+    assert event.message is not None and event.message.message.id == id
+    assert event.message.message.content == text
+    sent = world.provider.requests[-1].messages
+    assert [m.role for m in sent] == ["system", "user", "assistant", "user"]
+    assert sent[2].content == "Once upon"
+    snapshot, reader = await world.turns.open(asking)
+    reader.close()
+    assert [view.message.content for view in snapshot.messages] == ["Tell me", text]
