@@ -2,7 +2,7 @@
 
 A server on this machine is found on its usual port and only offered, never chosen by itself. One
 that an administrator named is asked for its list too. Nobody waits for a look: what is known is
-given at once, and a new look begins where it is older than 30 seconds.
+given at once, and a new look begins where the last one is too old.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from chatsite.providers.windows import Shown, told_by
 logger = logging.getLogger("chatsite")
 # Opening a model in Ollama changes its window; a list changes when somebody pulls a model.
 AGAIN_SECONDS = 30.0
+# Elsewhere little changes, and OpenRouter's list is long.
+AGAIN_ELSEWHERE_SECONDS = 600.0
 
 
 class Discovery:
@@ -33,7 +35,7 @@ class Discovery:
         self._questions = questions
         self._found: dict[str, dict[str, Told]] = {}
         self._shown: Shown = {}
-        self._looked = float("-inf")
+        self._next: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -55,7 +57,7 @@ class Discovery:
     def look_soon(self) -> None:
         """Look again in the background, unless that was done a moment ago. Outside of a running
         loop (a command) nothing is looked for."""
-        if self.looking or not self._servers or time.monotonic() - self._looked < AGAIN_SECONDS:
+        if self.looking or not self._due():
             return
         try:
             loop = asyncio.get_running_loop()
@@ -64,19 +66,27 @@ class Discovery:
         self._task = loop.create_task(self.look())
 
     async def look(self) -> None:
-        """Ask every server once; each as long as a question may take, all at the same time."""
-        self._looked = time.monotonic()
-        answers = await asyncio.gather(*(self._ask(server) for server in self._servers.values()))
-        before = set(self._found)
-        self._found = {name: told for name, told in answers if told is not None}
-        for name in sorted(set(self._found) - before):
-            models = len(self._found[name])
-            logger.info("%s answers and lists %d models.", self._servers[name].label, models)
+        """Ask the servers whose turn it is, all at the same time."""
+        await asyncio.gather(*(self._ask(server) for server in self._due()))
 
-    async def _ask(self, server: Server) -> tuple[str, dict[str, Told] | None]:
+    def _due(self) -> list[Server]:
+        now = time.monotonic()
+        return [
+            server for name, server in self._servers.items() if self._next.get(name, now) <= now
+        ]
+
+    async def _ask(self, server: Server) -> None:
+        self._next[server.name] = time.monotonic() + AGAIN_SECONDS
         key = self._keys.get(server.key, "")
         told = await told_by(server, self._questions, key=key, shown=self._shown)
-        return server.name, told
+        if told is None:
+            self._found.pop(server.name, None)
+            return
+        if server.name not in self._found:
+            logger.info("%s answers and lists %d models.", server.label, len(told))
+        self._found[server.name] = told
+        if not server.local:
+            self._next[server.name] = time.monotonic() + AGAIN_ELSEWHERE_SECONDS
 
     async def aclose(self) -> None:
         if self._task is not None:

@@ -7,21 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatsite.agents.template import ModelSettings, Template
+from chatsite.agents.known import LLM
+from chatsite.agents.template import EMBEDDED, ModelSettings, Template
 from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
 from chatsite.messages import Message
 from chatsite.providers.base import NO_FILES, Files, Model, Provider, Request, ToolSpec
+from chatsite.providers.servers import SERVERS
 from chatsite.tools.base import Tool
 
-NAMES = {
-    "openai": "OpenAI",
-    "anthropic": "Anthropic",
-    "gemini": "Gemini",
-    "groq": "Groq",
-    "deepseek": "DeepSeek",
-    "cerebras": "Cerebras",
-}
 # Where nothing that a template names can be reached: the model on this machine, then no model.
 FALLBACKS = ("embedded", "echo")
 
@@ -41,6 +35,11 @@ class Answering:
     system: str
     note: str
     tools: tuple[Tool, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """`provider:model`, as settings and pages name it."""
+        return f"{self.model.provider}:{self.model.name}"
 
     @property
     def window(self) -> Window:
@@ -113,21 +112,34 @@ def nobody(slug: str) -> dict[str, Any]:
 
 
 def answering(
-    template: Template, providers: Mapping[str, Provider], *, trained_system: str = ""
+    template: Template,
+    providers: Mapping[str, Provider],
+    *,
+    chat_model: str = "",
+    chosen: str = "",
+    refused: str = "",
+    trained_system: str = "",
 ) -> Answering:
-    """Choose by the template's order of preference; `providers` holds those that can be reached.
+    """Who answers: the administrator's `chat_model`, else the model `chosen` in the page, else the
+    template's order of preference. The first two are `provider:model`; `providers` holds those that
+    can be reached. What can't apply is passed over, and the note says so; `refused` is why the
+    chosen one may not be taken, "" where it may.
 
     `trained_system` is the sentence that the bundled model was trained with, empty where another
     model answers: an agent that asks for it gets it in place of its personality.
     """
-    wanted = template.llms or FALLBACKS
-    name = next((llm for llm in (*wanted, *FALLBACKS) if llm in providers), None)
-    if name is None:
+    name, asked, passed_over = _wanted(providers, chat_model, chosen, refused)
+    made_for = ""
+    if not name:
+        name = next((llm for llm in (*template.llms, *FALLBACKS) if llm in providers), "")
+        made_for = _made_for(template, name)
+    if not name:
         raise ProviderError("No model can be reached.", code="no_provider")
     provider = providers[name]
-    settings = template.model_settings(name)
-    model = provider.model(settings.model)
-    trained = name == "embedded" and trained_system and settings.trained_personality
+    settings = _settings(template, name)
+    model = provider.model(asked or settings.model)
+    trained = name == EMBEDDED and trained_system and settings.trained_personality
+    notes = (passed_over and f"{passed_over} {model.label} answers.", made_for, model.note)
     return Answering(
         agent=template.slug,
         template=template,
@@ -135,15 +147,43 @@ def answering(
         model=model,
         settings=replace(settings, max_tokens=min(settings.max_tokens, model.window // 2)),
         system=trained_system if trained else template.personality,
-        note=_note(template, name, model),
+        note=" ".join(note for note in notes if note),
     )
 
 
-def _note(template: Template, name: str, model: Model) -> str:
-    notes = []
-    if template.llms and not {name, *FALLBACKS} & {*template.llms}:
-        made_for = NAMES.get(template.llms[0], template.llms[0])
-        notes.append(f"This agent is made for {made_for}, which has no key here.")
-    if model.note:
-        notes.append(model.note)
-    return " ".join(notes)
+def _wanted(
+    providers: Mapping[str, Provider], chat_model: str, chosen: str, refused: str
+) -> tuple[str, str, str]:
+    """Provider and model that stand above the template, "" for none, and what was passed over."""
+    if chat_model:
+        name, _, asked = chat_model.partition(":")
+        if name in providers:
+            return name, asked, ""
+        return "", "", f"The administrator's model {chat_model} can't be reached."
+    if chosen:
+        name, _, asked = chosen.partition(":")
+        if not refused and name in providers:
+            return name, asked, ""
+        return "", "", refused or f"{chosen}, which was chosen here, can't be reached now."
+    return "", "", ""
+
+
+def _settings(template: Template, llm: str) -> ModelSettings:
+    """The template's for that provider. Where it says nothing of it, how the agent wants to be
+    asked elsewhere holds too, but for the name of a model and what the engine here is bound to."""
+    elsewhere = [name for name in template.llms if LLM + name in template.configurations]
+    if LLM + llm in template.configurations or llm in FALLBACKS:
+        return template.model_settings(llm)
+    like = next((name for name in elsewhere if name != EMBEDDED), llm)
+    return replace(template.model_settings(like), model=None)
+
+
+def _made_for(template: Template, name: str) -> str:
+    """Why something else stands in for all that the template names."""
+    if not template.llms or {name, *FALLBACKS} & {*template.llms}:
+        return ""
+    wanted = template.llms[0]
+    server = SERVERS.get(wanted)
+    label = server.label if server else wanted
+    why = "which has no key here" if server and server.key else "which can't be reached here"
+    return f"This agent is made for {label}, {why}."

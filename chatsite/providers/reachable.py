@@ -1,0 +1,139 @@
+"""Which providers can be asked now: those an administrator named, and what runs on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from chatsite.providers.anthropic import AnthropicProvider
+from chatsite.providers.base import Provider
+from chatsite.providers.discovery import Discovery
+from chatsite.providers.models import ModelFacts, ModelTable, Told
+from chatsite.providers.models_file import BUILT_IN
+from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.questions import Questions
+from chatsite.providers.servers import LOCAL, SERVERS, Server
+from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Timeouts
+
+
+class Remote(Provider, Protocol):
+    """A provider that holds connections."""
+
+    async def warm(self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+class Providers:
+    """Holds one provider a server for as long as the site runs.
+
+    `ready` names the servers that are to be used; with `look`, what runs on this machine is found
+    too. `own` are an administrator's facts. `chat_model` and `fast_model` are a model's name or
+    `provider:model`.
+    """
+
+    def __init__(
+        self,
+        *,
+        servers: Mapping[str, Server] = SERVERS,
+        ready: Collection[str],
+        keys: Mapping[str, str],
+        own: Mapping[str, ModelFacts] | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        chat_model: str = "",
+        fast_model: str = "",
+        look: bool = True,
+    ) -> None:
+        self.servers = servers
+        self._ready = set(ready)
+        self._keys = keys
+        self._timeouts = timeouts
+        self._made: dict[str, Remote] = {}
+        self._questions = Questions()
+        found_here = {name for name in LOCAL if look and servers[name].local}
+        asked = {
+            name: server
+            for name, server in servers.items()
+            if name in found_here or (name in self._ready and _lists(server))
+        }
+        self.discovery = Discovery(asked, keys=keys, questions=self._questions)
+        self.table = ModelTable(own=own or {}, told=self.discovery.told)
+        self.chat_model = self.full_name(chat_model)
+        self._fast = self.full_name(fast_model)
+
+    def full_name(self, name: str) -> str:
+        """`provider:model` for what an administrator wrote; a name alone belongs to the server
+        that is known to have it, else to the first of those that can be asked."""
+        if not name or name.partition(":")[0] in (*self.servers, *BUILT_IN):
+            return name
+        ready = [server for server in self.servers if server in self._ready]
+        knowing = [server for server in ready if self.table.facts(server, name)]
+        chosen = next(iter(knowing or ready), "")
+        return f"{chosen}:{name}" if chosen else ""
+
+    def facts(self, server: str, model: str) -> ModelFacts | None:
+        return self.table.facts(server, model)
+
+    def listed(self) -> Mapping[str, Mapping[str, Told]]:
+        """Chat models by server, of the servers that were asked and answered."""
+        return self.discovery.found
+
+    def described(self) -> Mapping[str, ModelFacts]:
+        """An administrator's own facts, by `provider:model`."""
+        return self.table.own
+
+    def reachable(self) -> dict[str, Provider]:
+        """Those that can be asked now, in the table's order; a look at what runs here begins in
+        the background where the last one is old."""
+        self.discovery.look_soon()
+        found: dict[str, Provider] = {}
+        for name in self.servers:
+            provider = self._made.get(name) or self._make(name)
+            if provider is not None and (name in self._ready or name in self.discovery.found):
+                found[name] = provider
+        return found
+
+    async def warm(self) -> None:
+        """Before the first page: what is there on this machine, and what takes long to load."""
+        await self.discovery.look()
+        self.reachable()
+        await asyncio.gather(*(provider.warm() for provider in self._made.values()))
+
+    async def aclose(self) -> None:
+        await self.discovery.aclose()
+        await asyncio.gather(*(provider.aclose() for provider in self._made.values()))
+        await self._questions.aclose()
+
+    def _make(self, name: str) -> Remote | None:
+        """None while nobody can say which model would answer there."""
+        server = self.servers[name]
+        if name not in self._ready and name not in self.discovery.found:
+            return None
+        chat, fast = self._named(self.chat_model, name), self._named(self._fast, name)
+        if not server.default_model:
+            listed = next(iter(self.discovery.found.get(name, {})), "")
+            server = replace(server, default_model=chat or listed)
+            if not server.default_model:
+                return None
+        make = {"openai": OpenAIProvider, "anthropic": AnthropicProvider}[server.dialect]
+        provider: Remote = make(
+            server=server,
+            api_key=self._keys.get(server.key) or None,
+            table=self.table,
+            model=chat,
+            fast=fast,
+            timeouts=self._timeouts,
+        )
+        self._made[name] = provider
+        return provider
+
+    def _named(self, full_name: str, server: str) -> str | None:
+        provider, _, model = full_name.partition(":")
+        return model or None if provider == server else None
+
+
+def _lists(server: Server) -> bool:
+    """Whether what it tells of its models is worth asking: the well-known ones stand in our own
+    table, and OpenRouter's too many don't."""
+    return server.name == "openrouter" or SERVERS.get(server.name) != server or server.local
