@@ -3,7 +3,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from chatsite.web import accounts, api, comparing, files, marks, pages, summaries
+from chatsite.web import accounts, api, comparing, files, marks, models, pages, summaries
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -21,6 +21,7 @@ urlpatterns = [
     path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
+    path("models", models.models, name="models"),
     path("messages/<uuid:id>", marks.message, name="message"),
     path("messages/<uuid:id>/why", marks.why, name="why"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
