@@ -7,6 +7,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base import Content, Files
 
@@ -21,10 +22,14 @@ _IN_A_THREAD = 256 * 1024
 
 
 async def inline(messages: Sequence[Message], files: Files) -> dict[str, Mapping[str, Any]]:
-    """Every file's bytes, as a source of a block."""
+    """Every file's bytes, as a source of a block. A file that isn't stored any more is left to its
+    name, which stands in the message."""
     found: dict[str, Mapping[str, Any]] = {}
     for file in _files_of(messages):
-        content = await files.content(file)
+        try:
+            content = await files.content(file)
+        except NotFound:
+            continue
         data = await _encoded(content)
         found[file.id] = {"type": "base64", "media_type": content.mime_type, "data": data}
     return found
@@ -36,16 +41,22 @@ async def named(
     """The provider's own name for every file, after giving it those that it doesn't have."""
     found: dict[str, Mapping[str, Any]] = {}
     for file in _files_of(messages):
-        name = await files.reference(file, at=at)
-        if name is None:
-            content = await files.content(file)
-            # The name is in the message; it needn't be there a second time.
-            upload = ("file", content.data, content.mime_type)
-            kept = await client.files.upload(file=upload, expires_in_seconds=KEPT_THERE)
-            name = kept.id
-            await files.remember(file, at=at, reference=name)
+        try:
+            name = await files.reference(file, at=at)
+            if name is None:
+                name = await _given(client, await files.content(file))
+                await files.remember(file, at=at, reference=name)
+        except NotFound:
+            continue
         found[file.id] = {"type": "file", "file_id": name}
     return found
+
+
+async def _given(client: AsyncAnthropic, content: Content) -> str:
+    """Without its own name, which the message has: what isn't sent can't be read by others."""
+    upload = ("file", content.data, content.mime_type)
+    kept = await client.files.upload(file=upload, expires_in_seconds=KEPT_THERE)
+    return kept.id
 
 
 async def forget(messages: Sequence[Message], files: Files, *, at: str) -> None:
