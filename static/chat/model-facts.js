@@ -7,12 +7,13 @@ import { icon } from "./icons.js";
 /**
  * A model as the server offers it. `name` is `provider:model` as commands say it, "" the agent's
  * own; `window` in tokens, `assumed` where nobody told it; `price` in US dollars for a million
- * tokens; `why_not`: why it can't be chosen now, or "".
+ * tokens; `why_not`: why it can't be chosen now, or "". `looking`: servers on this machine are
+ * still being asked.
  * @typedef {{name: string, label: string, window: number|null, assumed?: boolean,
  *   price: {prompt: number, cached: number|null, completion: number}|null, takes: string[],
  *   tools: boolean, why_not?: string}} Model
  * @typedef {{title: string, note?: string, models: Model[]}} Group
- * @typedef {{locked: string, own: string, groups: Group[]}} Offer
+ * @typedef {{locked: string, own: string, looking?: boolean, groups: Group[]}} Offer
  * @typedef {{name: string, label: string, tools: boolean}} Choice
  */
 
@@ -28,7 +29,7 @@ export function facts({ window: size, assumed, takes, tools, price }) {
   return [
     size && `${number(size)} tokens${assumed ? " (assumed)" : ""}`,
     able,
-    price && `${dollars(price.prompt)} in, ${dollars(price.completion)} out per million tokens`,
+    price && `${dollars(price.prompt)}\u00a0in, ${dollars(price.completion)}\u00a0out per million tokens`,
   ].filter(Boolean).join(" · ");
 }
 

@@ -17,6 +17,8 @@ import { Popover } from "./popover.js";
 
 // From so many on a list is easier to search than to read.
 const MANY = 12;
+const LOOKING = "Looking for models on this machine…";
+const PAUSE = 1_500;
 
 export class ModelPicker {
   /**
@@ -78,12 +80,18 @@ export class ModelPicker {
     keepModel(this.conversation, choice);
   }
 
+  /** The administrator decides by now. */
+  #unchoose() {
+    this.#choose(null);
+    this.changed();
+  }
+
   /** @param {HTMLElement} box */
   #fill(box) {
     const agent = this.state?.agentSlug ?? "";
     const known = this.found?.agent === agent ? this.found.offer : null;
     this.body = h("div", {});
-    this.note = h("p", { class: "pop-note", role: "status" }, "Looking for models…");
+    this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
     put(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note);
     if (known) this.#list(known);
     void this.#look(agent);
@@ -95,7 +103,10 @@ export class ModelPicker {
     try {
       const offer = await get(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
       this.found = { agent, offer };
-      if (this.body === body && this.popover.shown) this.#list(offer);
+      if (this.body !== body || !this.popover.shown) return;
+      this.#list(offer);
+      say(this.note, offer.looking ? LOOKING : "");
+      if (offer.looking) setTimeout(() => this.body === body && this.popover.shown && void this.#look(agent), PAUSE);
     } catch (error) {
       if (this.body === body) say(this.note, /** @type {Error} */ (error).message);
     }
@@ -103,8 +114,8 @@ export class ModelPicker {
 
   /** @param {Offer} offer */
   #list(offer) {
-    const list = JSON.stringify(offer);
-    say(this.note, "");
+    if (offer.locked && this.choice) this.#unchoose();
+    const list = JSON.stringify([offer.locked, offer.own, offer.groups]);
     if (this.body?.dataset.list === list) return;
     const all = offer.groups.flatMap(({ models }) => models);
     for (const { name, label, tools } of all) this.known.set(name, { name, label, tools });
@@ -155,7 +166,12 @@ export class ModelPicker {
     radio.checked = name === now || (now === "" && name === offer.own);
     radio.addEventListener("change", () => this.#take(model, offer));
     // Arrow keys go through the list; a press means it.
-    radio.addEventListener("click", ({ detail }) => detail > 0 && this.popover.close());
+    radio.addEventListener("click", ({ detail }) => {
+      if (detail === 0) return;
+      // What is taken out of the page in its click never changes.
+      this.#take(model, offer);
+      this.popover.close();
+    });
     return h("div", { class: "choice" },
       h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || facts(model)))));
   }
