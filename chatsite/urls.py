@@ -24,6 +24,7 @@ urlpatterns = [
     path("models", models.models, name="models"),
     path("messages/<uuid:id>", marks.message, name="message"),
     path("messages/<uuid:id>/why", marks.why, name="why"),
+    path("messages/<uuid:id>/show", api.show, name="show"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path("turns/<uuid:id>/compare", comparing.turn, name="compare-turn"),

@@ -29,7 +29,8 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
     change = 0
     for id, row in rows.items():
         count = counts[str(id)]
-        change += (count.count - row.tokens) * row.on_path
+        counts_now = row.on_path and row.state != "running"
+        change += (count.count - row.tokens) * counts_now
         row.tokens, row.tokenizer, row.basis = count.count, count.tokenizer, count.basis
     Message.objects.bulk_update(rows.values(), ["tokens", "tokenizer", "basis"], batch_size=300)
     Conversation.objects.filter(id=conversation).update(path_tokens=F("path_tokens") + change)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatsite.conversations import queries, receipts, store
 from chatsite.conversations.files import read_file, write_file
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
-from chatsite.events import Cleared, Deleted, Renamed
+from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.messages import UNSOUND
 from chatsite.turns.requests import request_of
 from chatsite.web.people import is_staff, owner_of, site_of
@@ -135,6 +135,17 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"messages": [view.to_dict() for view in found], "earlier": earlier})
 
 
+@require_POST
+@answers_errors
+async def show(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Put another version of an answer on the path: the one that begins with this message."""
+    site = site_of(request)
+    changed = await site.run(store.show_version, owner=await owner_of(request), message=str(id))
+    site.recaller.forget(changed)
+    site.turns.publish(changed, PathChanged())
+    return HttpResponse(status=204)
+
+
 @require_GET
 @answers_errors
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
@@ -189,4 +200,4 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound("There is no such answer.")
     kept = await site.run(receipts.kept, owner=await owner_of(request), turn=str(id))
-    return JsonResponse(request_of(kept, site.would_answer(kept.agent).head).to_dict())
+    return JsonResponse(request_of(kept, site.agents.would_answer(kept.agent).head).to_dict())

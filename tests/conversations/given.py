@@ -5,18 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import replace
+from typing import Literal, TypeVar
 
 from django.db import connection
 from django.db.models import QuerySet
 
-from chatsite.conversations import store
+from chatsite.conversations import queries, store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Begun, Ended
-from chatsite.events import State
+from chatsite.events import MessageView, State
 from chatsite.messages import Message as Said
-from chatsite.messages import TokenCount
+from chatsite.messages import TokenCount, ToolCall
 
 T = TypeVar("T")
 ADA = Owner(guest="ada")
@@ -67,6 +68,55 @@ def talk(conversation: str, turns: int, *, owner: Owner = ADA) -> None:
     """Whole turns: what the user says is "question 1" and so on."""
     for number in range(1, turns + 1):
         end(begin(conversation, f"question {number}", owner=owner), f"answer {number}")
+
+
+def asked_for(*names: str, text: str | None = None, tokens: int = 4) -> Said:
+    """An assistant's message that calls these tools; take its id from `Begun.answer`."""
+    calls = tuple(ToolCall(id=new_id(), name=name, arguments={"n": 1}) for name in names)
+    found = Said.assistant(text, id=new_id(), calls=calls, reasoning="I should look it up.")
+    return replace(found, tokens=words(tokens))
+
+
+NEVER = '{"error": {"name": "NeverRan", "message": "This call never ran."}}'
+
+
+def round_of(
+    turn: str, message: Said, *, id: str, answer: str
+) -> tuple[tuple[Said, ...], tuple[MessageView, ...] | None]:
+    """Begin a round: the message being written becomes `message`. Its results, and the views."""
+    results = tuple(Said.tool(NEVER, id=new_id(), call_id=call.id) for call in message.calls)
+    views = store.begin_calls(
+        turn=turn, message=replace(message, id=id), results=results, answer=answer
+    )
+    return results, views
+
+
+def result(marked: Said, text: str = '"high at noon"', *, tokens: int = 6) -> Said:
+    return replace(marked, content=text, tokens=words(tokens))
+
+
+def again(
+    conversation: str,
+    message: str,
+    *,
+    mode: Literal["again", "continue"] = "again",
+    owner: Owner = ADA,
+    client_id: str = "",
+) -> Begun:
+    return store.begin_again(
+        owner=owner,
+        conversation=conversation,
+        client_id=client_id or new_id(),
+        message=message,
+        mode=mode,
+        answer=new_id(),
+    )
+
+
+def shown(conversation: str) -> list[tuple[str, str | None]]:
+    """What a fresh page shows: role and text."""
+    opened = queries.open_conversation(owner=ADA, conversation=conversation)
+    return [(view.message.role, view.message.content) for view in opened.messages]
 
 
 def row(conversation: str) -> Conversation:

@@ -1,0 +1,321 @@
+"""The last answer once more: tried again, written further, and one version shown for another."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from chatsite.conversations import marks, queries, receipts, store, summaries, summary_queries
+from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.records import Begun
+from chatsite.errors import NotFound, Refused, TurnRunning
+from chatsite.events import Problem
+from tests.conversations.given import (
+    ADA,
+    BOB,
+    again,
+    asked_for,
+    at_once,
+    begin,
+    end,
+    messages,
+    new_id,
+    recounted,
+    result,
+    round_of,
+    row,
+    shown,
+    talk,
+    totals,
+    words,
+)
+
+DOWN = Problem(code="unreachable", message="The model can't be reached.")
+
+
+def answered(chat: str, seq: int) -> str:
+    return str(messages(chat).get(seq=seq).id)
+
+
+def versions(chat: str) -> list[tuple[str, ...]]:
+    opened = queries.open_conversation(owner=ADA, conversation=chat)
+    return [view.versions for view in opened.messages]
+
+
+def broken_off(text: str = "Half an") -> tuple[str, Begun]:
+    """A turn whose answer was stopped."""
+    chat = new_id()
+    begun = begin(chat, "Tell me")
+    end(begun, text, state="stopped")
+    return chat, begun
+
+
+@pytest.mark.django_db
+class TestAgain:
+    def test_another_version_takes_the_answers_place_and_loses_nothing(self) -> None:
+        chat = new_id()
+        talk(chat, 2)
+        first = answered(chat, 4)
+        begun = again(chat, first)
+        assert (begun.gone, begun.text, begun.place, begun.number) == ((first,), "", 5, 3)
+        assert begun.asked == answered(chat, 3) and not begun.resent
+        assert [view.message.content for view in begun.messages] == ["question 2"]
+        assert totals(chat) == recounted(chat)
+        assert shown(chat)[-1] == ("user", "question 2")
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert (opened.running, opened.running_user) == (begun.turn, begun.asked)
+        ended = end(begun, "Better.")
+        assert ended is not None and ended.message is not None
+        assert ended.message.versions == (first, begun.answer)
+        assert shown(chat)[-2:] == [("user", "question 2"), ("assistant", "Better.")]
+        assert versions(chat) == [(), (), (), (first, begun.answer)]
+        assert totals(chat) == recounted(chat)
+        assert messages(chat).count() == 5
+        assert messages(chat).get(seq=5).parent_id == messages(chat).get(seq=3).id
+
+    def test_any_message_of_a_turn_with_rounds_names_it_and_all_of_it_goes(self) -> None:
+        chat = new_id()
+        begun = begin(chat, "When?")
+        results, _ = round_of(begun.turn, asked_for("tides"), id=begun.answer, answer=new_id())
+        store.end_call(turn=begun.turn, message=result(results[0]))
+        end(begun, "At noon.")
+        marks.pin(owner=ADA, message=results[0].id, on=True)
+        anew = again(chat, answered(chat, 2))
+        assert [answered(chat, seq) for seq in (2, 3, 4)] == list(anew.gone)
+        assert (row(chat).marked, totals(chat)) == (0, (1, 1, 3))
+        end(anew, "At one.")
+        assert versions(chat) == [(), (begun.answer, anew.answer)]
+        store.show_version(owner=ADA, message=begun.answer)
+        assert [text for _, text in shown(chat)][2:] == ['"high at noon"', "At noon."]
+        assert row(chat).marked == 1 and totals(chat) == recounted(chat)
+
+    def test_an_unanswered_message_is_answered(self) -> None:
+        chat = new_id()
+        failed = begin(chat, "Hello?")
+        store.end_turn(turn=failed.turn, state="failed", text="", problem=DOWN)
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert opened.messages[0].problem == DOWN
+        begun = again(chat, failed.asked)
+        assert begun.gone == () and begun.messages[0].problem is None
+        end(begun, "Hello!")
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert [view.problem for view in opened.messages] == [None, None]
+        assert opened.messages[1].turn == begun.turn and opened.receipt == {"turn": begun.turn}
+
+    def test_a_try_that_leaves_nothing_brings_the_answer_back(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        first = answered(chat, 2)
+        end(again(chat, first), "Second.")
+        store.show_version(owner=ADA, message=first)
+        tried = again(chat, first)
+        ended = store.end_turn(turn=tried.turn, state="failed", text="", problem=DOWN)
+        assert ended is not None and ended.message is None
+        assert [view.message.id for view in ended.messages] == [first]
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert [view.message.content for view in opened.messages] == ["question 1", "answer 1"]
+        assert [view.problem for view in opened.messages] == [DOWN, None]
+        assert totals(chat) == recounted(chat)
+        end(again(chat, first), "Third.")
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert [view.problem for view in opened.messages] == [None, None]
+
+    def test_a_resend_begins_nothing_and_finds_the_turn(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        begun = again(chat, answered(chat, 2), client_id="c")
+        for _ in range(2):
+            found = again(chat, answered(chat, 2), client_id="c")
+            assert (found.resent, found.turn, found.answer) == (True, begun.turn, begun.answer)
+            assert found.asked == begun.asked
+            end(begun)
+        assert Turn.objects.count() == 2
+
+    @pytest.mark.parametrize("mode", ["again", "continue"])
+    def test_only_the_last_turn_and_only_by_its_owner_while_nothing_runs(self, mode: str) -> None:
+        chat, other = new_id(), new_id()
+        talk(chat, 2)
+        talk(other, 1)
+        last = answered(chat, 4)
+        for id, owner, message, error in (
+            (chat, ADA, answered(chat, 2), Refused),
+            (chat, BOB, last, NotFound),
+            (new_id(), ADA, last, NotFound),
+            (other, ADA, last, NotFound),
+            (chat, ADA, new_id(), NotFound),
+        ):
+            with pytest.raises(error):
+                again(id, message, owner=owner, mode=mode)  # type: ignore[arg-type]
+        begin(chat)
+        with pytest.raises(TurnRunning):
+            again(chat, last, mode=mode)  # type: ignore[arg-type]
+        assert Turn.objects.filter(mode__gt="").count() == 0
+
+    def test_a_summary_of_it_holds_no_longer_until_it_is_shown_again(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        given = summary_queries.unfolded(owner=ADA, conversation=chat)
+        summaries.fold(
+            owner=ADA, conversation=chat, start=given, folded=given.entries, messages=2, text="S",
+            by="m", tokens=words(1), report={},
+        )  # fmt: skip
+        first = answered(chat, 2)
+        end(again(chat, first))
+        assert summary_queries.standing(owner=ADA, conversation=chat).summary is None
+        store.show_version(owner=ADA, message=first)
+        assert summary_queries.standing(owner=ADA, conversation=chat).summary is not None
+        again(chat, first, mode="continue")
+        assert summary_queries.standing(owner=ADA, conversation=chat).summary is None
+
+
+@pytest.mark.django_db
+class TestContinuing:
+    def test_the_same_message_is_written_further(self) -> None:
+        chat, begun = broken_off()
+        further = again(chat, begun.answer, mode="continue")
+        assert (further.answer, further.gone) == (begun.answer, (begun.answer,))
+        assert (further.text, further.place, further.asked) == ("Half an", 2, begun.asked)
+        assert totals(chat) == recounted(chat) == (1, 1, 3)
+        ended = end(further, "Half an answer.", tokens=9)
+        assert ended is not None and ended.message is not None
+        assert (ended.message.message.id, ended.message.turn) == (begun.answer, further.turn)
+        assert totals(chat) == recounted(chat) == (2, 1, 12)
+        assert shown(chat) == [("user", "Tell me"), ("assistant", "Half an answer.")]
+        assert row(chat).last_turn_id == Turn.objects.get(number=2).id
+
+    @pytest.mark.parametrize("added", ["", " ans"])
+    def test_a_failure_or_a_kill_keeps_what_was_there_and_what_was_added(self, added: str) -> None:
+        chat, begun = broken_off()
+        further = again(chat, begun.answer, mode="continue")
+        if added:
+            store.checkpoint(turn=further.turn, text=f"Half an{added}")
+        store.end_interrupted(conversation=chat)
+        assert shown(chat)[-1] == ("assistant", f"Half an{added}")
+        further = again(chat, begun.answer, mode="continue")
+        store.end_turn(turn=further.turn, state="failed", text="", reasoning="", problem=DOWN)
+        assert shown(chat)[-1] == ("assistant", f"Half an{added}")
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert opened.messages[0].problem == DOWN
+        assert totals(chat) == recounted(chat)
+
+    def test_it_may_go_on_with_tools(self) -> None:
+        chat, begun = broken_off()
+        further = again(chat, begun.answer, mode="continue")
+        message = asked_for("tides", text="Half an hour: let me see.")
+        results, _ = round_of(further.turn, message, id=begun.answer, answer=new_id())
+        store.end_call(turn=further.turn, message=result(results[0]))
+        end(further, "At noon.")
+        assert [text for _, text in shown(chat)][1:] == [
+            "Half an hour: let me see.",
+            '"high at noon"',
+            "At noon.",
+        ]
+        assert totals(chat) == recounted(chat)
+
+    def test_only_an_answer_with_text_can_be(self) -> None:
+        chat = new_id()
+        failed = begin(chat)
+        end(failed, "", state="failed")
+        with pytest.raises(Refused, match="with text"):
+            again(chat, failed.asked, mode="continue")
+        begun = again(chat, failed.asked)
+        round_of(begun.turn, asked_for("tides", text="Well"), id=begun.answer, answer=new_id())
+        end(begun, "", state="stopped")
+        with pytest.raises(Refused, match="with text"):
+            again(chat, begun.answer, mode="continue")
+        assert Turn.objects.count() == 2
+
+    def test_each_request_is_built_again_from_what_it_was_made_of(self) -> None:
+        """What a turn wrote belongs to the one that continued it, or is off the path, since."""
+        chat, begun = broken_off()
+        first = again(chat, begun.answer, mode="continue")
+        run, source = {"first": 1, "last": 1}, {"kind": "continue", "role": "assistant"}
+        source |= {"digest": "", "tokens": 1, "id": "7", "sources": [2]}
+        store.end_turn(
+            turn=first.turn, state="stopped", text="Half an ans", receipt={"layout": [run, source]}
+        )
+        end(again(chat, begun.answer, mode="continue"), "Half an answer.")
+        anew = again(chat, begun.answer)
+        store.end_turn(turn=anew.turn, state="complete", text="New.", receipt={"layout": [run]})
+        kept = receipts.kept(owner=ADA, turn=first.turn)
+        assert [entry.seq for entry in kept.entries] == [1, 2]
+        assert [e.seq for e in receipts.kept(owner=ADA, turn=anew.turn).entries] == [1]
+        asked = receipts.as_asked(owner=ADA, turn=anew.turn)
+        assert [entry.message.content for entry in asked.loaded.transcript.entries] == ["Tell me"]
+        before = Turn.objects.get(number=3)
+        assert asked.loaded.receipt == before.receipt == {"turn": str(before.id)}
+
+
+@pytest.mark.django_db
+class TestVersions:
+    def test_what_was_last_said_below_comes_along(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        first = answered(chat, 2)
+        second = again(chat, first)
+        end(second, "Second.")
+        end(begin(chat, "Go on"), "Gone on.")
+        tried = again(chat, answered(chat, 5))
+        end(tried, "Gone further.")
+        whole = shown(chat)
+        marks.pin(owner=ADA, message=tried.answer, on=True)
+        store.show_version(owner=ADA, message=first)
+        assert shown(chat) == [("user", "question 1"), ("assistant", "answer 1")]
+        assert (row(chat).marked, totals(chat)) == (0, recounted(chat))
+        assert row(chat).last_turn_id == Turn.objects.get(number=1).id
+        store.show_version(owner=ADA, message=second.answer)
+        assert shown(chat) == whole
+        assert (row(chat).marked, totals(chat)) == (1, recounted(chat))
+        assert str(row(chat).last_turn_id) == tried.turn
+
+    def test_what_was_forgotten_stays_forgotten(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        first = answered(chat, 2)
+        end(again(chat, first), "Second.")
+        end(begin(chat, "Go on"))
+        marks.forget_above(owner=ADA, message=answered(chat, 4), on=True)
+        store.show_version(owner=ADA, message=first)
+        assert row(chat).forget_above == 2
+
+    def test_it_is_refused_for_others_while_one_is_written_and_for_what_is_none(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        first = answered(chat, 2)
+        end(again(chat, first), "Second.")
+        for owner, message in ((BOB, first), (ADA, new_id()), (ADA, answered(chat, 1))):
+            with pytest.raises(NotFound):
+                store.show_version(owner=owner, message=message)
+        begun = begin(chat)
+        with pytest.raises(TurnRunning):
+            store.show_version(owner=ADA, message=first)
+        end(begun)
+        store.clear(owner=ADA, conversation=chat)
+        with pytest.raises(NotFound):
+            store.show_version(owner=ADA, message=first)
+        assert totals(chat) == recounted(chat) == (0, 0, 0)
+
+    def test_a_page_reads_all_versions_at_once(
+        self, django_assert_max_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        chat = new_id()
+        for _ in range(4):
+            talk(chat, 1)
+            last = messages(chat).latest("seq")
+            end(again(chat, str(last.id)))
+        with django_assert_max_num_queries(10):
+            found = versions(chat)
+        assert [len(one) for one in found] == [0, 2] * 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_tries_at_once_one_begins() -> None:
+    chat = new_id()
+    talk(chat, 1)
+    message = answered(chat, 2)
+    found = at_once(2, lambda: again(chat, message))
+    assert sum(isinstance(one, Begun) for one in found) == 1
+    assert sum(isinstance(one, TurnRunning) for one in found) == 1
+    assert Message.objects.filter(state="running").count() == 1
+    same = at_once(2, lambda: again(chat, message, client_id="same"))
+    assert all(isinstance(one, TurnRunning) for one in same)

@@ -1,0 +1,206 @@
+"""A turn with tools: every stored call has a result at every moment, whatever ends the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from chatsite.conversations import loading, queries, receipts, store
+from chatsite.conversations.files import read_file, write_file
+from chatsite.conversations.models import Message
+from chatsite.conversations.records import Begun
+from chatsite.events import MessageView, Problem
+from chatsite.history import Everything
+from chatsite.messages import Message as Said
+from tests.conversations.given import (
+    ADA,
+    NEVER,
+    asked_for,
+    at_once,
+    begin,
+    end,
+    messages,
+    new_id,
+    recounted,
+    result,
+    round_of,
+    shown,
+    totals,
+)
+
+
+def in_a_round(*names: str) -> tuple[str, Begun, tuple[Said, ...]]:
+    """A turn whose model has just called these tools."""
+    chat = new_id()
+    begun = begin(chat, "When is high tide?")
+    results, _ = round_of(
+        begun.turn, asked_for(*names, text="Let me see."), id=begun.answer, answer=new_id()
+    )
+    return chat, begun, results
+
+
+@pytest.mark.django_db
+class TestRounds:
+    def test_a_whole_turn_is_stored_in_its_order(self) -> None:
+        chat = new_id()
+        begun = begin(chat, "When is high tide?")
+        second = new_id()
+        results, views = round_of(
+            begun.turn, asked_for("tides", "clock"), id=begun.answer, answer=second
+        )
+        assert views is not None
+        assert [(v.message.role, v.state, v.finish_reason) for v in views] == [
+            ("assistant", "complete", "tool_calls"),
+            ("tool", "running", ""),
+            ("tool", "running", ""),
+        ]
+        assert views[0].turn == begun.turn and views[0].message.reasoning
+        assert totals(chat) == recounted(chat) == (2, 1, 7)
+        for marked in results[::-1]:
+            view = store.end_call(turn=begun.turn, message=result(marked))
+            assert view is not None and view.state == "complete"
+            assert (view.message.content, view.message.call_id) == (
+                '"high at noon"',
+                marked.call_id,
+            )
+            assert totals(chat) == recounted(chat)
+        ended = store.end_turn(
+            turn=begun.turn, state="complete", text="At noon.", reasoning="Noon.", receipt={"a": 1}
+        )
+        assert ended is not None and ended.message is not None and ended.messages == ()
+        assert (ended.message.message.id, ended.message.message.reasoning) == (second, "Noon.")
+        assert totals(chat) == recounted(chat)
+        assert [role for role, _ in shown(chat)] == ["user", "assistant", "tool", "tool"] + [
+            "assistant"
+        ]
+        path = list(messages(chat).order_by("seq"))
+        assert [m.parent_id for m in path[1:]] == [m.id for m in path[:-1]]
+        assert {m.turn_seq for m in path} == {1}
+        assert path[1].calls[0]["arguments"] == {"n": 1}
+
+    def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
+        chat, begun, results = in_a_round("tides", "clock")
+        store.end_call(turn=begun.turn, message=result(results[0]))
+        store.checkpoint(turn=begun.turn, text="High", reasoning="Hm")
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert [(v.message.role, v.state) for v in opened.messages] == [
+            ("user", "complete"),
+            ("assistant", "complete"),
+            ("tool", "complete"),
+            ("tool", "running"),
+        ]
+        assert (opened.running, opened.running_user) == (begun.turn, opened.messages[0].message.id)
+        written = messages(chat).get(state="running", role="assistant")
+        assert (written.content, written.reasoning) == ("High", "Hm")
+        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        assert [e.message.role for e in loaded.transcript.entries] == ["user", "assistant", "tool"]
+
+    @pytest.mark.parametrize("how", ["stop", "kill", "fail"])
+    def test_whatever_ends_a_turn_its_calls_have_results(self, how: str) -> None:
+        chat, begun, results = in_a_round("tides", "clock")
+        store.end_call(turn=begun.turn, message=result(results[0]))
+        if how == "kill":
+            assert store.end_interrupted() == 1
+        else:
+            ended = end(begun, "", state="stopped" if how == "stop" else "failed")
+            assert ended is not None and ended.message is None
+            assert [(v.message.content, v.state) for v in ended.messages] == [
+                (NEVER, "stopped" if how == "stop" else "interrupted")
+            ]
+        assert not messages(chat).filter(state="running").exists()
+        assert shown(chat) == [
+            ("user", "When is high tide?"),
+            ("assistant", "Let me see."),
+            ("tool", '"high at noon"'),
+            ("tool", NEVER),
+        ]
+        assert totals(chat) == recounted(chat)
+        end(begin(chat, "And now?"))
+        path = list(messages(chat).order_by("seq"))
+        assert [m.parent_id for m in path[1:]] == [m.id for m in path[:-1]]
+
+    def test_what_comes_too_late_changes_nothing(self) -> None:
+        chat, begun, results = in_a_round("tides")
+        end(begun, "", state="stopped")
+        before = list(messages(chat).values())
+        assert store.end_call(turn=begun.turn, message=result(results[0])) is None
+        late = round_of(begun.turn, asked_for("clock"), id=begun.answer, answer=new_id())
+        assert late[1] is None
+        store.checkpoint(turn=begun.turn, text="late", reasoning="late", receipt={"late": 1})
+        assert end(begun) is None
+        assert list(messages(chat).values()) == before
+        assert totals(chat) == recounted(chat)
+
+    def test_a_result_comes_once(self) -> None:
+        chat, begun, results = in_a_round("tides")
+        assert store.end_call(turn=begun.turn, message=result(results[0])) is not None
+        assert store.end_call(turn=begun.turn, message=result(results[0], '"else"')) is None
+        assert messages(chat).get(role="tool").content == '"high at noon"'
+        assert store.end_call(turn=new_id(), message=result(results[0])) is None
+
+    def test_a_round_reads_and_writes_little(
+        self, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        chat = new_id()
+        begun = begin(chat)
+        message = asked_for("a", "b", "c")
+        with django_assert_num_queries(6):  # with those that begin and end a nested transaction
+            results, _ = round_of(begun.turn, message, id=begun.answer, answer=new_id())
+        with django_assert_num_queries(5):
+            store.end_call(turn=begun.turn, message=result(results[0]))
+
+
+@pytest.mark.django_db
+class TestReading:
+    def test_the_last_request_of_a_turn_finds_its_earlier_rounds(self) -> None:
+        chat = new_id()
+        end(begin(chat, "Before"))
+        begun = begin(chat, "When?")
+        results, _ = round_of(begun.turn, asked_for("tides"), id=begun.answer, answer=new_id())
+        store.end_call(turn=begun.turn, message=result(results[0]))
+        layout = {"layout": [{"first": 1, "last": 5}]}
+        store.end_turn(turn=begun.turn, state="complete", text="At noon.", receipt=layout)
+        kept = receipts.kept(owner=ADA, turn=begun.turn)
+        assert [entry.message.role for entry in kept.entries] == ["user", "assistant"] * 2 + [
+            "tool"
+        ]
+        asked = receipts.as_asked(owner=ADA, turn=begun.turn)
+        assert [entry.seq for entry in asked.loaded.transcript.entries] == [1, 2, 3]
+
+    def test_what_is_amiss_with_a_complete_turn_is_said_of_its_answer(self) -> None:
+        chat, begun, results = in_a_round("tides")
+        cut = Problem(code="server_cut", message="The server cut it.")
+        ended = store.end_turn(turn=begun.turn, state="complete", text="Noon.", problem=cut)
+        assert ended is not None and ended.message is not None and ended.message.problem == cut
+        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        assert [view.problem for view in opened.messages] == [None, None, None, cut]
+
+    def test_saved_in_the_middle_it_can_be_restored(self) -> None:
+        chat, begun, _ = in_a_round("tides", "clock")
+        saved = read_file(write_file(*queries.whole_path(owner=ADA, conversation=chat)))
+        assert [m.content for m in saved.messages] == [
+            "When is high tide?",
+            "Let me see.",
+            NEVER,
+            NEVER,
+        ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_result_and_stop_at_once_leave_one_of_them() -> None:
+    for _ in range(4):
+        chat, begun, results = in_a_round("tides")
+        work: list[Callable[[], object]] = [
+            lambda: store.end_call(turn=begun.turn, message=result(results[0])),  # noqa: B023
+            lambda: end(begun, "", state="stopped"),  # noqa: B023
+        ]
+        found = at_once(2, lambda: work.pop()())  # noqa: B023
+        assert not [one for one in found if isinstance(one, Exception)]
+        tool = Message.objects.get(id=results[0].id)
+        taken = any(isinstance(one, MessageView) for one in found)
+        assert (tool.content, tool.state) == (
+            ('"high at noon"', "complete") if taken else (NEVER, "stopped")
+        )
+        assert totals(chat) == recounted(chat)
