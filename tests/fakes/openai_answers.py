@@ -8,8 +8,10 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from tests.fakes.openai_wishes import Wishes
 
 _DIRECTIVE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 _BATCH = 64
@@ -19,10 +21,14 @@ FAILURES = {
     "403": (403, "Forbidden", "permission_denied", None),
     "404": (404, "Not Found", "invalid_request_error", "model_not_found"),
     "429": (429, "Too Many Requests", "rate_limit_exceeded", "rate_limit_exceeded"),
+    "402": (402, "Payment Required", "insufficient_quota", None),
+    "408": (408, "Request Timeout", "timeout", None),
+    "413": (413, "Request Entity Too Large", "invalid_request_error", None),
     "quota": (429, "Too Many Requests", "insufficient_quota", "insufficient_quota"),
     "too_large": (400, "Bad Request", "invalid_request_error", "context_length_exceeded"),
     "500": (500, "Internal Server Error", "server_error", None),
     "503": (503, "Service Unavailable", "server_error", None),
+    "529": (529, "Overloaded", "overloaded_error", None),
 }
 SECRET_TEXT = "the provider's own words about key sk-secret at http://secret.example"
 
@@ -43,7 +49,7 @@ class Wire(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """One answer, as the directive wants it."""
+    """One answer, as the directive wants it; `keys` are what it said, word for word."""
 
     mode: str = "ok"
     at: int = 5
@@ -52,10 +58,12 @@ class Plan:
     first: float = 0.0
     retry_after: str = ""
     crumbs: bool = False
+    fails: int = 0
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, body: Mapping[str, Any], *, script: Script) -> Plan:
-        found = _DIRECTIVE.search(_newest_user_text(body))
+        found = _DIRECTIVE.search(newest_user_text(body))
         keys = {"mode": "ok"}
         if not found and script:
             first = script[0]
@@ -80,14 +88,52 @@ class Plan:
             first=float(keys.get("first", 0)),
             retry_after=keys.get("retry_after", ""),
             crumbs=keys.get("crumbs") == "1",
+            fails=int(keys.get("fails", 0)),
+            keys=keys,
         )
 
 
-def _newest_user_text(body: Mapping[str, Any]) -> str:
+def newest_user_text(body: Mapping[str, Any]) -> str:
+    """Its text parts, where it has several."""
     for message in reversed(body.get("messages") or []):
-        if message.get("role") == "user" and isinstance(message.get("content"), str):
-            return str(message["content"])
+        if message.get("role") == "user":
+            return text_of(message.get("content"))
     return ""
+
+
+def text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content or []
+    return "\n".join(str(part["text"]) for part in parts if part.get("type") == "text")
+
+
+def prompt_tokens(body: Mapping[str, Any]) -> int:
+    """Words, 4 for each message, 100 for each picture or file; long words count as several."""
+    total = 0
+    for message in body["messages"]:
+        content = message.get("content")
+        said = text_of(content) if isinstance(content, list) else str(content)
+        said += "".join(json.dumps(call) for call in message.get("tool_calls") or ())
+        words = len(said.split())
+        total += 4 + (words if len(said) < 400 else max(words, len(said) // 4))
+        total += 100 * sum(part["type"] != "text" for part in content) if _is_list(content) else 0
+    return total + (len(json.dumps(body["tools"])) // 4 if body.get("tools") else 0)
+
+
+def cut_silently(body: Mapping[str, Any], keep: int) -> Mapping[str, Any]:
+    """What is left of a request at a server that keeps the last `keep` tokens of a prompt."""
+    messages = list(body["messages"])
+    while len(messages) > 1 and prompt_tokens({"messages": messages}) > keep:
+        del messages[0]
+    if prompt_tokens({"messages": messages}) > keep:
+        words = text_of(messages[0].get("content")).split()
+        messages[0] = {**messages[0], "content": " ".join(words[-keep:])}
+    return {**body, "messages": messages}
+
+
+def _is_list(content: Any) -> bool:
+    return isinstance(content, list)
 
 
 class Answer:
@@ -97,7 +143,8 @@ class Answer:
         self.wire = wire
         self.plan = plan
         self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        self.prompt = sum(len(str(m.get("content")).split()) + 4 for m in body["messages"])
+        self.wishes = Wishes.of(plan.keys, body)
+        self.prompt = prompt_tokens(body)
         self.base = (
             f'"id":"chatcmpl-{id(self)}","object":"chat.completion.chunk","created":1763700000,'
             f'"model":{json.dumps(body.get("model"))},"system_fingerprint":null'
@@ -114,15 +161,22 @@ class Answer:
             await asyncio.Event().wait()
         if plan.first:
             await asyncio.sleep(plan.first)
-        broken = plan.mode in ("cut", "cleancut", "error_event", "malformed", "hang")
-        await self.words(plan.tokens[: plan.at] if broken else plan.tokens)
+        for delta in self.wishes.thoughts():
+            await self.event(self.delta(delta))
+        broken = plan.mode in ("cut", "cleancut", "error_event", "malformed", "hang", "pings")
+        tokens = self.wishes.before if self.wishes.calls else plan.tokens
+        await self.words(tokens[: plan.at] if broken else tokens)
         if broken:
             await self.break_off()
             return
-        reason = plan.mode if plan.mode in ("length", "content_filter") else "stop"
+        for delta in self.wishes.called():
+            await self.event(self.delta(delta))
+        reason = plan.mode if plan.mode in ("length", "content_filter") else self.wishes.finish
         await self.event(self.delta({}, finish=reason))
+        if plan.mode == "no_usage":
+            await asyncio.Event().wait()
         if self.usage:
-            await self.event(self.tail(len(plan.tokens)))
+            await self.event(self.tail(len(tokens)))
         await self.event("[DONE]")
         await self.write(b"0\r\n\r\n")
 
@@ -145,8 +199,14 @@ class Answer:
                 await self.wire.reset()
             case "cleancut":
                 await self.write(b"0\r\n\r\n")
+            case "pings":
+                while True:
+                    await self.write(b"8\r\n: ping\n\n\r\n")
+                    await asyncio.sleep(0.05)
             case "error_event":
-                error = {"message": SECRET_TEXT, "type": "server_error", "code": None}
+                code = self.plan.keys.get("code")
+                error: dict[str, object] = {"message": SECRET_TEXT, "type": "server_error"}
+                error["code"] = int(code) if code else None
                 await self.event(json.dumps({"error": error}))
                 await self.write(b"0\r\n\r\n")
             case "malformed":
@@ -162,7 +222,7 @@ class Answer:
             + (',"usage":null}' if self.usage else "}")
         )
 
-    def delta(self, delta: Mapping[str, str], *, finish: str | None = None) -> str:
+    def delta(self, delta: Mapping[str, Any], *, finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         tail = ',"usage":null}' if self.usage else "}"
         return f'{{{self.base},"choices":[{json.dumps(choice)}]{tail}'
@@ -172,8 +232,7 @@ class Answer:
             "prompt_tokens": self.prompt,
             "completion_tokens": completion,
             "total_tokens": self.prompt + completion,
-            "prompt_tokens_details": {"cached_tokens": 0},
-        }
+        } | self.wishes.cached()
         return f'{{{self.base},"choices":[],"usage":{json.dumps(usage)}}}'
 
     async def event(self, payload: str) -> None:
