@@ -22,6 +22,7 @@ from chatsite.providers.keys import Keys
 from chatsite.providers.models_file import ModelsFile, elsewhere
 from chatsite.providers.models_file import read as read_models
 from chatsite.providers.servers import Server
+from chatsite.tools.mcp_file import tool_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
@@ -191,6 +192,11 @@ FIRST_TOKEN_SECONDS = number("FIRST_TOKEN_SECONDS", 30, low=1, high=3_600)
 BETWEEN_TOKENS_SECONDS = number("BETWEEN_TOKENS_SECONDS", 20, low=1, high=3_600)
 OPENAI_API_KEY = API_KEYS.get("OPENAI_API_KEY", "")
 OPENAI_BASE_URL = address("OPENAI_BASE_URL")
+
+# ---- tools -----------------------------------------------------------------------------------
+TOOLS_FILE = text("TOOLS_FILE") and folder("TOOLS_FILE", BASE_DIR)
+TOOL_SERVERS = tool_servers(TOOLS_FILE, environment=os.environ) if TOOLS_FILE else ()
+TOOL_SECONDS = number("TOOL_SECONDS", 30, low=1, high=600)
 
 # ---- history: copied once, checked by resolving it --------------------------------------------
 HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}

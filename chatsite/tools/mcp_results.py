@@ -1,0 +1,57 @@
+"""What a tool server answered, as a value that JSON holds and a model can read."""
+
+from __future__ import annotations
+
+from mcp_types import (
+    AudioContent,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+from chatsite.tools.base import ToolError
+
+
+def value_of(result: CallToolResult) -> object:
+    """Structure where there is any, else text; images and the like are named on a line.
+
+    Raises ToolError with the tool's own words where it says that it failed.
+    """
+    texts = [text for part in result.content if (text := _text(part)) is not None]
+    others = [_line(part) for part in result.content if _text(part) is None]
+    if result.is_error:
+        raise ToolError("\n".join((*texts, *others)) or "The tool failed without a word.")
+    if result.structured_content is None:
+        return "\n".join((*texts, *others))
+    # The texts beside a structure are the same once more, for clients that know none.
+    structured: object = result.structured_content
+    return {"result": structured, "besides": others} if others else structured
+
+
+def _text(part: ContentBlock) -> str | None:
+    if isinstance(part, TextContent):
+        return part.text
+    if isinstance(part, EmbeddedResource) and isinstance(part.resource, TextResourceContents):
+        return part.resource.text
+    return None
+
+
+def _line(part: ContentBlock) -> str:
+    """Such as "[an image (image/png, 12 kB) that can't be shown here]"."""
+    if isinstance(part, ResourceLink):
+        return f"[a link: {part.name}, {part.uri}]"
+    if isinstance(part, ImageContent | AudioContent):
+        what = "an image" if isinstance(part, ImageContent) else "a sound"
+        return f"[{what} ({part.mime_type}, {_size(part.data)}) that can't be shown here]"
+    if isinstance(part, EmbeddedResource) and not isinstance(part.resource, TextResourceContents):
+        kind = part.resource.mime_type or "of unknown kind"
+        return f"[a file ({kind}, {_size(part.resource.blob)}) that can't be shown here]"
+    return "[something that can't be shown here]"
+
+
+def _size(base64: str) -> str:
+    return f"{max(1, round(len(base64) * 3 / 4 / 1000)):,} kB"

@@ -1,0 +1,111 @@
+"""Which tools an agent has: its template's nodes, looked up among what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from chatsite.tools.base import Tool, ToolError
+from chatsite.tools.mcp import Connection, ToolServers
+
+MCP = "mcp."
+# What the providers take in one request.
+MOST_TOOLS = 128
+
+# Makes a tool of what a template's `nodeConfigurations` say for it; raises ToolError.
+Maker = Callable[[Mapping[str, object]], Tool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A node without a tool. `reason` ends a sentence, for everybody to read."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Names are unique among the tools; `missing` are the template's own names."""
+
+    tools: tuple[Tool, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+class Toolbox:
+    """`builtin` holds a maker for each node's name."""
+
+    def __init__(self, builtin: Mapping[str, Maker], servers: ToolServers) -> None:
+        self._builtin = builtin
+        self._servers = servers
+
+    def start(self) -> None:
+        """Begin to connect to the tool servers, in the running event loop."""
+        self._servers.start()
+
+    async def stop(self) -> None:
+        await self._servers.stop()
+
+    async def ready(self, nodes: Sequence[str]) -> None:
+        """Wait, a few seconds at most, for tool servers that are only just being started."""
+        await self._servers.ready(server for server, _ in map(_parts, nodes) if server)
+
+    def for_nodes(
+        self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
+    ) -> Chosen:
+        """The tools of a template's `tools`, and what none could be found for."""
+        tools: dict[str, Tool] = {}
+        missing: list[Missing] = []
+        for node in nodes:
+            for found in self._found(node, configurations.get(node, {})):
+                if isinstance(found, Missing):
+                    missing.append(found)
+                elif found.name not in tools and len(tools) == MOST_TOOLS:
+                    reason = f"an agent can have {MOST_TOOLS} tools, and this one has more"
+                    missing.append(Missing(name=node, reason=reason))
+                    break
+                else:
+                    tools.setdefault(found.name, found)
+        return Chosen(tools=tuple(tools.values()), missing=tuple(missing))
+
+    def _found(self, node: str, configuration: Mapping[str, object]) -> Iterator[Tool | Missing]:
+        server, tool = _parts(node)
+        if server:
+            yield from self._of_server(node, server, tool)
+        elif node not in self._builtin:
+            yield Missing(name=node, reason="there is no tool of that name here")
+        else:
+            try:
+                yield self._builtin[node](configuration)
+            except ToolError as error:
+                reason = f"its settings can't be used: {error.message}"
+                yield Missing(name=node, reason=reason)
+
+    def _of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | Missing]:
+        connection = self._servers.get(server)
+        if connection is None:
+            yield Missing(name=node, reason="no tool server of that name is set up here")
+        elif connection.problem:
+            yield Missing(name=node, reason=f"its tool server is missing: {connection.problem}")
+        elif not tool:
+            yield from connection.tools.values()
+            for name, reason in connection.unfit.items():
+                yield Missing(name=f"{node}.{name}", reason=reason)
+        else:
+            yield _one(connection, node, tool)
+
+
+def _one(connection: Connection, node: str, tool: str) -> Tool | Missing:
+    found = connection.tools.get(tool)
+    if found is not None:
+        return found
+    reason = connection.unfit.get(tool, "its tool server has no tool of that name")
+    return Missing(name=node, reason=reason)
+
+
+def _parts(node: str) -> tuple[str, str]:
+    """Server and tool of `mcp.<server>` and `mcp.<server>.<tool>`; "" for what isn't said."""
+    if not node.startswith(MCP):
+        return "", ""
+    server, _, tool = node.removeprefix(MCP).partition(".")
+    return server, tool
