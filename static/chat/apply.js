@@ -1,4 +1,4 @@
-import { merged, noSummary } from "./state.js";
+import { characters, merged, noSummary, writing } from "./state.js";
 
 /**
  * What an event from the server makes of the state. Pure: a snapshot and the events after it
@@ -14,9 +14,17 @@ export function apply(state, event) {
     case "turn_started":
       return event.conversation.id === state.conversationId && state.opened ? turnStarted(state, event) : state;
     case "decided":
-      return state.turn?.id === event.turn ? { ...state, receipt: event.receipt } : state;
+      return during(state, event, decided);
     case "delta":
-      return state.turn?.id === event.turn ? delta(state, event) : state;
+      return during(state, event, delta);
+    case "calling":
+      return during(state, event, calling);
+    case "calls_started":
+      return during(state, event, callsStarted);
+    case "call_ended":
+      return during(state, event, callEnded);
+    case "waiting":
+      return during(state, event, waiting);
     case "turn_ended":
       return state.opened ? turnEnded(state, event) : state;
     case "renamed":
@@ -26,6 +34,8 @@ export function apply(state, event) {
       return state.opened ? marked(state, event) : state;
     case "summary_changed":
       return state.opened ? { ...state, summary: event.summary } : state;
+    case "path_changed":
+      return state.opened ? { ...state, stale: true } : state;
     case "cleared":
       if (!state.opened) return state;
       return {
@@ -52,13 +62,6 @@ function engine(state, event) {
   return { ...state, engine: known, agent: state.agent && { ...state.agent, provider: event.provider } };
 }
 
-/** Characters as the server counts them: code points, where JavaScript counts UTF-16 units. */
-function characters(text) {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
-}
-
 function snapshot(state, event) {
   const first = event.messages[0];
   // Older messages that were loaded before stay while they still lead up to the newest ones.
@@ -74,12 +77,18 @@ function snapshot(state, event) {
     agentSlug: event.agent?.slug ?? state.agentSlug,
     messages: [...older, ...event.messages],
     earlier: older.length ? state.earlier : event.earlier,
-    turn: event.turn ? { ...event.turn, length: characters(event.turn.text) } : null,
+    turn: event.turn && running(event.turn),
     receipt: event.receipt ?? (joins ? state.receipt : null),
     engine: event.engine,
     forgetAbove: event.forget_above,
     summary: event.summary,
   };
+}
+
+/** @returns {import("./state.js").Turn} */
+function running(turn) {
+  const waiting = turn.waiting ? { sentence: turn.waiting, seconds: 0 } : null;
+  return { ...writing(turn), calling: turn.calling, waiting };
 }
 
 function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove }) {
@@ -88,27 +97,55 @@ function marked(state, { message: id, pinned, excluded, forget_above: forgetAbov
 }
 
 function turnStarted(state, event) {
-  const messages = merged(state.messages, event.messages);
-  const asking = event.messages.findLast((message) => message.role === "user");
   // Of a turn that was started before, the snapshot has told whether it still runs.
   const known = event.resent || state.turn?.id === event.turn;
+  const gone = new Set(known ? [] : event.gone);
+  const messages = merged(state.messages.filter((message) => !gone.has(message.id)), event.messages);
+  const isAsked = (message) => message.role === "user";
+  const asking = event.messages.findLast(isAsked) ?? messages.findLast(isAsked);
   return {
     ...state,
     conversation: event.conversation,
     messages,
     pending: state.pending.filter((one) => one.client_id !== event.client_id),
-    turn: known ? state.turn : { id: event.turn, user_message: asking?.id ?? "", text: "", length: 0 },
+    turn: known ? state.turn : writing({ ...event, id: event.turn, user_message: asking?.id ?? "" }),
   };
 }
 
-function delta(state, event) {
+/** A change by what happens in the turn that runs; whatever it is, nothing is waited for any more. */
+function during(state, event, change) {
   const { turn } = state;
-  const length = characters(event.text);
-  if (event.offset === turn.length) {
-    return { ...state, turn: { ...turn, text: turn.text + event.text, length: turn.length + length } };
+  if (turn?.id !== event.turn) return state;
+  return change(turn.waiting ? { ...state, turn: { ...turn, waiting: null } } : state, event);
+}
+
+const decided = (state, { receipt }) => ({ ...state, receipt });
+
+const calling = (state, { name }) => ({ ...state, turn: { ...state.turn, calling: [...state.turn.calling, name] } });
+
+/** What follows is written into a new message. */
+const callsStarted = (state, { messages }) => ({
+  ...state,
+  messages: merged(state.messages, messages),
+  turn: writing({ ...state.turn, text: "", reasoning: "" }),
+});
+
+const callEnded = (state, { message }) => ({ ...state, messages: merged(state.messages, [message]) });
+
+const waiting = (state, { sentence, seconds }) => ({
+  ...state, turn: { ...state.turn, waiting: { sentence, seconds } },
+});
+
+function delta(state, { part, offset, text }) {
+  const { turn } = state;
+  const known = turn.lengths[part];
+  const length = characters(text);
+  if (offset === known) {
+    const lengths = { ...turn.lengths, [part]: known + length };
+    return { ...state, turn: { ...turn, [part]: turn[part] + text, lengths } };
   }
   // What is already here may come twice; a gap can only be filled by a new snapshot.
-  return event.offset + length <= turn.length ? state : { ...state, stale: true };
+  return offset + length <= known ? state : { ...state, stale: true };
 }
 
 function turnEnded(state, event) {
@@ -119,7 +156,7 @@ function turnEnded(state, event) {
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
-    messages: event.message ? merged(told, [event.message]) : told,
+    messages: merged(told, event.message ? [...event.messages, event.message] : event.messages),
     receipt: event.receipt ?? state.receipt,
     ended: { turn: event.turn, state: event.state, problem: event.problem },
   };

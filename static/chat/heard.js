@@ -1,4 +1,4 @@
-/** What screen readers are told of a turn: its start, its end, and what went wrong. Never the stream. */
+/** What screen readers are told of a turn: its start, its tools, its end, and what went wrong. Never the stream. */
 
 import { announce } from "./announce.js";
 import { plural, wordCount } from "./format.js";
@@ -11,7 +11,25 @@ export function tell(state, before) {
   if (state.conversationId !== before.conversationId) return;
   const name = state.agent?.name ?? "The agent";
   if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
+  const used = usedSince(state, before);
+  if (used.length) announce(`Using ${used.join(", ")}.`);
+  const { waiting } = state.turn ?? {};
+  if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting));
   if (state.ended && state.ended !== before.ended) announce(ending(state, name));
+}
+
+const waitingWords = ({ sentence, seconds }) =>
+  `${sentence} Trying again${seconds ? ` in ${plural(Math.ceil(seconds), "second")}` : ""}.`;
+
+/** The tools whose calls began with this change: said when they are asked for, or when they run. */
+function usedSince(state, before) {
+  const { turn } = state;
+  if (!turn || turn.id !== before.turn?.id) return [];
+  if (turn.calling.length) return turn.calling.slice(before.turn.calling.length);
+  if (state.messages === before.messages || before.turn.calling.length) return [];
+  const known = new Set(before.messages.map(({ id }) => id));
+  const asked = state.messages.filter(({ id, calls }) => calls.length && !known.has(id));
+  return asked.flatMap(({ calls }) => calls.map(({ name }) => name));
 }
 
 function ending(state, name) {

@@ -1,28 +1,61 @@
 /** Which rows the transcript shows for a state. Pure. */
 
+import { callView } from "./calls.js";
 import { verdictOf } from "./state.js";
 
 /**
- * What a row shows. `content` is all of the text; `writing` while more comes.
+ * What is shown of one message. `content` is all of the text; `writing` while more comes, which `hint` may
+ * delay; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
+ * `note` says how its files were put in.
  * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
- * @typedef {{key: string, id: string|null, role: string, name: string, content: string, seq: number|null,
- *   created: string, state: string, finish: string, turn: string|null, writing: boolean, waiting: boolean,
+ * @typedef {{key: string, id: string|null, role: string, name: string, content: string, reasoning: string,
+ *   calls: import("./calls.js").CallView[], coming: string[], hint: import("./state.js").Waiting|null,
+ *   attachments: import("./state.js").Attachment[], note: string, versions: string[], seq: number|null,
+ *   created: string, state: string, finish: string, turn: string|null, writing: boolean, idle: boolean, waiting: boolean,
  *   problem: import("./state.js").Problem|null, failed: boolean, pinned: boolean, excluded: boolean,
  *   background: boolean, reply: import("./state.js").Quote|null, forgets: boolean, first: boolean,
  *   greets: boolean}} Item
+ * @typedef {{key: string, items: Item[], last: boolean}} Flow what is shown as one: a message, or an answer with
+ *   the tool calls that led to it; `last`: nothing came after it and nothing is on its way
  * @typedef {{kind: "sent"|"left", sentence: string}|null} Mark
  */
 
 const PLAIN = { id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false,
   waiting: false, problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null,
-  forgets: false, first: false, greets: false };
+  forgets: false, first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, attachments: [],
+  note: "", versions: [], idle: false };
 const BACKGROUND = ["scheduled", "briefing"];
+
+/**
+ * @param {import("./state.js").State} state
+ * @returns {Flow[]}
+ */
+export function flows(state) {
+  /** @type {Flow[]} */
+  const found = [];
+  let asked = "";
+  for (const item of items(state)) {
+    const above = found.at(-1)?.items;
+    if (above && item.role === "assistant" && above.at(-1)?.calls.length) {
+      const idle = above.at(-1)?.calls.some((call) => call.state === "running");
+      above.push(item.writing ? { ...item, key: `${item.key}:${above.length}`, idle } : item);
+      continue;
+    }
+    // An answer keeps its place on the page, whichever version of it is written or shown there.
+    const answers = item.role === "assistant" && asked;
+    found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], last: false });
+    if (!item.background) asked = item.role === "user" ? item.id ?? "" : "";
+  }
+  const newest = found.findLast(({ items: [item] }) => !item.background);
+  if (newest) newest.last = !state.turn && !state.pending.length;
+  return found;
+}
 
 /**
  * @param {import("./state.js").State} state
  * @returns {Item[]}
  */
-export function items(state) {
+function items(state) {
   const name = state.agent?.name ?? "Agent";
   const rows = state.messages.length ? stored(state, name) : greeting(state, name);
   for (const pending of state.pending) {
@@ -31,10 +64,11 @@ export function items(state) {
       waiting: true, reply: pending.reply ?? null, attachments: pending.attachments ?? [],
     });
   }
-  if (state.turn) {
+  const { turn } = state;
+  if (turn) {
     rows.push({
-      ...PLAIN, key: `turn:${state.turn.id}`, role: "assistant", name, content: state.turn.text, writing: true,
-      turn: state.turn.id,
+      ...PLAIN, key: `turn:${turn.id}`, role: "assistant", name, content: turn.text, reasoning: turn.reasoning,
+      coming: turn.calling, hint: turn.waiting, writing: true, turn: turn.id,
     });
   }
   return rows;
@@ -52,6 +86,8 @@ function stored(state, name) {
   );
   const starts = turnStarts(shown);
   const first = shown.find((message) => message.role === "user")?.seq ?? null;
+  const results = resultsOf(state.messages);
+  const asking = currentOf(state.receipt);
   return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
@@ -59,6 +95,11 @@ function stored(state, name) {
     role: message.role,
     name: isBackground(message) ? "Background task" : message.role === "user" ? "You" : name,
     content: message.content ?? "",
+    reasoning: message.reasoning ?? "",
+    calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),
+    attachments: message.attachments,
+    note: message.seq === asking ? (state.receipt?.files ?? []).join(" ") : "",
+    versions: message.versions,
     seq: message.seq,
     created: message.created,
     state: message.state,
@@ -77,6 +118,25 @@ function stored(state, name) {
 }
 
 const isBackground = (message) => BACKGROUND.includes(message.source);
+
+/**
+ * The results of each message's calls, by the calls' ids; these are unique only within their message.
+ * @param {import("./state.js").Message[]} messages
+ * @returns {Map<string, Map<string|null, import("./state.js").Message>>}
+ */
+function resultsOf(messages) {
+  const found = new Map();
+  let results = new Map();
+  for (const message of messages) {
+    if (message.role === "tool") results.set(message.call_id, message);
+    else if (message.calls.length) found.set(message.id, (results = new Map()));
+    else results = new Map();
+  }
+  return found;
+}
+
+/** The number of the message that a receipt's request asked. */
+const currentOf = (receipt) => receipt?.verdicts.find((one) => one.reason === "current")?.first ?? null;
 
 /** For every message the number of the user message whose turn it belongs to. */
 function turnStarts(shown) {

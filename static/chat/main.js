@@ -64,6 +64,9 @@ const transcript = new Transcript({
     if (frame.panelOpen) void panel.showTurn(turn);
   },
   reuse: (text) => composer.suggest(text),
+  again: (id) => session.again(id),
+  goOn: (id) => session.goOn(id),
+  show: (id) => session.show(id).then(() => announce("Another version of the answer is shown."), complain),
   toMessage: (seq) => transcript.toMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
@@ -174,7 +177,7 @@ function escape() {
 function show(state, before) {
   transcript.update(state, before);
   // A delta changes nothing but the text that is being written.
-  if (state.turn?.text !== before.turn?.text && state.messages === before.messages) return;
+  if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
   composer.update(state);
   chip.update(state.decision);
   meter.update(state.decision);

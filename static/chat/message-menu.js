@@ -1,5 +1,6 @@
 /** What can be done about one message: reply, pin, leave out, forget, and why it is or isn't sent. */
 
+import { callWords } from "./calls.js";
 import { h, put } from "./dom.js";
 import { short } from "./format.js";
 import { icon } from "./icons.js";
@@ -22,7 +23,7 @@ export class MessageMenu {
     const { item } = about();
     this.button = h("button", {
       type: "button", class: "m-more", "aria-haspopup": "dialog", "aria-expanded": "false",
-      "aria-label": `Actions for “${short(item.content, 40)}”`,
+      "aria-label": `Actions for “${short(titleOf(item), 40)}”`,
     }, icon("more"));
     this.element = h("span", { class: "m-menu" }, this.button);
     this.popover = new Popover(this.button, {
@@ -65,6 +66,10 @@ export class MessageMenu {
   }
 }
 
+/** What a message is called by: its text, or the tools that it calls. */
+const titleOf = ({ content, calls, attachments }) =>
+  content || calls.map(callWords).join(", ") || attachments.map(({ name }) => name).join(", ");
+
 /**
  * @param {import("./items.js").Item} item
  * @param {import("./state.js").Verdict|null} verdict
@@ -80,7 +85,8 @@ function choices(item, verdict, { reply, mark, why }) {
     ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
     : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
   return [
-    { label: "Reply", act: () => reply(item) },
+    // Nothing of a message that only calls tools could be quoted.
+    ...(item.content || item.attachments.length ? [{ label: "Reply", act: () => reply(item) }] : []),
     { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },
     { label: item.excluded ? "Take back in" : "Leave out", act: () => mark(id, "excluded", !item.excluded) },
     ...(item.first && !item.forgets ? [] : [line]),

@@ -1,42 +1,36 @@
-/** One message of the transcript as an element that can be brought up to date. */
+/** A message, or an answer with all that led to it, as an element that can be brought up to date. */
 
-import { copy } from "./clipboard.js";
+import { AnswerActs } from "./answer-acts.js";
+import { attachmentList } from "./attachments.js";
 import { h, put, say } from "./dom.js";
+import { endedOf, Ending } from "./ending.js";
 import { time } from "./format.js";
 import { icon } from "./icons.js";
-import { render } from "./markdown.js";
+import { standing } from "./items.js";
+import { MarkLine } from "./mark-line.js";
 import { MessageMenu } from "./message-menu.js";
 import { quoteLink } from "./reply.js";
-import { Stream } from "./stream.js";
-
-const ENDINGS = {
-  stopped: "Stopped. What was written is kept.",
-  interrupted: "Interrupted. What was written is kept.",
-  failed: "The answer failed. What was written is kept.",
-};
-const FINISHES = {
-  length: "The answer reached the longest length this agent allows.",
-  content_filter: "The provider's filter ended the answer.",
-};
+import { Step } from "./step.js";
 
 /**
  * @typedef {import("./items.js").Item} Item
- * @typedef {import("./items.js").Mark} Mark
- * @typedef {import("./message-menu.js").Wishes & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (text: string) => void, toMessage: (seq: number) => void}} Actions
+ * @typedef {import("./items.js").Flow} Flow
+ * @typedef {import("./step.js").Actions & {inspects: boolean, receipt: (turn: string) => void,
+ *   reuse: (text: string) => void, again: (id: string) => void, goOn: (id: string) => void,
+ *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
 export class Row {
   /**
-   * @param {Item} item
+   * @param {Flow} flow
    * @param {Actions} actions
    */
-  constructor(item, actions) {
+  constructor(flow, actions) {
     this.actions = actions;
-    this.item = item;
-    /** @type {Stream|null} */
-    this.stream = null;
-    this.shown = "";
+    this.flow = flow;
+    const [first] = flow.items;
+    /** @type {Map<string, Step>} the messages of an answer */
+    this.steps = new Map();
     /** @type {import("./state.js").Verdict|null} */
     this.verdict = null;
     /** @type {MessageMenu|null} */
@@ -46,106 +40,141 @@ export class Row {
     this.quoted = h("div", { hidden: true });
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
-    this.body = h("div", { class: item.role === "user" ? "body" : "body md", dir: "auto" });
-    this.mark = h("p", { class: "mark", hidden: true });
-    this.ending = h("p", { class: "ending", hidden: true });
-    this.acts = h("div", { class: "acts" });
-    put(this.head, h("h2", { class: "who" }, item.name, this.stateText, this.labels, this.clock));
-    this.element = h(
-      "article",
-      { class: `m ${item.role}`, tabindex: "-1" },
-      this.head, this.quoted, this.body, this.mark, this.ending, this.acts,
-    );
-    this.update(item);
+    this.body = h("div", { class: "body", dir: "auto" });
+    this.mark = new MarkLine();
+    this.note = h("p", { class: "file-note", hidden: true });
+    this.warning = h("p", { class: "ending", hidden: true });
+    this.ending = new Ending({
+      reuse: () => actions.reuse(this.newest.content),
+      again: () => actions.again(/** @type {string} */ (this.newest.id)),
+      continue: () => actions.goOn(/** @type {string} */ (this.newest.id)),
+    });
+    this.acts = new AnswerActs({
+      text: () => this.flow.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
+      again: () => actions.again(/** @type {string} */ (this.newest.id)),
+      receipt: actions.inspects ? actions.receipt : null,
+      show: actions.show,
+    });
+    put(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
+    this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
+      this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
+    this.update(flow);
   }
 
-  /** @param {Item} item */
-  update(item) {
-    const before = this.item;
-    this.item = item;
-    if (item.seq !== null) this.element.dataset.seq = String(item.seq);
-    this.element.classList.toggle("waiting", item.waiting);
-    this.element.classList.toggle("writing", item.writing);
-    this.element.setAttribute("aria-busy", String(item.writing));
-    say(this.stateText, item.writing ? "writing…" : item.waiting ? "sending…" : "");
-    if (item.created) {
-      this.clock.dateTime = item.created;
-      say(this.clock, time(item.created));
-    }
-    this.#draw(item);
-    this.#sayEnding(item);
-    this.#sayMarks(item);
-    if (before === item || before.turn !== item.turn || before.writing !== item.writing) this.#offerActions(item);
+  /** The newest message of an answer. */
+  get newest() {
+    return /** @type {Item} */ (this.flow.items.at(-1));
+  }
+
+  /** @param {Flow} flow */
+  update(flow) {
+    this.flow = flow;
+    const { newest } = this;
+    const [first] = flow.items;
+    if (first.seq !== null) this.element.dataset.seq = String(first.seq);
+    this.element.classList.toggle("waiting", newest.waiting);
+    this.element.classList.toggle("writing", newest.writing);
+    this.element.setAttribute("aria-busy", String(newest.writing));
+    say(this.stateText, newest.hint ? "waiting…" : newest.writing ? "writing…" : newest.waiting ? "sending…" : "");
+    this.clock.dateTime = first.created;
+    say(this.clock, first.created && time(first.created));
+    if (first.role === "user") this.#drawUser(first);
+    else this.#drawSteps(flow.items);
+    this.#sayEnding(flow);
+    this.#sayMarks(first);
+    this.acts.update(this.#offered(flow));
   }
 
   /**
-   * @param {boolean} out whether the model no longer sees it
-   * @param {Mark} mark
-   * @param {import("./state.js").Verdict|null} verdict
+   * Which of it the model sees.
+   * @param {import("./state.js").Decision|null} decision
    */
-  place(out, mark, verdict) {
-    this.verdict = verdict;
+  place(decision) {
+    const all = this.flow.items.map(({ seq }) => standing(decision, seq));
+    const [first] = all;
+    this.verdict = first.verdict;
     this.menu?.refresh();
-    this.element.classList.toggle("out", out);
-    this.mark.hidden = !mark;
-    this.mark.className = `mark ${mark?.kind ?? ""}`;
-    if (!mark) return put(this.mark);
-    const words = mark.kind === "sent" ? "Still sent" : "Not sent";
-    put(this.mark, icon(mark.kind === "sent" ? "pin" : "slash", 13), `${words}: ${mark.sentence}`);
+    this.element.classList.toggle("out", all.every(({ out }) => out));
+    if (this.steps.size) this.flow.items.forEach(({ key }, index) => this.steps.get(key)?.place(all[index]));
+    else this.mark.update(first.mark);
   }
 
   /** @param {Item} item */
-  #draw(item) {
-    if (item.role === "user") return say(this.body, item.content);
-    if (item.writing) {
-      this.stream ??= new Stream(this.body);
-      return this.stream.write(item.content);
+  #drawUser({ content, attachments, note }) {
+    if (!this.text) {
+      this.text = document.createTextNode("");
+      put(this.body, this.text, attachments.length > 0 && attachmentList(attachments));
     }
-    if (this.stream) {
-      this.stream.finish(item.content);
-      this.stream = null;
-    } else if (item.content !== this.shown) this.body.replaceChildren(render(item.content));
-    this.shown = item.content;
+    if (this.text.data !== content) this.text.data = content;
+    this.note.hidden = !note;
+    say(this.note, note);
   }
 
-  /** @param {Item} item */
-  #sayEnding(item) {
-    const words = item.writing ? "" : ENDINGS[item.state] ?? FINISHES[item.finish] ?? "";
-    const user = item.role === "user";
-    const text = item.problem?.message ?? (user ? (item.failed ? "This message was not answered." : "") : words);
-    this.ending.hidden = !text;
-    this.ending.classList.toggle("bad", Boolean(item.problem) || item.failed || item.state === "failed");
-    if (!text) return put(this.ending);
-    const again = user
-      ? h("button", { type: "button", class: "link", on: { click: () => this.actions.reuse(item.content) } },
-        "Write it again")
-      : null;
-    put(this.ending, icon("warn", 14), h("span", {}, text), again);
+  /** @param {Item[]} items */
+  #drawSteps(items) {
+    const wanted = new Set(items.map(({ key }) => key));
+    for (const item of items) {
+      const step = this.steps.get(item.key) ?? this.#written(item, wanted);
+      if (step) step.update(item);
+      this.steps.set(item.key, step ?? new Step(item, this.actions));
+    }
+    for (const [key, step] of this.steps) {
+      if (wanted.has(key)) continue;
+      step.element.remove();
+      this.steps.delete(key);
+    }
+    const elements = items.map(({ key }) => /** @type {Step} */ (this.steps.get(key)).element);
+    if (elements.some((element, index) => this.body.children[index] !== element)) put(this.body, elements);
+    for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {Step} */ (this.steps.get(key)), index);
+  }
+
+  /** The element a message was written in stays, under the stored message's key. */
+  #written({ id }, wanted) {
+    const found = id && [...this.steps].find(([key, step]) => step.item.writing && !wanted.has(key));
+    if (!found) return undefined;
+    this.steps.delete(found[0]);
+    return found[1];
+  }
+
+  /** @param {Step} step */
+  #placeMenu(step, index) {
+    const place = index ? step.element : this.head;
+    if (step.menu && step.menu.element.parentNode !== place) place.append(step.menu.element);
+  }
+
+  /** @param {Flow} flow */
+  #sayEnding(flow) {
+    const { role, problem } = this.newest;
+    // Of an answer a problem is no failure: its prompt was cut, or the like.
+    const words = role === "assistant" ? problem?.message ?? "" : "";
+    this.warning.hidden = !words;
+    if (this.warning.textContent !== words) put(this.warning, words && icon("warn", 14), words && h("span", {}, words));
+    this.ending.update(endedOf(flow));
   }
 
   /** What is marked on it, what it replies to, and the menu once it is stored. */
   #sayMarks(item) {
-    const said = [item.background && "written by a background task", item.pinned && "pinned", item.excluded && "left out"];
-    const words = said.filter(Boolean).join(", ");
-    const drawing = item.pinned ? "pin" : item.excluded ? "slash" : null;
+    const { items } = this.flow;
+    const pinned = items.some((one) => one.pinned);
+    const excluded = items.some((one) => one.excluded);
+    const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out"]
+      .filter(Boolean).join(", ");
+    const drawing = pinned ? "pin" : excluded ? "slash" : null;
     if (this.labels.textContent !== words) put(this.labels, drawing && icon(drawing, 12), words);
     this.labels.hidden = !words;
     this.quoted.hidden = !item.reply;
     if (item.reply && !this.quoted.firstChild) put(this.quoted, quoteLink(item.reply, this.actions.toMessage));
-    if (this.menu || item.id === null || item.writing) return;
-    this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
+    if (this.menu || item.id === null || item.role !== "user") return;
+    this.menu = new MessageMenu(() => ({ item: this.flow.items[0], verdict: this.verdict }), this.actions);
     this.head.append(this.menu.element);
   }
 
-  /** @param {Item} item */
-  #offerActions(item) {
-    if (item.role !== "assistant" || item.writing || item.seq === null) return put(this.acts);
-    const copying = h("button", { type: "button" }, "Copy");
-    copying.addEventListener("click", () => copy(this.item.content, copying));
-    const { turn } = item;
-    const saw = turn && this.actions.inspects
-      ? h("button", { type: "button", on: { click: () => this.actions.receipt(turn) } }, "What the model saw")
-      : null;
-    put(this.acts, copying, saw);
+  /** @returns {import("./answer-acts.js").Offered|null} */
+  #offered({ items, last }) {
+    const { newest } = this;
+    if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;
+    const versions = items.find((one) => one.versions.length)?.versions ?? [];
+    const again = last && !newest.greets && !newest.background && !endedOf(this.flow)?.choices.length;
+    return { turn: newest.turn, again, versions, at: versions.findIndex((id) => items.some((one) => one.id === id)) };
   }
 }

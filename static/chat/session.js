@@ -8,6 +8,7 @@ import { uuid } from "./ids.js";
 import { address, claimAddress, query, readAddress } from "./page.js";
 import { Previews } from "./previews.js";
 import { Connection } from "./socket.js";
+import { complain } from "./toast.js";
 import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } from "./state.js";
 
 // Room in a frame for what stands around the text of a message.
@@ -28,6 +29,7 @@ export class Session {
     this.page = page;
     this.listeners = listeners;
     this.refs = 0;
+    this.wished = "";
     this.state = this.#named(readAddress(page));
     this.previews = new Previews((ref) => this.#askPreview(ref));
     this.connection = new Connection(page.urls.socket, {
@@ -74,6 +76,27 @@ export class Session {
 
   stop() {
     if (this.state.turn) this.#command("stop", {});
+  }
+
+  /**
+   * Answers the same message once more.
+   * @param {string} message the answer, or the message that has none
+   */
+  again(message) {
+    this.#wish("again", message);
+  }
+
+  /**
+   * Writes an answer further.
+   * @param {string} message
+   */
+  goOn(message) {
+    this.#wish("continue", message);
+  }
+
+  /** Shows another version of an answer; every page of the conversation is told. */
+  async show(message) {
+    await change("POST", `${this.page.urls.messages}/${message}/show`);
   }
 
   wantPreview() {
@@ -136,6 +159,7 @@ export class Session {
     const before = this.state;
     this.#become(apply(before, event));
     if (event.ref) this.previews.answered(event.ref);
+    if (event.ref === this.wished || ["turn_started", "snapshot"].includes(event.type)) this.wished = "";
     if (event.type === "snapshot" && this.state.opened) this.#entered();
     // A model that is ready counts tokens itself, where they were estimated before.
     const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
@@ -161,6 +185,15 @@ export class Session {
   #sendPending({ client_id, ref, model, ...said }) {
     const asking = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
     this.#command("send", { ...asking, text: said.text, ...beside(said) }, ref);
+  }
+
+  /** One at a time: who presses twice means it once. */
+  #wish(type, message) {
+    if (this.state.turn || this.wished) return;
+    const ref = `${type}-${(this.refs += 1)}`;
+    const said = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model() };
+    if (this.#command(type, said, ref)) this.wished = ref;
+    else complain(new Error("There is no connection now. Nothing was changed; try again in a moment."));
   }
 
   #askPreview(ref) {

@@ -3,13 +3,17 @@
  * Every function takes a state and returns a new one.
  *
  * @typedef {{id: string, agent: string, title: string, created: string, updated: string}} Conversation
- * @typedef {{id: string, seq: number, role: string, content: string|null, source: string, state: string,
- *   created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean,
- *   reply: Quote|null}} Message
+ * @typedef {{id: string, seq: number, role: string, content: string|null, reasoning: string|null, source: string,
+ *   state: string, created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean,
+ *   reply: Quote|null, problem: Problem|null, calls: Call[], call_id: string|null, attachments: Attachment[],
+ *   versions: string[]}} Message
+ * @typedef {{id: string, name: string, arguments: Record<string, any>}} Call a tool that a model asked for
  * @typedef {{id: string, seq: number, role: string, text: string}} Quote what a message replies to
  * @typedef {{code: string, message: string}} Problem
- * @typedef {{id: string, user_message: string, text: string, length: number}} Turn
- *   `length` is in characters as the server counts them, not in UTF-16 units
+ * @typedef {{id: string, user_message: string, text: string, reasoning: string, calling: string[],
+ *   waiting: Waiting|null, lengths: {text: number, reasoning: number}}} Turn of the message being written;
+ *   `lengths` are in characters as the server counts them, not in UTF-16 units
+ * @typedef {{sentence: string, seconds: number}} Waiting the provider is asked again; 0 seconds: not known when
  * @typedef {{id: string, name: string, size: number, modality: string, mime_type: string|null,
  *   width: number, height: number, characters: number, note?: string}} Attachment a file that the server has;
  *   `size` in bytes; `note` says what could not be read of it
@@ -45,6 +49,23 @@ export function initial(conversationId, agentSlug, agent) {
 
 /** @returns {Summary} */
 export const noSummary = (/** @type {boolean} */ on) => ({ on, version: 0, messages: 0, by: "", last: 0 });
+
+/**
+ * A turn that writes a message which begins with these texts.
+ * @param {{id: string, user_message: string, text: string, reasoning: string}} begun
+ * @returns {Turn}
+ */
+export function writing({ id, user_message, text, reasoning }) {
+  const lengths = { text: characters(text), reasoning: characters(reasoning) };
+  return { id, user_message, text, reasoning, calling: [], waiting: null, lengths };
+}
+
+/** Characters as the server counts them: code points, where JavaScript counts UTF-16 units. */
+export function characters(text) {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
 
 /** @param {State} state */
 export const lastSeq = (state) => state.messages.at(-1)?.seq ?? 0;

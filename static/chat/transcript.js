@@ -3,7 +3,7 @@
 import { byId, h, put, reducedMotion } from "./dom.js";
 import { emptyChat } from "./empty.js";
 import { Horizon } from "./horizon.js";
-import { items, standing } from "./items.js";
+import { flows } from "./items.js";
 import { Marker } from "./marker.js";
 import { Row } from "./message.js";
 import { sendsSummary, summaryWords } from "./summary.js";
@@ -13,11 +13,13 @@ const FURTHEST = 40;
 
 export class Transcript {
   /**
-   * @param {import("./message.js").Actions & {earlier: () => Promise<void>, suggest: (text: string) => void,
-   *   remember: () => void, summary: () => void}} actions
+   * @param {Omit<import("./message.js").Actions, "kept"> & {earlier: () => Promise<void>,
+   *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
    */
   constructor(actions) {
-    this.actions = actions;
+    /** @type {import("./thought.js").Kept} */
+    const kept = { open: new Set(), took: new Map() };
+    this.actions = { ...actions, kept };
     this.log = byId("log");
     this.column = byId("col");
     this.newest = byId("newest");
@@ -46,7 +48,7 @@ export class Transcript {
     this.state = state;
     if (state.conversationId !== before.conversationId) this.#clear();
     const moved = state.messages !== before.messages || state.pending !== before.pending
-      || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove
+      || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove || state.receipt !== before.receipt
       || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
       || !this.rows.size;
     if (moved) this.#arrange(state);
@@ -111,17 +113,17 @@ export class Transcript {
 
   /** @param {import("./state.js").State} state */
   #arrange(state) {
-    const list = items(state);
-    this.#adopt(list);
-    const wanted = new Set(list.map((item) => item.key));
+    const list = flows(state);
+    const wanted = new Set(list.map((flow) => flow.key));
     for (const [key, row] of this.rows) {
       if (wanted.has(key)) continue;
       row.element.remove();
       this.rows.delete(key);
     }
     const begun = state.messages.length > 0 || state.pending.length > 0;
-    const elements = list.flatMap((item) => {
-      const { element } = this.#row(item);
+    const elements = list.flatMap((flow) => {
+      const { element } = this.#row(flow);
+      const [item] = flow.items;
       return item.forgets && item.seq === state.forgetAbove ? [this.marker.element, element] : [element];
     });
     this.#order([
@@ -133,24 +135,13 @@ export class Transcript {
     if (!begun) emptyChat(this.intro, this.prompts, state, this.actions.suggest);
   }
 
-  /** The element an answer was written in stays, under the stored message's key. */
-  #adopt(list) {
-    for (const item of list) {
-      const key = `turn:${item.turn}`;
-      const row = item.turn && !this.rows.has(item.key) ? this.rows.get(key) : undefined;
-      if (!row) continue;
-      this.rows.delete(key);
-      this.rows.set(item.key, row);
-    }
-  }
-
-  /** @param {import("./items.js").Item} item */
-  #row(item) {
-    let row = this.rows.get(item.key);
-    if (row) row.update(item);
+  /** @param {import("./items.js").Flow} flow */
+  #row(flow) {
+    let row = this.rows.get(flow.key);
+    if (row) row.update(flow);
     else {
-      row = new Row(item, this.actions);
-      this.rows.set(item.key, row);
+      row = new Row(flow, this.actions);
+      this.rows.set(flow.key, row);
     }
     return row;
   }
@@ -170,18 +161,14 @@ export class Transcript {
   }
 
   #stream(state) {
-    const list = items(state);
-    const item = list.at(-1);
-    if (item) this.#row(item);
+    const flow = flows(state).at(-1);
+    if (flow) this.#row(flow);
   }
 
   /** @param {import("./state.js").State} state */
   #mark(state) {
     const { decision } = state;
-    for (const row of this.rows.values()) {
-      const { out, mark, verdict } = standing(decision, row.item.seq);
-      row.place(out, mark, verdict);
-    }
+    for (const row of this.rows.values()) row.place(decision);
     this.#placeHorizon(state);
   }
 

@@ -43,7 +43,7 @@ def test_markdown_is_rendered_while_it_is_written(chat: Chat) -> None:
     expect(chat.writing.locator(".body strong")).to_have_text("the function")
     expect(chat.writing.locator(".code code")).to_contain_text("def add(a, b):")
     expect(chat.over).to_have_count(1)
-    expect(chat.answers.last.locator(".body > p").last).to_have_text("That is all.")
+    expect(chat.answers.last.locator(".body .md p").last).to_have_text("That is all.")
 
 
 def test_code_is_coloured_and_can_be_copied_as_plain_text(chat: Chat) -> None:
@@ -65,7 +65,7 @@ def test_what_is_typed_during_an_answer_is_not_sent_and_not_lost(
     expect(chat.notice).to_contain_text("An answer is still being written.")
     expect(chat.draft).to_have_value("And then?")
     chat.send_button.click()
-    expect(chat.endings).to_have_text("Stopped. What was written is kept.")
+    expect(chat.endings).to_contain_text("Stopped. What was written is kept.")
     expect(chat.notice).to_be_hidden()
     expect(chat.draft).to_have_value("And then?")
     assert len(fake.requests) == asked

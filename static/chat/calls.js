@@ -1,0 +1,136 @@
+/** The tools that a model used: a line each, which opens to all that was asked and answered. */
+
+import { h, put } from "./dom.js";
+import { short } from "./format.js";
+import { icon } from "./icons.js";
+
+/**
+ * A call with what became of it; `result` is the tool's own text, null where there is none.
+ * @typedef {import("./state.js").Call & {state: "running"|"done"|"failed"|"never", result: string|null}} CallView
+ */
+
+// Room for a long line; what doesn't fit the screen is cut by the style sheet.
+const LONGEST = 90;
+const NEVER = "NotRun";
+
+/**
+ * @param {import("./state.js").Call} call
+ * @param {import("./state.js").Message|null} result the tool message that answers it
+ * @returns {CallView}
+ */
+export function callView(call, result) {
+  const text = result?.content ?? null;
+  if (result?.state === "running") return { ...call, state: "running", result: null };
+  const error = errorOf(text);
+  const never = text === null || error?.name === NEVER;
+  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text };
+}
+
+/** `calculator("184000 / 92")`: a single argument without its name. */
+export function callWords({ name, arguments: given }) {
+  const said = Object.entries(given ?? {});
+  const words = said.length === 1 ? valueWords(said[0][1]) : said.map(([key, value]) => `${key}: ${valueWords(value)}`).join(", ");
+  return `${name}(${short(words, LONGEST)})`;
+}
+
+/** What came of it, on one line. */
+export function resultWords({ state, result }) {
+  if (state === "never") return "never ran";
+  if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
+  const value = parsed(result ?? "");
+  return short(typeof value === "string" ? value : valueWords(value), LONGEST);
+}
+
+/** Elements for calls, kept as long as their calls are there. */
+export class Calls {
+  /** @param {Set<string>} open keys of what stands open */
+  constructor(open) {
+    this.open = open;
+    this.element = h("div", { class: "calls", hidden: true });
+    /** @type {Map<string, {element: HTMLElement, drawn: string}>} */
+    this.lines = new Map();
+  }
+
+  /**
+   * @param {string} owner the message's key
+   * @param {CallView[]} calls
+   * @param {string[]} coming names of the tools whose calls are being written
+   */
+  update(owner, calls, coming) {
+    const wanted = [
+      ...calls.map((call, index) => ({ key: `${owner}:${index}`, call })),
+      ...coming.map((name, index) => ({
+        key: `coming:${index}`, call: { id: "", name, arguments: {}, state: /** @type {const} */ ("running"), result: null },
+      })),
+    ];
+    this.element.hidden = !wanted.length;
+    const elements = wanted.map(({ key, call }) => this.#line(key, call));
+    if (elements.some((element, index) => this.element.children[index] !== element)
+      || this.element.children.length !== elements.length) put(this.element, elements);
+  }
+
+  /** @param {CallView} call */
+  #line(key, call) {
+    const drawn = JSON.stringify(call);
+    const known = this.lines.get(key);
+    if (known?.drawn === drawn) return known.element;
+    const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { class: "call" }));
+    const summary = known?.element.querySelector("summary") ?? h("summary", {});
+    put(summary, line(call), icon("down", 12));
+    if (!known) {
+      element.open = this.open.has(key);
+      element.addEventListener("toggle", () => this.open[element.open ? "add" : "delete"](key));
+    }
+    element.className = `call ${call.state}`;
+    // The summary keeps the focus that it may have.
+    for (const child of [...element.children]) if (child !== summary) child.remove();
+    if (!summary.isConnected) element.prepend(summary);
+    element.append(inside(call));
+    this.lines.set(key, { element, drawn });
+    return element;
+  }
+}
+
+/** @param {CallView} call */
+function line(call) {
+  const { state, name } = call;
+  if (state === "running") return h("span", { class: "call-words" }, "Using ", h("code", {}, name), "…");
+  return [
+    state !== "done" && icon("warn", 13),
+    h("span", { class: "call-words" }, state === "never" ? "Asked for " : "Used ", h("code", {}, callWords(call))),
+    h("span", { class: "call-result" }, `→ ${resultWords(call)}`),
+  ];
+}
+
+/** @param {CallView} call */
+function inside(call) {
+  const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
+  return h("div", { class: "call-inside" },
+    pre("Asked with", formatted(JSON.stringify(call.arguments))),
+    call.state === "running" ? h("p", { class: "call-label" }, "No result yet.")
+      : call.result === null ? h("p", { class: "call-label" }, "No result is stored.")
+        : pre("Answered", formatted(call.result)));
+}
+
+const valueWords = (value) => (typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value) ?? "");
+
+/** JSON with a line for each value; any other text as it is. */
+function formatted(text) {
+  const value = parsed(text);
+  return value === text ? text : JSON.stringify(value, null, 2);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @returns {{name: string, message: string}|null} */
+function errorOf(text) {
+  const value = text === null ? null : parsed(text);
+  const error = value && typeof value === "object" && !Array.isArray(value) ? value.error : null;
+  return error && typeof error === "object" && "message" in error ? error : null;
+}

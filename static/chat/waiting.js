@@ -1,0 +1,29 @@
+/** The provider can't answer now and is asked again: why, and in how many seconds. */
+
+import { h, say } from "./dom.js";
+
+export class WaitingLine {
+  constructor() {
+    this.element = h("p", { class: "waiting-line", hidden: true });
+    /** @type {import("./state.js").Waiting|null} */
+    this.shown = null;
+    this.timer = 0;
+  }
+
+  /** @param {import("./state.js").Waiting|null} waiting */
+  update(waiting) {
+    if (waiting === this.shown) return;
+    this.shown = waiting;
+    clearInterval(this.timer);
+    this.element.hidden = !waiting;
+    if (!waiting) return;
+    const { sentence, seconds } = waiting;
+    const until = performance.now() + seconds * 1000;
+    const draw = () => {
+      const left = Math.ceil((until - performance.now()) / 1000);
+      say(this.element, `${sentence} ${left > 0 ? `Trying again in ${left} s.` : "Trying again."}`);
+      return left > 0;
+    };
+    if (draw()) this.timer = window.setInterval(() => (this.element.isConnected && draw()) || clearInterval(this.timer), 1000);
+  }
+}

@@ -1,0 +1,93 @@
+"""A page whose server is the test: it tells events by hand and hears what the page asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import WebSocketRoute
+
+from chatsite.events import (
+    ConversationView,
+    Engine,
+    Event,
+    MessageView,
+    Preview,
+    Reply,
+    Snapshot,
+    State,
+    TurnView,
+)
+from chatsite.messages import Message
+from tests.browser.chat import Chat
+
+NOW = "2026-01-31T12:00:00+00:00"
+PROVIDER = {"kind": "openai", "label": "a model", "note": ""}
+AGENT: dict[str, Any] = {
+    "slug": "demo",
+    "name": "Demo",
+    "description": "",
+    "greeting": [],
+    "prompts": [],
+    "tags": [],
+    "provider": PROVIDER,
+    "broken": None,
+}
+CONVERSATION = ConversationView(id="c", agent="demo", title="Told", created=NOW, updated=NOW)
+
+
+def view(message: Message, seq: int, state: State = "complete", **more: Any) -> MessageView:
+    turn = "t" if message.role == "assistant" else None
+    return MessageView(message=message, seq=seq, state=state, created=NOW, **{"turn": turn} | more)
+
+
+def snapshot(*messages: MessageView, turn: TurnView | None = None, **more: Any) -> Snapshot:
+    return Snapshot(
+        conversation_id="c",
+        conversation=CONVERSATION,
+        agent=AGENT,
+        messages=messages,
+        earlier=False,
+        turn=turn,
+        receipt=more.pop("receipt", None),
+        engine=Engine(state="ready", sentence="", provider=PROVIDER).to_dict(),
+        **more,
+    )
+
+
+class Told:
+    """`page` shows what it is told; `asked` are its commands but for previews."""
+
+    def __init__(self, chat: Chat, first: Snapshot, decision: dict[str, Any] | None = None) -> None:
+        self.chat = chat
+        self.snapshot = first
+        self.decision = decision
+        self.asked: list[dict[str, Any]] = []
+        chat.page.route_web_socket(re.compile(r"/ws"), self._connected)
+        chat.page.goto("/chat?agent=demo")
+        chat.messages.first.wait_for()
+
+    def tell(self, *events: Event | Reply) -> None:
+        """The page chose the conversation's id itself."""
+        for event in events:
+            said = event.to_dict()
+            if said.get("conversation"):
+                said["conversation"]["id"] = self.id
+            if "conversation_id" in said:
+                said["conversation_id"] = self.id
+            self.socket.send(json.dumps(said))
+
+    def _connected(self, socket: WebSocketRoute) -> None:
+        self.socket = socket
+        socket.on_message(self._heard)
+
+    def _heard(self, frame: str | bytes) -> None:
+        command = json.loads(frame)
+        if command["type"] == "open":
+            self.id = command["conversation"]
+            self.tell(self.snapshot)
+        elif command["type"] == "preview":
+            self.tell(Preview(ref=command["ref"], decision=self.decision))
+        else:
+            self.asked.append(command)
