@@ -51,7 +51,7 @@ def purge(*, now: datetime | None = None) -> Purged:
 def _remove_conversation(id: uuid.UUID, *, before: datetime) -> None:
     """Newest messages first and some at a time: a long conversation must not hold up all writers.
 
-    Not by the ORM's cascade, which reads every row and goes down the tree call by call.
+    Not by the ORM's cascade, which reads every row first.
     """
     tree = Message.objects.filter(conversation=id)
     while True:

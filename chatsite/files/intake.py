@@ -51,9 +51,12 @@ class Taken:
 class Intake:
     """Takes files in; lives as long as the server."""
 
-    def __init__(self, root: Path, *, silence: float = SILENCE_SECONDS) -> None:
+    def __init__(
+        self, root: Path, *, silence: float = SILENCE_SECONDS, look: float = LOOK_SECONDS
+    ) -> None:
         self._folder = Folder(root)
         self._silence = silence
+        self._look = look
         self._owners: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._looks = asyncio.Semaphore(LOOKS_AT_ONCE)
         self._under_way = 0
@@ -73,7 +76,7 @@ class Intake:
             async with mine:
                 size = await self._written(path, blocks)
                 async with self._looks:
-                    found = await _looked_into(path)
+                    found = await _looked_into(path, seconds=self._look)
                 yield _taken(path, size, found)
         finally:
             self._under_way -= 1
@@ -112,7 +115,7 @@ TOO_LARGE = (
 )
 
 
-async def _looked_into(path: Path) -> dict[str, Any]:
+async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     """What the child process told. It ends with this call, however that ends."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -128,7 +131,7 @@ async def _looked_into(path: Path) -> dict[str, Any]:
     assert process.stdout is not None
     found: dict[str, Any] = {}
     try:
-        async with asyncio.timeout(LOOK_SECONDS):
+        async with asyncio.timeout(seconds):
             async for line in process.stdout:
                 if line.endswith(b"\n"):  # else it was ended while it wrote
                     found |= json.loads(line)

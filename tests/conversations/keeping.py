@@ -1,0 +1,61 @@
+"""Stored files for tests: fixtures and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsite.conversations import uploads
+from chatsite.conversations.owners import Owner
+from chatsite.files.intake import Taken
+from chatsite.files.kinds import Kind
+from chatsite.messages import Attachment
+from tests.conversations.given import ADA, begin, end, new_id, row
+
+Keep = Callable[..., Attachment]
+TEXT = Kind("document", "text/plain")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Path:
+    settings.FILES_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def keep(folder: Path) -> Keep:
+    """Stores a file as the server does once it came."""
+
+    def kept(
+        content: bytes = b"Hello",
+        *,
+        owner: Owner = ADA,
+        name: str = "notes.txt",
+        kind: Kind = TEXT,
+        text: str = "",
+        instead: bytes = b"",
+    ) -> Attachment:
+        path = uploads.folder().coming()
+        path.write_bytes(content)
+        if instead:
+            path.with_suffix(".png").write_bytes(instead)
+        size = len(content)
+        taken = Taken(path=path, size=size, kind=kind, text=text, width=4, height=3)
+        return uploads.keep(owner, name=name, taken=taken)
+
+    return kept
+
+
+def stored(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def claimed(*attachments: Attachment, owner: Owner = ADA) -> str:
+    """The conversation that they were sent in."""
+    conversation = new_id()
+    end(begin(conversation, owner=owner))
+    uploads.claim(row(conversation), [each.id for each in attachments])
+    return conversation

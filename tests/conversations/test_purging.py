@@ -1,0 +1,90 @@
+"""What is removed for good, when, and what stays."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from chatsite.conversations import store, uploads
+from chatsite.conversations.models import Conversation, Message, Turn, Upload
+from chatsite.conversations.purging import Purged, purge
+from tests.conversations.given import ADA, new_id, talk
+from tests.conversations.keeping import Keep, claimed, folder, keep, stored
+
+__all__ = ["folder", "keep"]
+pytestmark = pytest.mark.django_db(transaction=True)
+NOTHING = Purged(conversations=0, unsent=0, leftovers=0)
+HOUR = timedelta(hours=1)
+
+
+def later(hours: float) -> Purged:
+    return purge(now=timezone.now() + timedelta(hours=hours))
+
+
+def aged(path: Path, hours: float) -> Path:
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then))
+    return path
+
+
+def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
+    keep: Keep, folder: Path
+) -> None:
+    gone, stays = claimed(keep()), claimed(keep())
+    talk(gone, 3)
+    store.delete(owner=ADA, conversation=gone)
+    assert later(0.9) == NOTHING
+    assert len(stored(folder)) == 2
+    assert later(1.1) == Purged(conversations=1, unsent=0, leftovers=0)
+    assert len(stored(folder)) == 1
+    assert [str(row.id) for row in Conversation.objects.all()] == [stays]
+    for rows in (Message.objects.all(), Turn.objects.all(), Upload.objects.all()):
+        assert {str(row.conversation_id) for row in rows} == {stays}
+
+
+def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsite.conversations.purging.CHUNK", 3)
+    gone = new_id()
+    talk(gone, 5)
+    Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())
+    store.delete(owner=ADA, conversation=gone)
+    assert later(2).conversations == 1
+    assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
+
+
+def test_a_file_that_was_never_sent_goes_after_a_day(keep: Keep, folder: Path) -> None:
+    claimed(keep())
+    keep()
+    assert later(23) == NOTHING
+    assert later(25) == Purged(conversations=0, unsent=1, leftovers=0)
+    assert len(stored(folder)) == 1
+
+
+def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) -> None:
+    whole, lost, fresh = keep(), keep(), keep()
+    for attachment in (whole, lost):
+        path = aged(uploads.folder().path(attachment.id), 2)
+        Upload.objects.filter(id=attachment.id).update(created=timezone.now() - 2 * HOUR)
+    path.unlink()
+    nobodys = uploads.folder().path(new_id())
+    nobodys.parent.mkdir(exist_ok=True)
+    for path in (nobodys, nobodys.with_suffix(".png"), uploads.folder().coming()):
+        path.write_bytes(b"x")
+        aged(path, 2)
+    uploads.folder().coming().write_bytes(b"under way")
+    assert purge() == Purged(conversations=0, unsent=0, leftovers=3)
+    assert {str(row.id) for row in Upload.objects.all()} == {whole.id, fresh.id}
+    assert len(stored(folder)) == 3
+    assert purge() == NOTHING
+
+
+def test_the_command_says_what_it_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("purge")
+    said = "Removed: deleted conversations 0, files never sent 0, leftovers 0.\n"
+    assert capsys.readouterr().out == said

@@ -1,0 +1,151 @@
+"""Files belong to their owner, go with one conversation, and have room up to a quota."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from chatsite.conversations import store, uploads
+from chatsite.conversations.models import Conversation, FileReference, Upload
+from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound, Refused
+from chatsite.files.kinds import Kind
+from chatsite.messages import Attachment
+from tests.conversations.given import ADA, BOB, at_once, begin, end, new_id, row
+from tests.conversations.keeping import Keep, claimed, folder, keep, stored
+
+__all__ = ["folder", "keep"]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestKeeping:
+    def test_it_lies_under_a_random_name_that_only_we_can_read(
+        self, keep: Keep, folder: Path
+    ) -> None:
+        attachment = keep(name="../plan.txt", text="Hello")
+        assert stored(folder) == [attachment.id.replace("-", "")]
+        found, path = uploads.found(ADA, id=attachment.id)
+        assert (found, path.read_bytes()) == (attachment, b"Hello")
+        assert (attachment.characters, attachment.width, attachment.height) == (5, 4, 3)
+        assert uploads.text(ADA, id=attachment.id) == "Hello"
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+
+    def test_what_is_sent_may_be_another_form(self, keep: Keep) -> None:
+        bmp = keep(b"BM", kind=Kind("image", "image/bmp"), instead=b"as png")
+        assert uploads.content(ADA, id=bmp.id) == (b"as png", "image/png")
+        assert uploads.content(ADA, id=keep().id) == (b"Hello", "text/plain")
+
+    def test_the_last_room_is_given_once(self, keep: Keep, settings: Any) -> None:
+        settings.FILES_QUOTA_MB = 1
+        megabyte = 1024 * 1024
+        keep(bytes(megabyte - 10), owner=BOB)
+        results = at_once(6, lambda: keep(bytes(megabyte * 2 // 5)))
+        kept = [each for each in results if isinstance(each, Attachment)]
+        refused = [each for each in results if isinstance(each, Refused)]
+        assert (len(kept), len(refused)) == (2, 4)
+        assert {error.code for error in refused} == {"quota_full"}
+        assert "may take 1 MB together; 0.2 MB are free" in refused[0].message
+        assert Upload.objects.filter(ADA.filter()).count() == 2
+
+    def test_a_file_that_is_not_sent_can_be_taken_back(self, keep: Keep, folder: Path) -> None:
+        mine = keep(instead=b"x")
+        with pytest.raises(NotFound):
+            uploads.discard(BOB, id=mine.id)
+        uploads.discard(ADA, id=mine.id)
+        assert stored(folder) == []
+        with pytest.raises(NotFound):
+            uploads.found(ADA, id=mine.id)
+
+    def test_an_account_that_is_deleted_takes_its_files_along(
+        self, keep: Keep, folder: Path
+    ) -> None:
+        user = User.objects.create_user("ada")
+        keep(owner=ADA)
+        assert uploads.move_to_account(guest="ada", user=user.pk) == 1
+        sent = keep(owner=Owner(user=user.pk))
+        claimed(sent, owner=Owner(user=user.pk))
+        assert len(stored(folder)) == 2
+        user.delete()
+        assert stored(folder) == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestSending:
+    def test_files_are_found_in_the_order_asked_each_once(self, keep: Keep) -> None:
+        one, two = keep(name="one"), keep(name="two", text="words")
+        asked = [two.id, one.id, two.id]
+        assert uploads.attachments_of(ADA, asked, conversation=new_id()) == (two, one)
+        assert uploads.attachments_of(ADA, [], conversation=new_id()) == ()
+
+    def test_nobody_sends_what_is_anothers_or_gone(self, keep: Keep) -> None:
+        theirs, mine = keep(owner=BOB), keep()
+        for ids in ([theirs.id], [mine.id, new_id()]):
+            with pytest.raises(NotFound, match="Your text is kept"):
+                uploads.attachments_of(ADA, ids, conversation=new_id())
+        conversation = new_id()
+        end(begin(conversation))
+        with pytest.raises(Refused, match="Your text is kept"):
+            uploads.claim(row(conversation), [theirs.id])
+        assert Upload.objects.get(id=theirs.id).conversation is None
+
+    def test_a_file_goes_with_one_conversation(self, keep: Keep) -> None:
+        mine = keep()
+        first = claimed(mine)
+        assert uploads.attachments_of(ADA, [mine.id], conversation=first) == (mine,)
+        uploads.claim(row(first), [mine.id])
+        with pytest.raises(Refused, match="another conversation"):
+            uploads.attachments_of(ADA, [mine.id], conversation=new_id())
+        with pytest.raises(Refused):
+            claimed(mine)
+        with pytest.raises(Refused, match="stays with it"):
+            uploads.discard(ADA, id=mine.id)
+
+    def test_a_deleted_conversations_files_are_gone_at_once_and_come_back_with_it(
+        self, keep: Keep
+    ) -> None:
+        mine = keep(text="words")
+        conversation = claimed(mine)
+        store.delete(owner=ADA, conversation=conversation)
+        for ask in (uploads.found, uploads.content, uploads.text):
+            with pytest.raises(NotFound):
+                ask(ADA, id=mine.id)
+        with pytest.raises(NotFound):
+            uploads.attachments_of(ADA, [mine.id], conversation=conversation)
+        store.undelete(owner=ADA, conversation=conversation)
+        assert uploads.text(ADA, id=mine.id) == "words"
+
+    def test_an_administrators_deletion_takes_the_files_along(
+        self, keep: Keep, folder: Path
+    ) -> None:
+        conversation = claimed(keep(), keep())
+        Conversation.objects.filter(id=conversation).delete()
+        assert stored(folder) == []
+
+    def test_bytes_that_are_missing_are_not_there(self, keep: Keep, folder: Path) -> None:
+        mine = keep()
+        os.unlink(uploads.folder().path(mine.id))
+        for ask in (uploads.found, uploads.content):
+            with pytest.raises(NotFound):
+                ask(ADA, id=mine.id)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_provider_calls_a_file_is_kept_for_its_account(keep: Keep) -> None:
+    mine = keep()
+
+    def known(owner: Owner, at: str) -> str | None:
+        return uploads.reference(owner, id=mine.id, at=at)
+
+    assert known(ADA, "openai:1") is None
+    for name in ("file-1", "file-2"):
+        uploads.remember(ADA, id=mine.id, at="openai:1", reference=name)
+    assert (known(ADA, "openai:1"), known(ADA, "openai:2")) == ("file-2", None)
+    assert known(BOB, "openai:1") is None
+    with pytest.raises(NotFound):
+        uploads.remember(BOB, id=mine.id, at="openai:1", reference="file-3")
+    uploads.remember(ADA, id=mine.id, at="openai:1", reference=None)
+    assert (known(ADA, "openai:1"), FileReference.objects.count()) == (None, 0)

@@ -1,0 +1,132 @@
+"""A file comes in: bounded in size, time and memory, and nothing of what wasn't kept is left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from chatsite.errors import BadCommand, Refused
+from chatsite.files.intake import Intake, Taken
+from chatsite.messages import MAX_ATTACHMENT_BYTES
+from tests.files.given import DAMAGED, pdf, picture
+
+
+async def pieces(*content: bytes) -> AsyncIterator[bytes]:
+    for piece in content:
+        yield piece
+
+
+def left(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file()]
+
+
+async def come(intake: Intake, *content: bytes, owner: str = "ada") -> Taken:
+    async with intake.taken(pieces(*content), owner=owner) as taken:
+        return taken
+
+
+async def test_what_comes_is_written_looked_into_and_private(tmp_path: Path) -> None:
+    content = pdf("Ahoy there")
+    async with Intake(tmp_path).taken(pieces(content[:100], content[100:]), owner="ada") as taken:
+        assert taken.path.read_bytes() == content
+        assert taken.path.stat().st_mode & 0o777 == 0o600
+        assert taken.path.parent.stat().st_mode & 0o777 == 0o700
+        assert (taken.size, taken.text) == (len(content), "[Page 1]\nAhoy there")
+    assert left(tmp_path) == []
+
+
+async def test_what_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    intake = Intake(tmp_path)
+    with pytest.raises(BadCommand, match="empty"):
+        await come(intake)
+    with pytest.raises(BadCommand, match="damaged or cut off"):
+        await come(intake, DAMAGED["a PNG that is cut off"][0])
+    block = bytes(1024 * 1024)
+    with pytest.raises(BadCommand, match="50 MB. This one is larger"):
+        await come(intake, *[block] * (MAX_ATTACHMENT_BYTES // len(block)), b"x")
+    assert left(tmp_path) == []
+
+
+async def test_a_file_that_stops_coming_is_given_up(tmp_path: Path) -> None:
+    async def stuck() -> AsyncIterator[bytes]:
+        yield b"some of it"
+        await asyncio.Event().wait()
+
+    with pytest.raises(Refused, match="Nothing of the file came"):
+        async with Intake(tmp_path, silence=0.05).taken(stuck(), owner="ada"):
+            pass
+    assert left(tmp_path) == []
+
+
+async def test_whoever_goes_away_leaves_nothing_behind(tmp_path: Path) -> None:
+    began = asyncio.Event()
+
+    async def cancelled() -> AsyncIterator[bytes]:
+        yield b"some of it"
+        began.set()
+        await asyncio.Event().wait()
+
+    async def gone() -> AsyncIterator[bytes]:
+        yield b"some of it"
+        raise ConnectionError
+
+    intake = Intake(tmp_path)
+    with pytest.raises(ConnectionError):
+        async with intake.taken(gone(), owner="ada"):
+            pass
+    task = asyncio.create_task(_enter(intake, cancelled()))
+    await began.wait()
+    assert len(left(tmp_path)) == 1
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert left(tmp_path) == []
+
+
+async def _enter(intake: Intake, blocks: AsyncIterator[bytes]) -> None:
+    async with intake.taken(blocks, owner="ada"):
+        pass
+
+
+async def test_one_person_sends_three_at_once_and_others_do_not_wait_for_them(
+    tmp_path: Path,
+) -> None:
+    intake, go = Intake(tmp_path), asyncio.Event()
+    waiting = 0
+    three = asyncio.Event()
+
+    async def held() -> AsyncIterator[bytes]:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 3:
+            three.set()
+        await go.wait()
+        yield b"text"
+
+    mine = [asyncio.create_task(_enter(intake, held())) for _ in range(5)]
+    await three.wait()
+    assert (await come(intake, b"Mine comes through", owner="bob")).size == 18
+    assert waiting == 3
+    go.set()
+    await asyncio.gather(*mine)
+    assert (waiting, left(tmp_path)) == (5, [])
+
+
+async def test_a_pdf_that_takes_for_ever_is_ended_and_what_was_read_is_kept(
+    tmp_path: Path,
+) -> None:
+    endless = b"q 1 0 0 1 0 0 cm Q BT /F1 9 Tf (x) Tj ET\n" * 800_000
+    taken = await come(Intake(tmp_path, look=2.5), pdf("Read in time", endless, "Never reached"))
+    assert taken.note == "Only the text of its first 1 of 3 pages is read: it took too much."
+    assert taken.text == f"[Page 1]\nRead in time\n\n[{taken.note}]"
+    assert left(tmp_path) == []
+
+
+async def test_a_picture_is_looked_at_in_the_process_of_its_own(tmp_path: Path) -> None:
+    async with Intake(tmp_path).taken(pieces(picture("BMP")), owner="ada") as taken:
+        assert (taken.width, taken.height, taken.text) == (40, 30, "")
+        assert taken.path.with_suffix(".png").exists()
+    assert left(tmp_path) == []

@@ -1,0 +1,63 @@
+"""A file's type is what its content says, and what isn't taken is refused with what is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatsite.files.kinds import ALLOWED, NotTaken, kind_of
+from chatsite.files.names import safe_name
+from tests.files.given import NOT_TAKEN, TAKEN
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_type_is_told_by_the_content(name: str, tmp_path: Path) -> None:
+    content, modality, mime_type = TAKEN[name]
+    path = tmp_path / "photo.exe"
+    path.write_bytes(content)
+    kind = kind_of(path)
+    assert (kind.modality, kind.mime_type) == (modality, mime_type)
+
+
+@pytest.mark.parametrize("name", NOT_TAKEN)
+def test_all_else_is_refused_with_what_is_taken(name: str, tmp_path: Path) -> None:
+    content, said = NOT_TAKEN[name]
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(content)
+    with pytest.raises(NotTaken) as refused:
+        kind_of(path)
+    assert said in refused.value.message
+    assert ALLOWED in refused.value.message
+
+
+def test_a_text_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"a" * 3_000_000 + b"\0")
+    with pytest.raises(NotTaken):
+        kind_of(path)
+    path.write_bytes(b"a" * (1024 * 1024 - 1) + "ü".encode())  # across two blocks
+    assert kind_of(path).mime_type == "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\ada\\plan.txt", "plan.txt"),
+        ("photo.jpg.exe", "photo.jpg.exe"),
+        ("a\0b.txt", "ab.txt"),
+        ("gpj\u202eexe.jpg", "gpjexe.jpg"),
+        ("two\nlines\r\n.txt", "two lines .txt"),
+        ("half\ud800.txt", "half.txt"),
+        ("  .hidden. ", "hidden"),
+        ("旅行 👍🏽.md", "旅行 👍🏽.md"),
+        ("", "file"),
+        ("..", "file"),
+        ("///", "file"),
+        ("x" * 300 + ".pdf", "x" * 116 + ".pdf"),
+    ],
+)
+def test_a_name_is_one_plain_line(said: str, shown: str) -> None:
+    assert safe_name(said) == shown

@@ -1,0 +1,124 @@
+"""What is found in a file: a picture's size, a document's text, and what of it was left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from chatsite.errors import BadCommand
+from chatsite.files.kinds import Damaged, kind_of
+from chatsite.files.pdfs import pdf_text_of
+from chatsite.files.pictures import SENT_SIDE, Measured, look_at
+from chatsite.files.texts import MOST_CHARACTERS, text_of
+from tests.files.given import DAMAGED, moving_gif, pdf, picture, turned_jpeg
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "came"
+
+
+def looked(path: Path, content: bytes) -> tuple[Measured, set[str]]:
+    """Its size, and the endings of what lies beside it."""
+    path.write_bytes(content)
+    return look_at(path, kind_of(path).mime_type), {each.suffix for each in path.parent.iterdir()}
+
+
+@pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "WEBP"])
+def test_a_small_picture_is_sent_as_it_is(format: str, path: Path) -> None:
+    assert looked(path, picture(format)) == (Measured(40, 30), {""})
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "ending", "sent"),
+    [
+        (picture("BMP"), (40, 30), ".png", (40, 30)),
+        (moving_gif(), (8, 8), ".png", (8, 8)),
+        (turned_jpeg(), (20, 50), ".jpeg", (20, 50)),
+        (picture("JPEG", size=(2400, 300), mode="CMYK"), (2400, 300), ".jpeg", (2000, 250)),
+        (picture("PNG", size=(300, 3000), mode="P"), (300, 3000), ".png", (200, 2000)),
+    ],
+    ids=["BMP", "moving", "turned", "large JPEG", "large PNG"],
+)
+def test_what_providers_would_refuse_is_sent_in_another_form(
+    content: bytes, shown: tuple[int, int], ending: str, sent: tuple[int, int], path: Path
+) -> None:
+    measured, endings = looked(path, content)
+    assert (measured.width, measured.height) == shown
+    assert endings == {"", ending}
+    assert path.read_bytes() == content
+    with Image.open(path.with_suffix(ending)) as instead:
+        assert instead.size == sent
+        assert max(instead.size) <= SENT_SIDE
+        assert instead.getexif().get(0x0112) is None
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_cannot_be_read_is_refused_with_the_reason(name: str, path: Path) -> None:
+    content, said = DAMAGED[name]
+    path.write_bytes(content)
+    mime_type = kind_of(path).mime_type
+    with pytest.raises(Damaged) as refused:
+        look_at(path, mime_type) if mime_type != "application/pdf" else pdf_text_of(path, print)
+    assert said in refused.value.message
+    assert isinstance(refused.value, BadCommand)
+    assert {each.name for each in path.parent.iterdir()} == {"came"}
+
+
+class TestTexts:
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            (b"\xef\xbb\xbfone\r\ntwo\rthree\n", "one\ntwo\nthree\n"),
+            ("Grüße".encode("utf-16"), "Grüße"),
+            (b"", ""),
+        ],
+    )
+    def test_a_text_is_kept_in_one_encoding(self, content: bytes, text: str, path: Path) -> None:
+        path.write_bytes(content)
+        assert text_of(path) == ""
+        assert path.with_suffix(".text").read_bytes() == text.encode()
+
+    def test_a_long_text_is_cut_and_that_is_said(self, path: Path) -> None:
+        path.write_bytes("ü".encode() * MOST_CHARACTERS)
+        assert text_of(path) == ""
+        path.write_bytes("ü".encode() * (MOST_CHARACTERS + 1))
+        assert text_of(path) == "Only its first 400,000 characters are read."
+        assert path.with_suffix(".text").read_text("utf-8") == "ü" * MOST_CHARACTERS
+
+
+class TestPdfs:
+    def read(self, path: Path, content: bytes) -> tuple[str, str, list[dict[str, Any]]]:
+        """The note, the text, and what was told on the way."""
+        told: list[dict[str, Any]] = []
+        path.write_bytes(content)
+        note = pdf_text_of(path, lambda **said: told.append(said))
+        return note, path.with_suffix(".text").read_text("utf-8"), told
+
+    def test_its_text_comes_page_by_page(self, path: Path) -> None:
+        note, text, told = self.read(path, pdf("The first", b"", "The third"))
+        assert note == ""
+        assert text == "[Page 1]\nThe first\n\n[Page 3]\nThe third\n\n"
+        assert told == [{"pages": 3}, {"page": 1}, {"page": 2}, {"page": 3}]
+
+    def test_a_page_that_cannot_be_read_is_counted(self, path: Path) -> None:
+        """The stream holds more than a page may: nothing unpacks it."""
+        note, text, _ = self.read(path, pdf("Fine", b" " * 80_000_000))
+        assert note == "The text of 1 of its 2 pages can't be read."
+        assert text == "[Page 1]\nFine\n\n"
+
+    def test_too_much_text_is_cut_and_that_is_said(self, path: Path) -> None:
+        long = "word " * 30_000
+        note, text, _ = self.read(path, pdf(long, long, long, long))
+        assert note == "Only its first 400,000 characters are read, up to page 3 of 4."
+        assert len(text) == MOST_CHARACTERS
+
+    def test_one_that_asks_no_password_is_sent_without_its_encryption(self, path: Path) -> None:
+        """Providers refuse every encrypted PDF."""
+        note, text, _ = self.read(path, pdf("Open", password=""))
+        assert (note, text) == ("", "[Page 1]\nOpen\n\n")
+        assert b"/Encrypt" in path.read_bytes()
+        assert b"/Encrypt" not in path.with_suffix(".pdf").read_bytes()
