@@ -7,45 +7,57 @@ import functools
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import IO, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import close_old_connections
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.file import in_words
 from chatsite.agents.strategy.worker import Strategies
-from chatsite.agents.template import Broken, Template
 from chatsite.conversations import (
     loading,
     queries,
     receipts,
     said,
+    searching,
     store,
     summaries,
     summary_queries,
+    uploads,
 )
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.purging import purge
 from chatsite.errors import Refused
+from chatsite.events import SummaryChanged
+from chatsite.files.intake import Intake
 from chatsite.history import may_use_url
-from chatsite.providers.base import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
-from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
-from chatsite.providers.models import ModelTable
-from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.embedded.provider import EmbeddedProvider
+from chatsite.providers.reachable import Providers
+from chatsite.providers.streaming import Timeouts
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.providers.vectors import in_words as vectors_in_words
-from chatsite.turns.answering import Answering, answering, nobody
+from chatsite.tools.builtin import builtin
+from chatsite.tools.mcp import ToolServers
+from chatsite.tools.search_history import SearchHistory
+from chatsite.tools.toolbox import Toolbox
+from chatsite.turns.agents import Agents
+from chatsite.turns.asking import Asking
+from chatsite.turns.choosing import Choosing
 from chatsite.turns.comparing import Comparing
-from chatsite.turns.deciding import Asking, Decider
+from chatsite.turns.deciding import Decider
 from chatsite.turns.recalling import Recaller
+from chatsite.turns.running import Caps
 from chatsite.turns.sockets import Sockets
+from chatsite.turns.stored_files import StoredFiles
 from chatsite.turns.strategies import StrategyGatherer
 from chatsite.turns.summarising import Summariser
 from chatsite.turns.triaging import Triager
-from chatsite.turns.turns import Caps, Turns
+from chatsite.turns.turns import Around, Turns
 
 logger = logging.getLogger("chatsite")
 P = ParamSpec("P")
@@ -53,6 +65,7 @@ T = TypeVar("T")
 # SQLite writes one at a time; more threads than this only wait for each other.
 STORE_THREADS = 6
 DRAIN_SECONDS = 20.0
+PURGE_SECONDS = 3_600.0
 
 
 class Store:
@@ -78,67 +91,98 @@ def _with_connection(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 
 
 class Site:
-    """The running server: agents, providers, turns and the store's threads."""
+    """The running server: agents, models, tools, turns and the store's threads."""
 
     def __init__(self) -> None:
         self.run = Store()
         self.sockets = Sockets()
+        self.intake = Intake(settings.FILES_DIR)
         self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.engine = Engine(
             settings.CHAT_MODEL_PATH or None,
             log_path=settings.VAR_DIR / "engine.log",
         )
-        self.embedded = EmbeddedProvider(self.engine)
-        self.echo = EchoProvider()
-        self.openai = None
-        if settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL:
-            self.openai = OpenAIProvider(
-                server=settings.MODEL_SERVERS["openai"],
-                api_key=settings.OPENAI_API_KEY,
-                table=ModelTable(settings.MODELS.facts),
-                model=settings.CHAT_MODEL or None,
-                fast=settings.FAST_MODEL or None,
-            )
+        self.models = models()
+        self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
+        self.tools = Toolbox(
+            builtin(
+                now=lambda: datetime.now(UTC),
+                search_history=SearchHistory(run=self.run, reads=searching),
+            ),
+            self.tool_servers,
+        )
+        self.agents = Agents(
+            catalogue=self.catalogue,
+            remote=self.models,
+            embedded=EmbeddedProvider(self.engine),
+            echo=EchoProvider(),
+            tools=self.tools,
+            choosing=Choosing(
+                who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, reach=self.models
+            ),
+            start_engine=self.engine.start if settings.CHAT_ENGINE != "off" else None,
+        )
         self.summariser = Summariser(
             run=self.run,
             reads=summary_queries,
             writes=summaries,
-            answering=self.answering,
+            answering=self.agents.answering,
             publish=lambda conversation, event: self.turns.publish(conversation, event),
         )
         self.strategies = Strategies()
         self.vectors = SentenceVectors.find()
         self.recaller = Recaller(run=self.run, reads=said, vectors=self.vectors)
         self.turns = Turns(
-            decider=Decider(
-                environment=settings.HISTORY_ENVIRONMENT,
-                run=self.run,
-                loads=loading,
-                reads=queries,
-                writes=store,
-                gatherers={
-                    "lexical": self.recaller,
-                    "triage": Triager(),
-                    "summary": self.summariser,
-                    "strategy": StrategyGatherer(
-                        strategies=self.strategies, file=self.catalogue.strategy
-                    ),
-                },
-            ),
-            answering=self.answering,
-            describe=self.describe,
+            decider=self._decider(),
+            answering=self.agents.answering,
+            describe=self.agents.describe,
             caps=Caps(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
-            before_turn=self.summariser.give_way,
-            after_turn=self.summariser.after_turn,
+            uploads=uploads,
+            around=Around(
+                ready=self._tools_ready,
+                before=self.summariser.give_way,
+                after=self.summariser.after_turn,
+                changed=self._path_changed,
+            ),
+            tool_seconds=settings.TOOL_SECONDS,
         )
         self.comparing = Comparing(
             decider=self.turns.decider,
             reads=receipts,
             offering=self.turns.offering,
-            answering=self.answering,
+            answering=self.agents.answering,
             vectors=self.vectors,
         )
         self._lock: IO[str] | None = None
+        self._hourly: asyncio.Task[None] | None = None
+
+    def _decider(self) -> Decider:
+        return Decider(
+            environment=settings.HISTORY_ENVIRONMENT,
+            run=self.run,
+            loads=loading,
+            reads=queries,
+            writes=store,
+            files=lambda owner: StoredFiles(run=self.run, reads=uploads, owner=owner),
+            gatherers={
+                "lexical": self.recaller,
+                "triage": Triager(),
+                "summary": self.summariser,
+                "strategy": StrategyGatherer(
+                    strategies=self.strategies, file=self.catalogue.strategy
+                ),
+            },
+        )
+
+    async def _tools_ready(self, asking: Asking) -> None:
+        await self.tools.ready(self.catalogue.get(asking.agent).tools)
+
+    async def _path_changed(self, asking: Asking) -> None:
+        """An answer left the path or is being written further: nothing may be made of its text as
+        it was."""
+        self.recaller.forget(asking.conversation)
+        standing = await self.summariser.standing(asking.owner, asking.conversation)
+        self.turns.publish(asking.conversation, SummaryChanged(summary=standing.view))
 
     # ---- starting and stopping ---------------------------------------------------------------
     async def start(self) -> None:
@@ -146,88 +190,46 @@ class Site:
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
         logger.info("The selector lexical finds older messages %s.", vectors_in_words(self.vectors))
-        self.agents()  # starts the engine where an agent needs it: it takes a few seconds
-        if self.openai is not None:
-            await self.openai.warm()
+        await self.models.warm()
+        self.tool_servers.start()
+        self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds
+        self._hourly = asyncio.create_task(self._purge_hourly())
 
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
         await self.summariser.drain()
         await self.recaller.drain()
         await self.strategies.stop()
+        if self._hourly is not None:
+            self._hourly.cancel()
+        await self.tool_servers.stop()
         await self.engine.stop()
-        if self.openai is not None:
-            await self.openai.aclose()
+        await self.models.aclose()
         self.run.close()
         if self._lock is not None:
             self._lock.close()
 
-    # ---- who answers -------------------------------------------------------------------------
-    def providers(self) -> dict[str, Provider]:
-        """Those that can be reached now; the engine while it is ready, loading or coming back."""
-        found: dict[str, Provider] = {"echo": self.echo}
-        if settings.CHAT_ENGINE != "off" and self.embedded.status().state != "unavailable":
-            found["embedded"] = self.embedded
-        if self.openai is not None:
-            found["openai"] = self.openai
-        return found
+    async def _purge_hourly(self) -> None:
+        while True:
+            try:
+                purged = await self.run(purge)
+            except Exception:
+                logger.exception("what is deleted couldn't be removed for good")
+            else:
+                if any(astuple(purged)):
+                    logger.info("Removed for good: %s", purged)
+            await asyncio.sleep(PURGE_SECONDS)
 
-    def answering(self, slug: str) -> Answering:
-        """Who answers for the agent; the engine is started for the first who needs it.
-
-        Raises NotFound.
-        """
-        found = self.would_answer(slug)
-        if found.provider is self.embedded:
-            self.engine.start()
-        return found
-
-    def would_answer(self, slug: str) -> Answering:
-        """The same, and nothing is started. Raises NotFound."""
-        return answering(
-            self.catalogue.get(slug),
-            self.providers(),
-            trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
-        )
-
-    def describe(self, slug: str) -> dict[str, Any] | None:
-        """The agent as the page shows it, broken or not; None where there is none."""
-        for agent in self.catalogue.all():
-            if agent.slug == slug:
-                return self._described(agent)
-        return None
-
-    def agents(self) -> list[dict[str, Any]]:
-        return [self._described(agent) for agent in self.catalogue.all()]
-
-    def _described(self, agent: Template | Broken) -> dict[str, Any]:
-        if isinstance(agent, Broken):
-            broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
-            return nobody(agent.slug) | {"broken": broken}
-        who = self.answering(agent.slug)
-        provider = {"kind": who.model.provider, "label": who.model.label, "note": self._note(who)}
-        return {
-            "slug": agent.slug,
-            "name": agent.name,
-            "description": agent.description,
-            "greeting": list(agent.greeting),
-            "prompts": list(agent.prompts),
-            "tags": list(agent.tags),
-            "provider": provider,
-            "broken": None,
-        }
-
-    def _note(self, who: Answering) -> str:
-        """Why it is this provider, where that isn't the one the agent asks for; and what is wrong
-        with the agent's strategy."""
-        notes = [who.note]
-        if who.provider is self.echo and settings.CHAT_ENGINE != "off":
-            notes.append(self.embedded.status().sentence)
-        notes.append(in_words(who.template, self.catalogue.strategy(who.agent)))
-        return " ".join(note for note in notes if note)
-
+    # ---- who asks ----------------------------------------------------------------------------
     def asking(
-        self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str
+        self,
+        *,
+        owner: Owner,
+        staff: bool,
+        conversation: str,
+        agent: str,
+        query: str,
+        model: str = "",
     ) -> Asking:
         return Asking(
             owner=owner,
@@ -235,6 +237,8 @@ class Site:
             agent=agent,
             query=query,
             url_allowed=may_use_url(settings.HISTORY_ENVIRONMENT, staff=staff),
+            model=model,
+            staff=staff,
         )
 
     def may_debug(self, *, staff: bool) -> bool:
@@ -243,6 +247,24 @@ class Site:
 
     def may_see_request(self, *, staff: bool) -> bool:
         return staff or settings.DEBUG
+
+
+def models() -> Providers:
+    """The model servers that the settings name, and those that are found on this machine."""
+    return Providers(
+        servers=settings.MODEL_SERVERS,
+        ready=settings.MODEL_SERVERS_READY,
+        keys=settings.API_KEYS,
+        own=settings.MODELS.facts,
+        timeouts=Timeouts(
+            connect=settings.CONNECT_SECONDS,
+            first_token=settings.FIRST_TOKEN_SECONDS,
+            between_tokens=settings.BETWEEN_TOKENS_SECONDS,
+        ),
+        chat_model=settings.CHAT_MODEL,
+        fast_model=settings.FAST_MODEL,
+        look=settings.LOCAL_SERVERS,
+    )
 
 
 def lock(path: Path) -> IO[str]:

@@ -82,13 +82,19 @@ def end_call(*, turn: str, message: Said) -> MessageView | None:
 
 
 def checkpoint(
-    *, turn: str, text: str, reasoning: str = "", receipt: Mapping[str, Any] | None = None
+    *,
+    turn: str,
+    answer: str,
+    text: str,
+    reasoning: str = "",
+    receipt: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep what has been written so far; without effect once the turn has ended.
+    """Keep what has been written so far of the message `answer`; without effect once that or the
+    turn has ended.
 
-    `receipt` is kept too where one is given: once a turn.
+    `receipt` is kept too where one is given: once a round.
     """
-    written = Message.objects.filter(turn_id=turn, role="assistant", state="running")
+    written = Message.objects.filter(id=answer, turn_id=turn, state="running")
     written.update(content=text, reasoning=reasoning or None)
     if receipt is not None:
         Turn.objects.filter(id=turn, state="running").update(receipt=receipt)

@@ -13,18 +13,20 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError
-from chatsite.events import Event, Preview, Problem, Refusal, Reply
+from chatsite.events import Event, Preview, Problem, Refusal, Reply, TurnStarted
 from chatsite.live.commands import (
+    Again,
     AnyCommand,
     AskPreview,
     Command,
+    GoOn,
     Open,
     Send,
     Stop,
     parse,
     ref_of,
 )
-from chatsite.turns.deciding import Asking
+from chatsite.turns.asking import Asking
 from chatsite.turns.feed import Reader, ReaderLost
 from chatsite.wiring import Site
 
@@ -108,13 +110,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         match command:
             case Open():
                 await self._open(self._asking(command, command.agent))
-            case Send():
-                started = await self.site.turns.send(
-                    self._asking(command, command.agent),
-                    client_id=str(command.client_id),
-                    text=command.text,
-                    reply_to=str(command.reply_to) if command.reply_to else None,
-                )
+            case Send() | Again() | GoOn():
+                started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._say(started)
             case Stop():
@@ -124,7 +121,22 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                     self.previewing.cancel()
                 self.previewing = asyncio.create_task(self._guarded(command, self._preview))
 
-    def _asking(self, command: Command, agent: str) -> Asking:
+    async def _start(self, command: Send | Again | GoOn) -> TurnStarted:
+        asking = self._asking(command, command.agent, model=command.model)
+        client_id = str(command.client_id)
+        if isinstance(command, Send):
+            return await self.site.turns.send(
+                asking,
+                client_id=client_id,
+                text=command.text,
+                reply_to=str(command.reply_to) if command.reply_to else None,
+                attachments=[str(id) for id in command.attachments],
+            )
+        return await self.site.turns.again(
+            asking, client_id=client_id, message=str(command.message), mode=command.type
+        )
+
+    def _asking(self, command: Command, agent: str, *, model: str = "") -> Asking:
         assert self.owner is not None
         return self.site.asking(
             owner=self.owner,
@@ -132,6 +144,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             conversation=str(command.conversation),
             agent=agent,
             query=command.query,
+            model=model,
         )
 
     async def _open(self, asking: Asking) -> None:
@@ -164,11 +177,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _preview(self, command: AskPreview) -> None:
         try:
-            asking = self._asking(command, command.agent)
+            asking = self._asking(command, command.agent, model=command.model)
             decision = await self.site.turns.preview(
                 asking,
                 command.draft,
                 reply_to=str(command.reply_to) if command.reply_to else None,
+                attachments=[str(id) for id in command.attachments],
             )
         except ChatsiteError as error:
             problem = Problem(code=error.code, message=error.message)

@@ -14,7 +14,8 @@ DRAFT = "draft"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
     """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply.
-    `model` is the one chosen in the page, as `provider:name`, "" for the agent's own."""
+    `model` is the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may
+    choose where others may not."""
 
     owner: Owner
     conversation: str
@@ -22,6 +23,7 @@ class Asking:
     query: str
     url_allowed: bool = True
     model: str = ""
+    staff: bool = False
 
 
 def greetings(answering: Answering) -> list[Message]:

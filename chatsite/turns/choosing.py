@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from chatsite.agents.template import Template
 from chatsite.providers.base import Provider
@@ -17,7 +17,6 @@ from chatsite.providers.prices import Price
 from chatsite.providers.servers import LOCAL, Server
 from chatsite.turns.answering import Answering
 
-Who = Literal["everyone", "staff", "off"]
 _HERE = "embedded"
 
 
@@ -35,10 +34,10 @@ class Reach(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choosing:
-    """`who` may choose; `offered` is what an administrator's file offers, None where it doesn't
+    """`who` may choose (everyone, staff or off); `offered` is what an administrator's file offers, None where it doesn't
     say (`provider:model`, or `provider:*`)."""
 
-    who: Who
+    who: str
     offered: tuple[str, ...] | None
     reach: Reach
 

@@ -157,7 +157,7 @@ def _note(rows: list[dict[str, Any]], price: Price | None, label: str) -> str:
     bases = {row["outcome"]["basis"] for row in rows if row["outcome"]}
     tokens = "counted" if bases == {"counted"} else "estimated"
     cost = (
-        f"Cost: that of the prompt, estimated from OpenAI's list prices of {PUBLISHED}."
+        f"Cost: that of the prompt, estimated from list prices of {PUBLISHED}."
         if price
         else f"No price known for {label}."
     )

@@ -18,7 +18,7 @@ from chatsite.turns.feed import Feed, Reader
 class Answers(Protocol):
     """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
 
-    def __call__(self, agent: str, model: str = "") -> Answering: ...
+    def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> Answering: ...
 
 
 class Following:

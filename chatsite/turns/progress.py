@@ -69,7 +69,13 @@ class Progress:
         if len(self.rounds) > 1 or any(round.retried for round in self.rounds):
             found["rounds"] = [round.to_dict() for round in self.rounds]
         if self.cut is not None:
-            found["server_cut"] = self.cut.to_dict()
+            cut = self.cut
+            found["server_cut"] = {
+                "sent": cut.sent,
+                "reported": cut.reported,
+                "missing": cut.missing,
+                "sentence": cut.sentence,
+            }
         return found
 
     def _cost(self, price: Price | None) -> float | None:
@@ -88,10 +94,16 @@ class Progress:
         )
 
 
-def same_model(receipt: Mapping[str, Any] | None, model: Model) -> bool:
-    """Whether that receipt's answer was this model's."""
-    who = (receipt or {}).get("provider", {})
-    return bool(who.get("kind") == model.provider and who.get("model") == model.name)
+def usual_ratio(receipt: Mapping[str, Any] | None, model: Model) -> float | None:
+    """Prompt tokens that were reported for that receipt, to those counted here; None where its
+    answer was another model's, wasn't reported or was cut by the server."""
+    if not receipt or "server_cut" in receipt:
+        return None
+    who = receipt.get("provider", {})
+    if (who.get("kind"), who.get("model")) != (model.provider, model.name):
+        return None
+    reported = receipt.get("reported", {}).get("prompt")
+    return reported / receipt["prompt_tokens"] if reported and receipt["prompt_tokens"] else None
 
 
 def _reported(usage: Usage) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from chatsite.conversations.records import Begun
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Decided, Waiting
-from chatsite.history import Entry
+from chatsite.history import Entry, tokens_of
+from chatsite.history.tokens import weakest
 from chatsite.messages import UNSOUND, Attachment, Message
 from chatsite.providers.base import Calling as CallBegun
 from chatsite.providers.base import Finished, Reasoning, Request, Text
-from chatsite.turns.answering import Answering
+from chatsite.providers.servers import SERVERS
+from chatsite.turns.answering import FALLBACKS, Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.breaker import Breaker
 from chatsite.turns.calling import Calls
@@ -23,7 +25,7 @@ from chatsite.turns.deciding import Decider, Ruling
 from chatsite.turns.feed import Feed, Part
 from chatsite.turns.files import told
 from chatsite.turns.log import log_decision
-from chatsite.turns.progress import Progress, Round, same_model
+from chatsite.turns.progress import Progress, Round, usual_ratio
 from chatsite.turns.reliably import reliably
 from chatsite.turns.requests import fingerprint
 from chatsite.turns.truncation import server_cut
@@ -187,13 +189,19 @@ class Rounds:
 
     def _look_for_cut(self, ruling: Ruling, this: Round) -> None:
         """Whether the server dropped the beginning of the prompt without a word."""
-        model = self.answering.model
-        usual = None
-        if ruling.last and same_model(ruling.last, model):
-            sent, reported = ruling.last["prompt_tokens"], ruling.last["reported"]["prompt"]
-            usual = reported / sent if sent and reported else None
-        self.progress.cut = self.progress.cut or server_cut(
-            sent=this.sent, reported=this.usage.prompt, usual=usual
+        decision, model = ruling.decision, self.answering.model
+        server = SERVERS.get(model.provider)
+        if model.provider in FALLBACKS or self.progress.cut is not None:
+            return
+        self.progress.cut = server_cut(
+            sent=decision.tokens,
+            sent_basis=weakest(part.basis for part in decision.parts),
+            reported=this.usage.prompt,
+            usual=usual_ratio(ruling.last, model),
+            leading=decision.leading if this.number == 1 else 0,
+            files=sum(tokens_of(m) for m in decision.request if m.attachments),
+            server=server.label if server else "The server",
+            model=model.label,
         )
 
 

@@ -61,7 +61,7 @@ class Summariser:
     # ---- before an answer --------------------------------------------------------------------
     async def gather(self, gathering: Gathering) -> Evidence:
         """The summary that holds for the path, where there is one and it is switched on."""
-        standing = await self._standing(gathering.owner, gathering.conversation)
+        standing = await self.standing(gathering.owner, gathering.conversation)
         if not standing.on:
             return Evidence(notes=(OFF,))
         failure = self._failures.get(gathering.conversation)
@@ -76,7 +76,7 @@ class Summariser:
             summary=replace(summary, tokens=tokens), notes=notes, reports={POLICY: report}
         )
 
-    async def _standing(self, owner: Owner, conversation: str) -> Standing:
+    async def standing(self, owner: Owner, conversation: str) -> Standing:
         return await self.run(self.reads.standing, owner=owner, conversation=conversation)
 
     # ---- after an answer ---------------------------------------------------------------------

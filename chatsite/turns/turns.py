@@ -29,16 +29,24 @@ from chatsite.turns.writing import Writing
 # What makes way for a turn, and what is begun after its end; neither is waited for.
 BeforeTurn = Callable[[Answering], None]
 AfterTurn = Callable[[Asking, Answering, Settings], None]
+# Waited for.
+Meanwhile = Callable[[Asking], Awaitable[None]]
+
+
+async def _nothing(asking: Asking) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What others do around turns: `before` an answer is begun, `after` it has ended, and when a
-    path `changed` otherwise than by growing (given the conversation's id)."""
+    """What others do around turns: what must be `ready` before it is known who answers, `before`
+    an answer is begun, `after` it has ended, and when a path `changed` otherwise than by growing.
+    """
 
+    ready: Meanwhile = _nothing
     before: BeforeTurn = lambda answering: None
     after: AfterTurn = lambda asking, answering, settings: None
-    changed: Callable[[str], None] = lambda conversation: None
+    changed: Meanwhile = _nothing
 
 
 NOTHING = Around()
@@ -79,7 +87,7 @@ class Turns(Following):
         attachments: Sequence[str] = (),
     ) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
-        answering = self.answering(asking.agent, asking.model)
+        answering = self.answering(asking.agent, asking.model, staff=asking.staff)
         decision = await self.decider.for_draft(
             asking,
             answering,
@@ -144,7 +152,7 @@ class Turns(Following):
                 answer=_new_id(),
                 model=asking.model,
             )
-            self.around.changed(asking.conversation)
+            await self.around.changed(asking)
             return begun
 
         return await self._start(asking, client_id, stored)
@@ -181,7 +189,8 @@ class Turns(Following):
     async def _begin(
         self, asking: Asking, running: Running, store: Callable[[Answering], Awaitable[Begun]]
     ) -> TurnStarted:
-        answering = self.answering(asking.agent, asking.model)
+        await self.around.ready(asking)
+        answering = self.answering(asking.agent, asking.model, staff=asking.staff)
         try:
             begun = await store(answering)
         except TurnRunning:

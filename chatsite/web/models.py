@@ -15,5 +15,5 @@ async def models(request: HttpRequest) -> HttpResponse:
     """`?agent=<slug>`. `looking`: servers on this machine are being asked right now, so that the
     list may be longer in a moment."""
     agent = sound(request.GET.get("agent", "")[:64])
-    found = site_of(request).choices(agent, staff=await is_staff(request))
+    found = site_of(request).agents.choices(agent, staff=await is_staff(request))
     return JsonResponse(found)

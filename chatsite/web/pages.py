@@ -31,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
     """A new chat with `?agent=`, or one of the owner's conversations."""
     site, owner = site_of(request), await owner_of(request)
-    agents = site.agents()
+    agents = site.agents.all()
     agent = _chosen(request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:

@@ -33,7 +33,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
             agent=await site.run(queries.agent_of, owner=owner, conversation=conversation),
             query=_query(body),
         )
-        settings = site.turns.decider.settings(asking, site.answering(asking.agent))
+        settings = site.turns.decider.settings(asking, site.agents.answering(asking.agent))
         await site.summariser.rewrite(asking, settings, version=version, text=text)
     found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())

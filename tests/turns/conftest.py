@@ -105,7 +105,7 @@ class World:
             caps=self.caps,
         )
 
-    def answering(self, agent: str, model: str = "") -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
         providers: dict[str, Provider] = {"echo": self.provider}
         return replace(answering(template(**self.fields), providers), tools=self.tools)
 

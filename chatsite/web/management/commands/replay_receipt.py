@@ -66,6 +66,6 @@ async def _head(agent: str) -> Head:
     """What stands before the conversation, as the agent is now. Raises NotFound."""
     site = Site()
     try:
-        return site.would_answer(agent).head
+        return site.agents.would_answer(agent).head
     finally:
         await site.stop()

@@ -116,7 +116,7 @@ class Command(BaseCommand):
         found: Simulated,
         progress: Progress,
     ) -> None:
-        answering = site.would_answer(stored.agent)
+        answering = site.agents.would_answer(stored.agent)
         decider = site.turns.decider
         asking = Asking(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
         loaded = await site.run(
@@ -232,7 +232,7 @@ def remarks(found: Simulated) -> list[str]:
         f"{found.conversations:,} {plural}. Messages and tokens are those of all requests, added "
         "up; reused is the share that a provider could take from its cache; tool groups are "
         "counted in every request anew.",
-        f"Costs are estimated from OpenAI's list prices of {PUBLISHED}, with the stored answers.",
+        f"Costs are estimated from list prices of {PUBLISHED}, with the stored answers.",
     ]
     said += [f"{label}: chosen on sending, so not replayed." for label in sorted(found.asking)]
     for label, one in ordered(found):
