@@ -271,7 +271,7 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
         assert isinstance(agent, Template)
         assert agent.unknown == ()
         assert agent.agent_id == agent.slug
-        assert agent.llms == ("openai", "embedded")
+        assert agent.llms == ("openai", "anthropic", "embedded")
         assert agent.description and agent.personality and agent.greeting and agent.tags
         assert 3 <= len(agent.prompts) <= 4
         assert agent.model_settings("embedded").trained_personality

@@ -77,7 +77,7 @@ async def test_the_chosen_turns_are_sent_in_their_places(server: Server, fake: F
         ended = await page.say("What is my dog called?")
         assert ended["message"]["content"] == "Rex."
         asked, answered = fake.requests[before:]
-        assert (asked["model"], answered["model"]) == ("tiny", "gpt-4o-mini")
+        assert (asked["model"], answered["model"]) == ("tiny", "gpt-6-luna")
         assert FACT in asked["messages"][1]["content"]
         assert sent(fake) == [
             FACT,

@@ -47,7 +47,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),
 }
 WITHOUT_ID = {
-    *("home", "chat", "conversations", "import", "login", "logout", "signup"),
+    *("home", "chat", "conversations", "import", "models", "login", "logout", "signup"),
     "admin/",
 }
 ASKED = [(name, case) for name, cases in OWNED.items() for case in cases]
