@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 
 from chatsite.providers import failures
 from chatsite.providers.anthropic_body import Body, body_of
+from chatsite.providers.anthropic_families import family_of
 from chatsite.providers.anthropic_files import forget, inline, named
 from chatsite.providers.anthropic_reader import AnthropicReader
+from chatsite.providers.anthropic_tokens import ClaudeEstimate
 from chatsite.providers.base import Chunk, Model, Request, Status
 from chatsite.providers.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.servers import Server
 from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Response, Timeouts, relay
-from chatsite.providers.tokenizers import Estimate
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -58,7 +59,6 @@ class AnthropicProvider:
         self._account = f"{server.name}:{account[:16]}"
         self._client: AsyncAnthropic | None = None
         self._loading = asyncio.Lock()
-        self._estimate = Estimate()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(server={self._server.name!r}, model={self._model!r})"
@@ -78,9 +78,8 @@ class AnthropicProvider:
             return self._described(self._server.small_model)
         return beside or self.model(None)
 
-    def tokenizer(self, model: Model) -> Estimate:
-        """Nobody outside Anthropic has its tokenizer, and asking for a count is a request."""
-        return self._estimate
+    def tokenizer(self, model: Model) -> ClaudeEstimate:
+        return ClaudeEstimate(finer=family_of(model.name).finer)
 
     def status(self) -> Status:
         """Always ready: whether the provider answers shows when it is asked."""
@@ -191,11 +190,14 @@ class AnthropicProvider:
         from chatsite.providers import transport
 
         url = self._server.base_url
+        http = transport.client(url, connect=self._timeouts.connect)
         return anthropic.AsyncAnthropic(
             api_key=self._key,
             base_url=url,
             max_retries=0,
-            http_client=transport.client(url, connect=self._timeouts.connect),
+            timeout=http.timeout,
+            http_client=http,
+            # Nobody here reads spans, and they cost CPU.
             open_telemetry=False,
         )
 

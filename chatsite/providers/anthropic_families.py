@@ -25,7 +25,8 @@ class Family:
 
     `unasked`: it thinks where nothing is said. `off` is how it is told not to: a type, "omitted"
     (saying nothing), or "" where it can't be. `bound`: its thinking is refused with an error when
-    anything before it has changed, so it goes back only after the very same beginning.
+    anything before it has changed, so it goes back only after the very same beginning. `finer`:
+    its tokenizer is the one that came with Opus 4.7.
     """
 
     thinks: Literal["adaptive", "budget"] = "adaptive"
@@ -33,10 +34,12 @@ class Family:
     off: Literal["disabled", "between_tools", "omitted", ""] = "omitted"
     efforts: tuple[str, ...] = EFFORTS
     bound: bool = False
+    finer: bool = True
 
 
 _ALWAYS = Family(unasked=True, off="", bound=True)
-_BUDGET = Family(thinks="budget", efforts=())
+_BUDGET = Family(thinks="budget", efforts=(), finer=False)
+_4_6 = Family(efforts=("low", "medium", "high", "max"), finer=False)
 _FAMILIES: Mapping[str, Family] = {
     # A model that is newer than this table: what the newest have in common.
     "claude": _ALWAYS,
@@ -50,13 +53,13 @@ _FAMILIES: Mapping[str, Family] = {
     "claude-haiku-4": _BUDGET,
     "claude-haiku-5-5": Family(unasked=True, off="disabled", bound=True),
     "claude-opus-4": _BUDGET,
-    "claude-opus-4-6": Family(efforts=("low", "medium", "high", "max")),
+    "claude-opus-4-6": _4_6,
     "claude-opus-4-7": Family(),
     "claude-opus-4-8": Family(),
     "claude-opus-5": Family(unasked=True, off="disabled"),
     "claude-opus-5-5": _ALWAYS,
     "claude-sonnet-4": _BUDGET,
-    "claude-sonnet-4-6": Family(efforts=("low", "medium", "high", "max")),
+    "claude-sonnet-4-6": _4_6,
     "claude-sonnet-5": Family(unasked=True, off="disabled"),
     "claude-sonnet-5-5": Family(unasked=True, off="between_tools", bound=True),
 }

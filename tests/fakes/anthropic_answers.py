@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.fakes.anthropic_rules import signature
-from tests.fakes.openai_answers import SECRET_TEXT, Plan, Script, Wire
+from tests.fakes.openai_answers import SECRET_TEXT, Plan, Wire
 
 # Status, words of HTTP, and the error's own type and code.
 FAILURES = {
@@ -35,30 +35,29 @@ _REASONS = {
     "stop_sequence": "stop_sequence",
 }
 _BROKEN = ("cut", "cleancut", "error_event", "malformed", "hang", "pings")
-_DIRECTIVE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What only this dialect knows. `calls` are names with JSON arguments; they are made as long
-    as the newest message brings no results, unless `rounds` says how often."""
+    """What a directive wishes besides words. `calls` are names with the text of their arguments,
+    made in so many `rounds` of a turn; `before` are the words that come before them."""
 
     think: int = 0
     redacted: bool = False
     calls: tuple[tuple[str, str], ...] = ()
     rounds: int = 1
+    before: tuple[str, ...] = ()
     cached: int = 0
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Wishes:
-        found = _DIRECTIVE.search(asked(body))
-        keys = dict(part.partition("=")[::2] for part in (found[1] if found else "").split(";"))
+    def of(cls, keys: Mapping[str, str]) -> Wishes:
         calls = [call.partition(":")[::2] for call in keys.get("calls", "").split("|") if call]
         return cls(
             think=int(keys.get("think", 0)),
             redacted=keys.get("redacted") == "1",
             calls=tuple((name, arguments or "{}") for name, arguments in calls),
             rounds=int(keys.get("rounds", 1)),
+            before=tuple(re.findall(r"\s*\S+", keys.get("before", ""))),
             cached=int(keys.get("cached", 0)),
         )
 
@@ -72,13 +71,6 @@ def asked(body: Mapping[str, Any]) -> str:
     return ""
 
 
-def plan_of(body: Mapping[str, Any], *, script: Script) -> Plan:
-    """As the other dialect's fake reads it, from the text alone."""
-    bound = body["max_tokens"] if "thinking" not in body else None
-    said = {"messages": [{"role": "user", "content": asked(body)}], "max_tokens": bound}
-    return Plan.of(said, script=script)
-
-
 class Answer:
     """The stream of one answer, chunked."""
 
@@ -86,7 +78,7 @@ class Answer:
         self.wire = wire
         self.plan = plan
         self.body = body
-        self.wishes = Wishes.of(body)
+        self.wishes = Wishes.of(plan.keys)
         self.index = 0
 
     async def send(self) -> None:
@@ -105,14 +97,15 @@ class Answer:
             await asyncio.sleep(plan.first)
         await self.thoughts()
         broken = plan.mode in _BROKEN
-        await self.words(plan.tokens[: plan.at] if broken else plan.tokens, whole=not broken)
+        calls = self.calls()
+        tokens = self.wishes.before if calls else plan.tokens
+        await self.words(tokens[: plan.at] if broken else tokens, whole=not broken)
         if broken:
             await self.break_off(plan.mode)
             return
-        calls = self.calls()
         await self.call(calls)
         reason = _REASONS.get(plan.mode) or ("tool_use" if calls else "end_turn")
-        usage = {"output_tokens": len(plan.tokens) + self.wishes.think + 10 * len(calls)}
+        usage = {"output_tokens": len(tokens) + self.wishes.think + 10 * len(calls)}
         delta = {"stop_reason": reason, "stop_sequence": None}
         await self.event({"type": "message_delta", "delta": delta, "usage": usage})
         if plan.mode != "no_stop":

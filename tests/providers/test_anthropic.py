@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from chatsite.errors import ProviderError
+from chatsite.messages import Message
+from chatsite.providers.anthropic import AnthropicProvider
+from chatsite.providers.base import (
+    Called,
+    Calling,
+    Chunk,
+    Finished,
+    Reasoning,
+    Request,
+    Text,
+    ToolSpec,
+    Usage,
+)
+from chatsite.providers.streaming import Timeouts
+from tests.fakes.anthropic_provider import provider_at
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.openai_server import refused_url
+
+KEY = "sk-ant-canary-0123456789"
+CLOCK = ToolSpec(name="clock", description="Tells the time.", parameters={"type": "object"})
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeAnthropic]:
+    with FakeAnthropic() as server:
+        yield server
+        assert server.problems == []
+
+
+def patient(url: str, *, seconds: float = 5.0) -> AnthropicProvider:
+    timeouts = Timeouts(first_token=seconds, between_tokens=seconds)
+    return provider_at(url, api_key=KEY, timeouts=timeouts)
+
+
+def request(text: str, *, model: str = "claude-haiku-4-5", **more: Any) -> Request:
+    messages = (Message.system("Be brief.", id="s"), Message.user(text, id="u"))
+    known: dict[str, Any] = {"conversation": "c", "messages": messages, "max_tokens": 1000}
+    return Request(**(known | {"model": model} | more))
+
+
+async def ask(
+    provider: AnthropicProvider, text: str, **more: Any
+) -> tuple[list[Chunk], Finished | ProviderError]:
+    """What came, and how it ended."""
+    chunks: list[Chunk] = []
+    try:
+        async for chunk in provider.stream(request(text, **more)):
+            chunks.append(chunk)
+    except ProviderError as error:
+        return chunks, error
+    finally:
+        await provider.aclose()
+    last = chunks.pop()
+    assert isinstance(last, Finished)
+    return chunks, last
+
+
+def said(chunks: list[Chunk]) -> str:
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+
+
+async def until(fake: FakeAnthropic, *, aborts: int) -> None:
+    async with asyncio.timeout(5):
+        while fake.in_flight or fake.client_aborts != aborts:  # noqa: ASYNC110 - another thread
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("crumbs", ["", ";crumbs=1"])
+async def test_an_answer_arrives_with_its_usage(fake: FakeAnthropic, crumbs: str) -> None:
+    """What is read from the cache, and what is put there, are part of the prompt."""
+    chunks, end = await ask(patient(fake.base_url), f"[[text=Grüße 東京 🍎;cached=5{crumbs}]]")
+    assert said(chunks) == "Grüße 東京 🍎"
+    words = 5 + len(str(fake.requests[-1]["messages"]).split())
+    assert end == Finished(reason="stop", usage=Usage(prompt=words, cached=5, completion=3))
+
+
+async def test_thinking_and_calls_are_told_as_they_come(fake: FakeAnthropic) -> None:
+    wish = '[[before=I look.;think=2;calls=clock:{"zone": "Köln"}|clock:]]'
+    asked = {"tools": (CLOCK,), "model": "claude-opus-5-5"}
+    chunks, end = await ask(patient(fake.base_url), wish, **asked)
+    thoughts = [Reasoning(" t0"), Reasoning(" t1")]
+    assert chunks == [*thoughts, Text("I"), Text(" look."), Calling("clock"), Calling("clock")]
+    assert isinstance(end, Finished) and end.reason == "tool_calls"
+    assert end.calls == (
+        Called(id="toolu_0001_0", name="clock", arguments='{"zone": "Köln"}'),
+        Called(id="toolu_0001_1", name="clock", arguments="{}"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason", "text"),
+    [
+        ("length", "length", " w0 w1"),
+        ("window", "length", " w0 w1"),
+        ("pause", "length", " w0 w1"),
+        ("content_filter", "content_filter", " w0 w1"),
+        ("stop_sequence", "stop", " w0 w1"),
+        ("no_stop", "stop", " w0 w1"),
+        ("empty", "stop", ""),
+    ],
+)
+async def test_it_says_how_an_answer_ended(
+    fake: FakeAnthropic, mode: str, reason: str, text: str
+) -> None:
+    chunks, end = await ask(patient(fake.base_url), f"[[mode={mode};tokens=2]]")
+    assert isinstance(end, Finished)
+    assert (said(chunks), end.reason, end.calls) == (text, reason, ())
+
+
+async def test_of_an_answer_that_was_cut_off_no_call_is_made(fake: FakeAnthropic) -> None:
+    _, end = await ask(patient(fake.base_url), "[[mode=length;calls=clock]]", tools=(CLOCK,))
+    assert isinstance(end, Finished)
+    assert (end.reason, end.calls) == ("length", ())
+
+
+FAILURES = [
+    # directive, code, retryable, how much text came before
+    ("401", "key_refused", False, 0),
+    ("402", "quota", False, 0),
+    ("403", "key_refused", False, 0),
+    ("400", "bad_request", False, 0),
+    ("too_large", "too_large", False, 0),
+    ("413", "too_large", False, 0),
+    ("404", "model_unknown", False, 0),
+    ("429;retry_after=200", "rate_limited", True, 0),
+    ("spent", "quota", False, 0),
+    ("500", "provider_down", True, 0),
+    ("529", "overloaded", True, 0),
+    ("error_first", "overloaded", True, 0),
+    ("cut;at=5", "interrupted", True, 5),
+    ("cleancut;at=5", "interrupted", True, 5),
+    ("error_event;at=5", "failed_midway", True, 5),
+    ("malformed;at=5", "malformed", True, 5),
+    ("hang0", "timeout", True, 0),
+    ("hang;at=5", "timeout", True, 5),
+    ("pings;at=5", "timeout", True, 5),
+]
+
+
+@pytest.mark.parametrize(("mode", "code", "retryable", "tokens"), FAILURES)
+async def test_a_failure_is_told_in_words_and_tells_no_secret(
+    fake: FakeAnthropic,
+    caplog: pytest.LogCaptureFixture,
+    mode: str,
+    code: str,
+    retryable: bool,
+    tokens: int,
+) -> None:
+    """Neither the key, nor an address, nor the provider's own words; and it is asked once only."""
+    caplog.set_level("DEBUG")
+    before = len(fake.requests)
+    provider = patient(fake.base_url, seconds=0.3)
+    chunks, error = await ask(provider, f"[[mode={mode}]]")
+    assert isinstance(error, ProviderError)
+    assert (error.code, error.retryable) == (code, retryable)
+    assert error.retry_after == (200.0 if "retry_after" in mode else None)
+    assert said(chunks) == "".join(f" w{n}" for n in range(tokens))
+    assert len(fake.requests) == before + 1
+    assert error.message.endswith((".", "!")) and len(error.message) < 200
+    told = f"{error!r} {error.message} {error.detail} {error.__cause__!r} {provider!r}"
+    for secret in (KEY, "127.0.0.1", "http:", "sk-secret", "own words"):
+        assert secret not in told
+    assert KEY not in caplog.text
+
+
+async def test_a_refused_connection_is_told_as_unreachable() -> None:
+    chunks, error = await ask(patient(refused_url()), "hello")
+    assert isinstance(error, ProviderError)
+    assert (chunks, error.code, error.retryable) == ([], "unreachable", True)
+
+
+@pytest.mark.parametrize("mode", ["hang0", "ok;tokens=1000;rate=50"])
+async def test_who_stops_reading_stops_the_provider(fake: FakeAnthropic, mode: str) -> None:
+    provider = patient(fake.base_url)
+    aborts = fake.client_aborts
+
+    async def read() -> None:
+        async with aclosing(provider.stream(request(f"[[mode={mode}]]"))) as stream:
+            assert await anext(stream) == Text(" w0")
+
+    task = asyncio.create_task(read())
+    async with asyncio.timeout(5):
+        while not fake.in_flight:  # noqa: ASYNC110 - the server lives in another thread
+            await asyncio.sleep(0.005)
+    if mode == "hang0":
+        task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled() == (mode == "hang0")
+    await until(fake, aborts=aborts + 1)
+    await provider.aclose()
+
+
+async def test_the_request_is_whole_and_marked_for_the_cache(fake: FakeAnthropic) -> None:
+    """Behind the instructions, behind what was said before, and at the end."""
+    provider = provider_at(fake.base_url, api_key=KEY)
+    messages = (
+        Message.system("Be brief.", id="1"),
+        Message.user("Hi", id="2"),
+        Message.assistant("Hello!", id="3"),
+        Message.user("Rain?", id="4"),
+    )
+    asked = {"messages": messages, "tools": (CLOCK,), "max_tokens": 7}
+    options = {"seed": 3, "stop": ["END", " "], "reasoning_effort": "max"}
+    await ask(provider, "", model="claude-opus-5-5", temperature=0.5, options=options, **asked)
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert fake.requests[-1] == {
+        "model": "claude-opus-5-5",
+        "max_tokens": 7 + 32_768,
+        "system": [{"type": "text", "text": "Be brief."} | mark],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "Hello!"} | mark]},
+            {"role": "user", "content": [{"type": "text", "text": "Rain?"} | mark]},
+        ],
+        "tools": [
+            {
+                "name": "clock",
+                "description": "Tells the time.",
+                "input_schema": {"type": "object"},
+            }
+        ],
+        "stream": True,
+        "stop_sequences": ["END"],
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "output_config": {"effort": "max"},
+    }
+    assert fake.headers[-1]["authorization"] == f"Bearer {KEY}"
+    assert fake.headers[-1]["anthropic-version"] == "2026-10-21"
+
+
+async def test_no_key_is_looked_for_where_none_is_wanted(
+    fake: FakeAnthropic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    await ask(provider_at(fake.base_url, api_key=None), "[[tokens=1]]")
+    assert KEY not in str(fake.headers[-1])
+
+
+@pytest.mark.parametrize(
+    ("configured", "asked", "name", "window", "tokenizer"),
+    [
+        (None, None, "claude-sonnet-5-5", 1_000_000, "claude-estimate-2"),
+        (
+            None,
+            "claude-haiku-4-5-20251001",
+            "claude-haiku-4-5-20251001",
+            200_000,
+            "claude-estimate",
+        ),
+        ("claude-opus-5-5", "claude-haiku-4-5", "claude-opus-5-5", 1_000_000, "claude-estimate-2"),
+        (None, "llama3:8b", "llama3:8b", 8_192, "claude-estimate"),
+    ],
+)
+def test_the_configured_model_wins_and_what_is_unknown_is_said(
+    configured: str | None, asked: str | None, name: str, window: int, tokenizer: str
+) -> None:
+    provider = provider_at("http://127.0.0.1:9", model=configured)
+    model = provider.model(asked)
+    assert (model.provider, model.name, model.window) == ("anthropic", name, window)
+    assert provider.tokenizer(model).name == tokenizer
+    assert ("assumed" in model.note) == name.startswith("llama")
+    small = provider.small(model)
+    assert small is not None and small.name == ("claude-haiku-5-5" if not configured else name)
+
+
+async def test_warming_up_makes_the_first_request_ready(fake: FakeAnthropic) -> None:
+    provider = patient(fake.base_url)
+    await provider.warm()
+    assert said((await ask(provider, "[[tokens=1]]"))[0]) == " w0"
+    assert provider.status().state == "ready"
