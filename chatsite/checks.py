@@ -1,9 +1,9 @@
 """What `manage.py check` says of agents and history settings. Nothing here stops the server.
 
 Identifiers: W001 a broken template, W002 a history setting in a template that is passed over,
-W003 a variable without effect, I001 a key in a template without effect, I002 an agentId that
-is not the folder's name, W004 a strategy that is broken or missing, I003 how the selector `lexical`
-searches, where an agent uses it.
+W003 a variable without effect, W004 a strategy that is broken or missing, W005 a model in
+MODELS_FILE that can't be asked, I001 a key in a template without effect, I002 an agentId that is
+not the folder's name, I003 how the selector `lexical` searches, where an agent uses it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from chatsite.agents.template import Broken, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.conversation import CONVERSATION_NAMES
 from chatsite.history.policies import LEXICAL, TRIAGE
+from chatsite.providers.models_file import BUILT_IN
+from chatsite.providers.servers import LOCAL
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.providers.vectors import in_words as vectors_in_words
 
@@ -64,10 +66,13 @@ def check_variables(
         agent for agent in Catalogue(settings.AGENTS_DIR).all() if isinstance(agent, Template)
     ]
     environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
-    vain = [*without_effect(environment, usable), *_vain_models()]
+    vain = [*without_effect(environment, usable), *_vain_models(), *_vain_keys(usable)]
     return [
-        Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
-        for name, why, hint in vain
+        *(
+            Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
+            for name, why, hint in vain
+        ),
+        *_vain_descriptions(),
     ]
 
 
@@ -94,13 +99,51 @@ def _searches(environment: Mapping[str, str], agent: Template) -> bool:
 def _vain_models() -> Iterator[tuple[str, str, str]]:
     """Variables about models that nothing reads as the others are set."""
     for name in ("CHAT_MODEL", "FAST_MODEL"):
-        if getattr(settings, name) and not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
-            hint = "Set OPENAI_API_KEY or OPENAI_BASE_URL too, or remove it."
+        value = getattr(settings, name)
+        provider = value.partition(":")[0]
+        named = provider in (*settings.MODEL_SERVERS, *BUILT_IN)
+        if value and not (_can_be_asked(provider) if named else settings.MODEL_SERVERS_READY):
+            hint = "Set that provider's key or address too (.env.example), or remove it."
             yield name, "it names a model of a provider that isn't set", hint
     if settings.CHAT_MODEL_PATH and settings.CHAT_ENGINE == "off":
         yield "CHAT_MODEL_PATH", "CHAT_ENGINE is off", "Remove one of the two."
     for name in settings.HISTORY_UNKNOWN:
         yield name, "there is no such history variable in this version", "Look at .env.example."
+
+
+def _can_be_asked(provider: str) -> bool:
+    """Whether it is set up, or may be found on this machine."""
+    may_be_found = settings.LOCAL_SERVERS and provider in LOCAL
+    return provider in (*settings.MODEL_SERVERS_READY, *BUILT_IN) or may_be_found
+
+
+def _vain_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, str]]:
+    """Keys of providers that no agent names, where nobody can choose one either."""
+    if settings.MODEL_CHOICE != "off" and not settings.CHAT_MODEL:
+        return
+    wanted = {llm for agent in agents for llm in agent.llms}
+    wanted |= {getattr(settings, name).partition(":")[0] for name in ("CHAT_MODEL", "FAST_MODEL")}
+    plain = any(name and ":" not in name for name in (settings.CHAT_MODEL, settings.FAST_MODEL))
+    for name, server in settings.MODEL_SERVERS.items():
+        if server.key in settings.API_KEYS and name not in wanted and not plain:
+            why = f"no agent names llm.{name}, and nobody may choose a model"
+            yield server.key, why, "Name it in a template's nodes, or remove it."
+
+
+def _vain_descriptions() -> Iterator[CheckMessage]:
+    """What MODELS_FILE says of models that can't be asked for."""
+    said = [(f"models.{name}", name) for name in settings.MODELS.facts]
+    said += [(f"offered: {name}", name) for name in settings.MODELS.offered or ()]
+    for place, name in said:
+        provider = name.partition(":")[0]
+        if not _can_be_asked(provider):
+            server = settings.MODEL_SERVERS[provider]
+            needs = server.key or server.address
+            yield Warning(
+                f"MODELS_FILE: {place}: no model of {server.label} can be asked.",
+                hint=f"Set {needs}, or remove it.",
+                id="chatsite.W005",
+            )
 
 
 def without_effect(
