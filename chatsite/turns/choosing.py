@@ -34,8 +34,8 @@ class Reach(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choosing:
-    """`who` may choose (everyone, staff or off); `offered` is what an administrator's file offers, None where it doesn't
-    say (`provider:model`, or `provider:*`)."""
+    """`who` may choose: everyone, staff or off. `offered` is what an administrator's file offers,
+    None where it doesn't say (`provider:model`, or `provider:*`)."""
 
     who: str
     offered: tuple[str, ...] | None
