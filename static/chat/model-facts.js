@@ -1,8 +1,6 @@
 /** What is said of a model in a list. */
 
-import { h } from "./dom.js";
-import { capital, dollars, number } from "./format.js";
-import { icon } from "./icons.js";
+import { dollars, number } from "./format.js";
 
 /**
  * A model as the server offers it. `name` is `provider:model` as commands say it, "" the agent's
@@ -14,7 +12,7 @@ import { icon } from "./icons.js";
  *   tools: boolean, why_not?: string}} Model
  * @typedef {{title: string, note?: string, models: Model[]}} Group
  * @typedef {{locked: string, own: string, looking?: boolean, groups: Group[]}} Offer
- * @typedef {{name: string, label: string, tools: boolean}} Choice
+ * @typedef {{name: string, label: string}} Choice
  */
 
 const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
@@ -32,6 +30,3 @@ export function facts({ window: size, assumed, takes, tools, price }) {
     price && `${dollars(price.prompt)}\u00a0in, ${dollars(price.completion)}\u00a0out per million tokens`,
   ].filter(Boolean).join(" · ");
 }
-
-/** Why nothing can be chosen. */
-export const lockNote = (reason) => h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, capital(reason)));
