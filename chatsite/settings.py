@@ -298,5 +298,8 @@ LOGGING = {
         "chatsite.history": {"level": "INFO" if DEBUG else "WARNING"},
         # Whoever asks under another name gets a 400; a traceback for each would fill the log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # Its tracebacks quote what tool servers write; what is wrong is said in other words.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
     },
 }

@@ -34,6 +34,9 @@ STOP_SECONDS = 8.0  # What the package gives a program to end by itself, be aske
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1_024  # What the providers allow.
 _STARTING = "it is still being started"
 _LOST = "the connection was lost"
+_ENDED = "it ended before it answered"
+_SILENT = "it doesn't answer"
+_STOPPED = "this server is being stopped"
 
 
 def tool_name(server: str, tool: str) -> str:
@@ -100,12 +103,18 @@ class Connection:
 
     async def _connected(self, package: ModuleType) -> bool:
         """One connection from its beginning to its end; whether it came about at all."""
-        reached = False
-        problem = _LOST
+        reached = ended = False
+        problem = _STOPPED
+
+        def lost() -> None:
+            nonlocal ended
+            ended = True
+            limit.cancel()
+
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_SECONDS) as limit:
                 opened = package.linked(
-                    self._server, log=self._log, changed=self._changed.set, lost=limit.cancel
+                    self._server, log=self._log, changed=self._changed.set, lost=lost
                 )
                 async with opened as link:
                     await self._list(link)
@@ -113,8 +122,7 @@ class Connection:
                     reached = True
                     self._stand(link=link)
                     await self._follow(link)
-            if not reached:
-                problem = "it doesn't answer"
+            problem = _LOST if reached else _ENDED if ended else _SILENT
         except Exception as error:
             # A lost connection ends in whatever the package was just doing.
             problem = _LOST if reached else package.in_words(error)
@@ -123,7 +131,7 @@ class Connection:
         return reached
 
     def _stand(self, *, link: Any = None, problem: str = "") -> None:
-        if problem and problem != self.problem:
+        if problem not in ("", _STOPPED, self.problem):
             logger.warning("tool server %s: %s", self.name, problem)
         if link is not None:
             logger.info("tool server %s: connected, %d tools", self.name, len(self.tools))

@@ -185,8 +185,8 @@ def in_words(error: BaseException) -> str:
         return "nothing answers at its address"
     if isinstance(error, FileNotFoundError | PermissionError):
         return "its program can't be started"
-    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
-        return "it ended before it answered"
     if isinstance(error, MCPError):
         return "it refused the connection"
+    if isinstance(error, ValueError):
+        return "what it says of itself isn't what the protocol allows"
     return f"the connection failed ({type(error).__name__})"

@@ -1,0 +1,260 @@
+"""Tool servers: real ones in processes of their own, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import uvicorn
+
+from chatsite.tools.base import ToolError, Using
+from chatsite.tools.calling import result_of
+from chatsite.tools.mcp import Connection, ToolServers, tool_name
+from chatsite.tools.mcp_file import ToolServer
+from tests.fakes.mcp_server import SECRET, app
+from tests.running import free_port
+
+FAKES = Path(__file__).resolve().parent.parent / "fakes"
+USING = Using(owner=None, conversation="here")
+SECONDS = 20.0
+
+
+def real(name: str = "real", **more: Any) -> ToolServer:
+    return ToolServer(
+        name=name, command=sys.executable, args=(str(FAKES / "mcp_server.py"),), **more
+    )
+
+
+def crude(manner: str, **more: Any) -> ToolServer:
+    script = str(FAKES / "crude_mcp_server.py")
+    return ToolServer(name=manner, command=sys.executable, args=("-S", script, manner), **more)
+
+
+@asynccontextmanager
+async def running(*servers: ToolServer, logs: Path) -> AsyncIterator[ToolServers]:
+    found = ToolServers(servers, logs=logs, first_pause=0.05)
+    found.start()
+    try:
+        await found.ready([server.name for server in servers], seconds=SECONDS)
+        yield found
+    finally:
+        await found.stop()
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(SECONDS):
+        while not true():  # noqa: ASYNC110 - what another process does sets no event here
+            await asyncio.sleep(0.01)
+
+
+def of(servers: ToolServers, name: str) -> Connection:
+    found = servers.get(name)
+    assert found is not None
+    return found
+
+
+async def called(
+    connection: Connection, tool: str, *, seconds: float = SECONDS, **said: Any
+) -> Any:
+    return await asyncio.wait_for(connection.tools[tool].run(said, USING), seconds)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# ---- one process for all that leaves it alive ------------------------------------------------
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Connection]:
+    logs = tmp_path_factory.mktemp("logs")
+    os.environ["NOT_FOR_TOOLS"] = SECRET
+    try:
+        async with running(real(env={"OWN": "yes"}), logs=logs) as servers:
+            assert SECRET in (logs / "tools-real.log").read_text()
+            yield of(servers, "real")
+    finally:
+        del os.environ["NOT_FOR_TOOLS"]
+
+
+async def test_its_tools_are_offered_under_its_name(server: Connection) -> None:
+    add = server.tools["add"]
+    assert (add.name, add.description) == ("real__add", "Adds two numbers.")
+    assert add.parameters["required"] == ["a", "b"]
+    assert server.problem == ""
+
+
+async def test_structure_text_and_pictures_become_json(server: Connection) -> None:
+    assert await called(server, "add", a=2, b=3) == {"result": 5}
+    assert await called(server, "words") == (
+        "A red square:\n[an image (image/png, 4 kB) that can't be shown here]"
+    )
+
+
+async def test_its_own_failure_is_told_in_its_own_words(server: Connection) -> None:
+    with pytest.raises(ToolError, match="the drawer is stuck"):
+        await called(server, "fail")
+    with pytest.raises(ToolError) as caught:
+        await called(server, "crash")
+    assert SECRET not in caught.value.message
+
+
+async def test_it_sees_nothing_of_the_environment_but_what_the_file_says(
+    server: Connection,
+) -> None:
+    seen = await called(server, "surroundings")
+    assert seen["OWN"] == "yes"
+    assert "NOT_FOR_TOOLS" not in seen and SECRET not in str(seen)
+
+
+async def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(
+    server: Connection,
+) -> None:
+    slow = result_of(
+        "real__slow",
+        '{"seconds": 30}',
+        [server.tools["slow"]],
+        USING,
+        seconds=0.2,
+        room_characters=1_000,
+    )
+    given_up, quick = await asyncio.gather(slow, called(server, "add", a=1, b=1))
+    assert given_up.failed and "TimedOut" in given_up.content
+    assert quick == {"result": 2}
+
+
+async def test_a_tool_that_comes_later_is_there_later(server: Connection) -> None:
+    await called(server, "grow", name="dance")
+    await until(lambda: "dance" in server.tools)
+    assert await called(server, "dance") == {"result": "dance works"}
+
+
+# ---- processes that end ----------------------------------------------------------------------
+async def test_a_server_that_dies_in_a_call_is_started_again(tmp_path: Path) -> None:
+    async with running(crude("fine", cwd=str(tmp_path)), logs=tmp_path) as servers:
+        connection = of(servers, "fine")
+        seen = await called(connection, "fine")
+        assert seen["folder"] == str(tmp_path)
+        kept = connection.tools["fine"]
+        with pytest.raises(ToolError, match="was lost"):
+            await called(connection, "die")
+        await until(lambda: connection.problem)
+        assert not connection.tools
+        with pytest.raises(ToolError, match="can't be reached now: the connection was lost"):
+            await kept.run({}, USING)
+        await until(lambda: connection.tools)
+        again: Any = await kept.run({}, USING)
+        assert again["process"] != seen["process"]
+    assert not alive(again["process"])
+
+
+async def test_one_that_ends_between_calls_is_noticed_without_one(tmp_path: Path) -> None:
+    async with running(crude("once"), logs=tmp_path) as servers:
+        connection = of(servers, "once")
+        await until(lambda: connection.problem == "the connection was lost")
+        assert not connection.tools
+
+
+async def test_what_does_not_start_is_told_and_holds_nobody(tmp_path: Path) -> None:
+    missing = ToolServer(name="missing", command=str(tmp_path / "no-such-program"))
+    nobody = ToolServer(name="nobody", url=f"http://127.0.0.1:{free_port()}/mcp")
+    logs = tmp_path
+    async with running(missing, nobody, crude("ends"), crude("lax"), logs=logs) as servers:
+        names = ("missing", "nobody", "ends", "lax")
+        problems = {name: of(servers, name).problem for name in names}
+        silent = ToolServers([crude("silent")], logs=logs)
+        silent.start()
+        began = time.monotonic()
+        await silent.ready(["silent", "unknown"], seconds=0.1)
+        assert of(silent, "silent").problem == "it is still being started"
+        await silent.stop()
+        assert time.monotonic() - began < 8
+    assert problems == {
+        "missing": "its program can't be started",
+        "nobody": "nothing answers at its address",
+        "ends": "it ended before it answered",
+        "lax": "what it says of itself isn't what the protocol allows",
+    }
+
+
+async def test_an_older_server_with_odd_tools_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
+    async with running(crude("noisy"), logs=tmp_path) as servers:
+        connection = of(servers, "noisy")
+        assert "process" in await called(connection, "fine")
+        assert set(connection.unfit) == {"odd"}
+        names = [tool.name for tool in connection.tools.values()]
+        assert len(set(names)) == len(names) == 5
+        odd = connection.tools["with spaces/and.dots"]
+        assert odd.name.startswith("noisy__with_spaces_and_dots_") and len(odd.description) == 1024
+        with pytest.raises(ToolError, match="isn't what it promised"):
+            await called(connection, "liar")
+
+
+# ---- over HTTP -------------------------------------------------------------------------------
+async def test_a_server_may_be_an_address_and_come_back(tmp_path: Path) -> None:
+    port = free_port()
+    at = ToolServer(
+        name="far", url=f"http://127.0.0.1:{port}/mcp", headers={"Authorization": SECRET}
+    )
+    async with running(at, logs=tmp_path) as servers:
+        connection = of(servers, "far")
+        assert connection.problem == "nothing answers at its address"
+        async with serving(port) as seen:
+            await until(lambda: connection.tools)
+            assert await called(connection, "add", a=20, b=22) == {"result": 42}
+            assert {headers.get(b"authorization") for headers in seen} == {SECRET.encode()}
+        with pytest.raises(ToolError) as caught:
+            await called(connection, "add", a=1, b=1)
+        assert SECRET not in caught.value.message
+        await until(lambda: connection.problem)
+
+
+@asynccontextmanager
+async def serving(port: int) -> AsyncIterator[list[dict[bytes, bytes]]]:
+    """The fake in this process; the headers of all requests it got."""
+    seen: list[dict[bytes, bytes]] = []
+
+    async def watched(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            seen.append(dict(scope["headers"]))
+        await app(scope, receive, send)
+
+    config = uvicorn.Config(
+        watched, port=port, log_level="warning", timeout_graceful_shutdown=1, ws="none"
+    )
+    web = uvicorn.Server(config)
+    web.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    task = asyncio.create_task(web.serve())
+    await until(lambda: web.started)
+    try:
+        yield seen
+    finally:
+        web.should_exit = True
+        await task
+
+
+class TestNames:
+    async def test_a_name_that_fits_stays_as_it_is(self) -> None:
+        assert tool_name("notes", "read_file") == "notes__read_file"
+
+    async def test_others_are_made_fit_and_stay_different(self) -> None:
+        names = [
+            tool_name("s", tool) for tool in ("a b", "a.b", "a/b", "é", "", "x" * 70, "x" * 71)
+        ]
+        assert len(set(names)) == len(names)
+        assert all(len(name) <= 64 and name.isascii() for name in names)
+        assert all(part.isalnum() for name in names for part in name if part not in "_-")
