@@ -188,7 +188,7 @@ class TestContinuing:
         chat, begun = broken_off()
         further = again(chat, begun.answer, mode="continue")
         if added:
-            store.checkpoint(turn=further.turn, text=f"Half an{added}")
+            store.checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")
         store.end_interrupted(conversation=chat)
         assert shown(chat)[-1] == ("assistant", f"Half an{added}")
         further = again(chat, begun.answer, mode="continue")

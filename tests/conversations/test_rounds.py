@@ -83,7 +83,9 @@ class TestRounds:
     def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
         chat, begun, results = in_a_round("tides", "clock")
         store.end_call(turn=begun.turn, message=result(results[0]))
-        store.checkpoint(turn=begun.turn, text="High", reasoning="Hm")
+        store.checkpoint(turn=begun.turn, answer=begun.answer, text="Late")
+        writing = str(messages(chat).get(state="running", role="assistant").id)
+        store.checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [(v.message.role, v.state) for v in opened.messages] == [
             ("user", "complete"),
@@ -92,7 +94,7 @@ class TestRounds:
             ("tool", "running"),
         ]
         assert (opened.running, opened.running_user) == (begun.turn, opened.messages[0].message.id)
-        written = messages(chat).get(state="running", role="assistant")
+        written = messages(chat).get(id=writing)
         assert (written.content, written.reasoning) == ("High", "Hm")
         loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.role for e in loaded.transcript.entries] == ["user", "assistant", "tool"]
@@ -128,7 +130,7 @@ class TestRounds:
         assert store.end_call(turn=begun.turn, message=result(results[0])) is None
         late = round_of(begun.turn, asked_for("clock"), id=begun.answer, answer=new_id())
         assert late[1] is None
-        store.checkpoint(turn=begun.turn, text="late", reasoning="late", receipt={"late": 1})
+        store.checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})
         assert end(begun) is None
         assert list(messages(chat).values()) == before
         assert totals(chat) == recounted(chat)

@@ -142,14 +142,15 @@ class TestEnding:
     def test_a_checkpoint_after_the_end_changes_nothing(self) -> None:
         chat = new_id()
         begun = begin(chat)
-        store.checkpoint(turn=begun.turn, text="An")
+        store.checkpoint(turn=begun.turn, answer=begun.answer, text="An")
         end(begun, "An answer.")
-        store.checkpoint(turn=begun.turn, text="An ans")
+        store.checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")
         assert Message.objects.get(role="assistant").content == "An answer."
 
     def test_what_a_killed_process_left_is_marked_with_its_last_checkpoint(self) -> None:
         written, silent, whole = new_id(), new_id(), new_id()
-        store.checkpoint(turn=begin(written).turn, text="Up to here")
+        begun = begin(written)
+        store.checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")
         begin(silent)
         end(begin(whole))
         assert store.end_interrupted() == 2

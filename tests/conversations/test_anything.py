@@ -1,0 +1,241 @@
+"""Whatever is done with a conversation, in any order: what must hold of it afterwards."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test as run
+
+from chatsite.conversations import loading, marks, queries, receipts, store
+from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.records import Begun
+from chatsite.errors import Refused
+from chatsite.events import State
+from chatsite.history import Everything
+from chatsite.messages import Message as Said
+from tests.conversations.given import (
+    ADA,
+    again,
+    asked_for,
+    begin,
+    messages,
+    new_id,
+    result,
+    round_of,
+    row,
+    talk,
+    words,
+)
+
+ANY = st.integers(0, 1_000_000)
+# A turn's id, what its request was made of, and who said that then.
+Sent = tuple[str, list[str]]
+
+
+class Conversation(RuleBasedStateMachine):
+    """One conversation of Ada's; `open` are the marked results of the calls that run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chat = new_id()
+        talk(self.chat, 1)
+        self.begun: Begun | None = None
+        self.answer = ""
+        self.text = ""
+        self.open: list[Said] = []
+        self.sent: list[Sent] = []
+
+    def path(self) -> list[Message]:
+        return list(messages(self.chat).filter(on_path=True).order_by("seq"))
+
+    def rest(self) -> bool:
+        return self.begun is None
+
+    def started(self, begun: Begun) -> None:
+        self.begun, self.answer, self.text, self.open = begun, begun.answer, begun.text, []
+
+    # ---- what can be done ----------------------------------------------------------------------
+    @precondition(rest)
+    @rule()
+    def ask(self) -> None:
+        self.started(begin(self.chat, "More?"))
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def try_again(self, pick: int) -> None:
+        path = self.path()
+        if last := [m for m in path if m.turn_seq and m.turn_seq == path[-1].turn_seq]:
+            self.started(again(self.chat, str(last[pick % len(last)].id)))
+
+    @precondition(rest)
+    @rule()
+    def go_on(self) -> None:
+        path = self.path()
+        if path and path[-1].turn_seq:
+            try:
+                self.started(again(self.chat, str(path[-1].id), mode="continue"))
+            except Refused:
+                assert path[-1].role != "assistant" or not path[-1].content
+
+    @precondition(lambda self: self.begun and not self.open)
+    @rule(calls=st.integers(1, 3), text=st.sampled_from([None, "Let me see."]))
+    def call(self, calls: int, text: str | None) -> None:
+        assert self.begun is not None
+        asked, answer = asked_for(*["tides"] * calls, text=text), new_id()
+        results, views = round_of(self.begun.turn, asked, id=self.answer, answer=answer)
+        assert views is not None
+        self.answer, self.text, self.open = answer, "", list(results)
+
+    @precondition(lambda self: self.open)
+    @rule(pick=ANY)
+    def end_call(self, pick: int) -> None:
+        assert self.begun is not None
+        ended = self.open.pop(pick % len(self.open))
+        assert store.end_call(turn=self.begun.turn, message=result(ended)) is not None
+
+    @precondition(lambda self: self.begun)
+    @rule()
+    def save(self) -> None:
+        assert self.begun is not None
+        self.text += " on"
+        store.checkpoint(turn=self.begun.turn, answer=self.answer, text=self.text, reasoning="Hm")
+
+    @precondition(lambda self: self.begun)
+    @rule(
+        state=st.sampled_from(["complete", "stopped", "failed"]),
+        text=st.sampled_from(["", "Done."]),
+        tokens=st.one_of(st.none(), st.integers(0, 40)),
+    )
+    def end(self, state: State, text: str, tokens: int | None) -> None:
+        assert self.begun is not None
+        path = [m for m in self.path() if str(m.id) != self.answer]
+        layout = [{"first": path[0].seq, "last": path[-1].seq}]
+        store.end_turn(
+            turn=self.begun.turn,
+            state=state,
+            text=text,
+            reasoning="",
+            tokens=None if tokens is None else words(tokens),
+            receipt={"layout": layout},
+        )
+        self.sent.append((self.begun.turn, [str(m.id) for m in path]))
+        self.begun, self.open = None, []
+
+    @rule()
+    def kill(self) -> None:
+        store.end_interrupted(conversation=self.chat)
+        self.begun, self.open = None, []
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def show(self, pick: int) -> None:
+        firsts = messages(self.chat).filter(parent__role="user", parent__on_path=True)
+        found = list(firsts.filter(role="assistant").order_by("seq"))
+        if found:
+            chosen = found[pick % len(found)]
+            store.show_version(owner=ADA, message=str(chosen.id))
+            chosen.refresh_from_db()
+            assert chosen.on_path
+
+    @rule(pick=ANY, mark=st.sampled_from([marks.pin, marks.exclude, marks.forget_above]))
+    def mark(self, pick: int, mark: Any) -> None:
+        path = [m for m in self.path() if m.state != "running"]
+        if path:
+            mark(owner=ADA, message=str(path[pick % len(path)].id), on=bool(pick % 3))
+
+    @precondition(rest)
+    @rule()
+    def clear(self) -> None:
+        store.clear(owner=ADA, conversation=self.chat)
+
+    @rule(pick=ANY)
+    def count(self, pick: int) -> None:
+        some = messages(self.chat).order_by("seq")[pick % 7 : pick % 7 + 3]
+        counts = {str(m.id): words(pick % 50) for m in some}
+        store.save_counts(conversation=self.chat, counts=counts)
+
+    # ---- what must hold ------------------------------------------------------------------------
+    @invariant()
+    def it_is_whole(self) -> None:
+        every = list(messages(self.chat).order_by("seq"))
+        path = [message for message in every if message.on_path]
+        self.totals_are_those_of(path)
+        self.is_a_chain(path)
+        self.every_call_has_one_result_behind_it(path)
+        self.what_runs_belongs_to_the_one_turn_that_runs(path, every)
+        self.versions_are_those_of_the_tree(path, every)
+
+    def totals_are_those_of(self, path: list[Message]) -> None:
+        found = row(self.chat)
+        ended = [message for message in path if message.state != "running"]
+        assert (found.path_messages, found.path_users, found.path_tokens, found.marked) == (
+            len(ended),
+            sum(m.role == "user" for m in ended),
+            sum(m.tokens for m in ended),
+            sum(m.pinned or m.excluded for m in path),
+        )
+        assert not found.forget_above or found.forget_above in [m.seq for m in path]
+
+    def is_a_chain(self, path: list[Message]) -> None:
+        above: list[uuid.UUID | None] = [None, *(m.id for m in path)]
+        assert [m.parent_id for m in path] == above[:-1]
+        turn = 0
+        for message in path:
+            turn = message.seq if message.role == "user" else turn
+            assert message.turn_seq == turn
+
+    def every_call_has_one_result_behind_it(self, path: list[Message]) -> None:
+        for place, message in enumerate(path):
+            wanted = [call["id"] for call in message.calls]
+            assert [m.call_id for m in path[place + 1 :][: len(wanted)]] == wanted
+        assert sum(len(m.calls) for m in path) == sum(m.role == "tool" for m in path)
+
+    def what_runs_belongs_to_the_one_turn_that_runs(
+        self, path: list[Message], every: list[Message]
+    ) -> None:
+        running = [message for message in every if message.state == "running"]
+        turns = Turn.objects.filter(conversation=self.chat, state="running").values_list("id")
+        assert [str(id) for (id,) in turns] == ([self.begun.turn] if self.begun else [])
+        assert {str(m.id) for m in running if m.role == "tool"} == {m.id for m in self.open}
+        assert {str(m.turn_id) for m in running} == ({self.begun.turn} if self.begun else set())
+        if self.begun is not None:
+            assert str(path[-1].id) == self.answer == str(running[-1].id)
+
+    def versions_are_those_of_the_tree(self, path: list[Message], every: list[Message]) -> None:
+        """As a fresh page shows them."""
+        users = {message.id for message in path if message.role == "user"}
+        firsts: dict[uuid.UUID | None, list[str]] = {}
+        for message in every:
+            if message.parent_id in users:
+                firsts.setdefault(message.parent_id, []).append(str(message.id))
+        opened = queries.open_conversation(owner=ADA, conversation=self.chat)
+        writing = self.answer if self.begun else ""
+        seen = [m for m in path if str(m.id) != writing]
+        assert [view.message.id for view in opened.messages] == [str(m.id) for m in seen][-60:]
+        for view, message in zip(opened.messages, seen[-60:], strict=True):
+            several = firsts.get(message.parent_id, [])
+            assert list(view.versions) == (several if len(several) > 1 else [])
+
+    def teardown(self) -> None:
+        """Every request can be built again, wherever the path goes by now; and what is read for
+        a decision is what has ended."""
+        loaded = loading.load(owner=ADA, conversation=self.chat, reach=Everything())
+        ended = [str(m.id) for m in self.path() if m.state != "running"]
+        assert [entry.message.id for entry in loaded.transcript.entries] == ended
+        for turn, ids in self.sent:
+            kept = receipts.kept(owner=ADA, turn=turn)
+            assert [entry.message.id for entry in kept.entries] == ids
+            receipts.as_asked(owner=ADA, turn=turn)
+
+
+@pytest.mark.django_db
+def test_it_stays_whole() -> None:
+    run(  # type: ignore[no-untyped-call]
+        Conversation,
+        settings=settings(max_examples=10, stateful_step_count=24, deadline=None),
+    )
