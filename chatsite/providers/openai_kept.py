@@ -93,6 +93,19 @@ def given_back(message: Message, *, server: str, model: str, in_round: bool) -> 
     return kept
 
 
+def kept_reasoning(metadata: str) -> list[str]:
+    """The reasoning that may be sent back, to count its tokens."""
+    try:
+        entries = [kept for kept in json.loads(metadata).values() if isinstance(kept, dict)]
+    except (ValueError, AttributeError):
+        return []
+    found = [kept[field] for kept in entries for field in _FIELDS if field in kept]
+    for kept in entries:
+        for detail in kept.get("reasoning_details", ()):
+            found += [value for value in detail.values() if isinstance(value, str)]
+    return found
+
+
 def _own(metadata: str, server: str) -> dict[str, Any]:
     if not server or not metadata:
         return {}

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from chatsite.history import TOKENS_PER_MESSAGE, estimate
 from chatsite.messages import Basis, Message
+from chatsite.providers.media import media_tokens
+from chatsite.providers.openai_kept import kept_reasoning
 from chatsite.providers.text import plain_text
 
 if TYPE_CHECKING:
@@ -27,9 +29,11 @@ _INLINE_CHARACTERS_O200K = 4_000
 
 
 def counted_text(message: Message) -> str:
-    """Everything of a message that costs tokens: its text and the calls in it."""
+    """Everything of a message that costs tokens as text: its own, the calls in it, and reasoning
+    that is sent back with them."""
     parts = [plain_text(message)]
     parts += [f"{c.name}{json.dumps(dict(c.arguments), ensure_ascii=False)}" for c in message.calls]
+    parts += kept_reasoning(message.metadata) if message.metadata else ()
     return "\n".join(part for part in parts if part)
 
 
@@ -58,9 +62,9 @@ class O200k:
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
         texts = [counted_text(message) for message in messages]
-        if self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K:
-            return self._count(texts)
-        return await asyncio.to_thread(self._count, texts)
+        inline = self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K
+        counts = self._count(texts) if inline else await asyncio.to_thread(self._count, texts)
+        return _with_media(counts, messages)
 
     async def warm(self) -> None:
         """Load now (about half a second, in a thread), so that the first count is quick."""
@@ -91,10 +95,14 @@ class Estimate:
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
         texts = [counted_text(message) for message in messages]
-        if sum(map(len, texts)) < _INLINE_CHARACTERS:
-            return self._count(texts)
-        return await asyncio.to_thread(self._count, texts)
+        inline = sum(map(len, texts)) < _INLINE_CHARACTERS
+        counts = self._count(texts) if inline else await asyncio.to_thread(self._count, texts)
+        return _with_media(counts, messages)
 
     @staticmethod
     def _count(texts: list[str]) -> list[int]:
         return [estimate(text) + TOKENS_PER_MESSAGE for text in texts]
+
+
+def _with_media(counts: list[int], messages: Sequence[Message]) -> list[int]:
+    return [count + media_tokens(m) for count, m in zip(counts, messages, strict=True)]

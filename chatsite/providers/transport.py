@@ -41,7 +41,7 @@ def client(base_url: str, *, connect: float) -> httpx2.AsyncClient:
     """
     proxy = None if urlsplit(base_url).hostname in _LOOPBACK else _proxy_for(base_url)
     return httpx2.AsyncClient(
-        transport=AiohttpTransport(proxy=proxy),
+        transport=AiohttpTransport(tls=base_url.startswith("https"), proxy=proxy),
         timeout=httpx2.Timeout(None, connect=connect),
         headers={"Accept-Encoding": "gzip, deflate"},
         follow_redirects=False,
@@ -91,10 +91,11 @@ class Body(httpx2.AsyncByteStream):
 
 
 class AiohttpTransport(httpx2.AsyncBaseTransport):
-    """`proxy` is an address of http or https, perhaps with a name and a password."""
+    """`proxy` is an address of http or https, perhaps with a name and a password; without `tls`
+    the certificates aren't loaded."""
 
-    def __init__(self, *, proxy: str | None = None) -> None:
-        self._tls = httpx2.create_ssl_context()
+    def __init__(self, *, tls: bool = True, proxy: str | None = None) -> None:
+        self._tls = httpx2.create_ssl_context() if tls else True
         self._proxy = URL(proxy).with_user(None) if proxy else None
         self._proxy_headers = _known_as(URL(proxy)) if proxy else None
         self._session: aiohttp.ClientSession | None = None
