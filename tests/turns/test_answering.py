@@ -108,3 +108,35 @@ def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
     said = [(message.role, message.content) for message in found.head.messages]
     assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
     assert found.head.hash == found.head.hash != answering(template(), among("echo")).head.hash
+
+
+class TestAModelThatIsSetOrChosen:
+    def test_the_administrators_stands_above_the_chosen_and_that_above_the_template(self) -> None:
+        own = template(**settings_for("openai", model="m1"))
+        there = among("openai", "ollama", "echo")
+        assert answering(own, there).full_name == "openai:m1"
+        assert answering(own, there, chosen="ollama:llama3:8b").full_name == "ollama:llama3:8b"
+        both = answering(own, there, chat_model="openai:m2", chosen="ollama:llama3:8b")
+        assert (both.full_name, both.note) == ("openai:m2", "")
+        assert answering(own, there, chat_model="embedded").full_name == "openai:m1"
+
+    def test_what_cant_be_reached_or_taken_is_passed_over_and_said(self) -> None:
+        own, there = template(nodes=["llm.openai"]), among("openai")
+        gone = answering(own, there, chosen="ollama:llama3")
+        assert gone.full_name == "openai:own choice"
+        assert gone.note.startswith("ollama:llama3, which was chosen here, can't be reached now.")
+        refused = answering(own, there, chosen="openai:dear", refused="It isn't offered any more.")
+        assert refused.model.name == "own choice"
+        assert refused.note.startswith("It isn't offered any more.")
+        locked = answering(own, there, chat_model="groq:x")
+        assert locked.note.startswith("The administrator's model groq:x can't be reached.")
+
+    def test_it_is_asked_as_the_agent_wants_to_be_asked(self) -> None:
+        own = template(**settings_for("openai", model="m1", temperature=0.5, maxTokens=77))
+        found = answering(own, among("openai", "ollama"), chosen="ollama:llama3")
+        assert (found.settings.temperature, found.settings.max_tokens) == (0.5, 77)
+        assert found.request("c", ()).model == "llama3"
+
+    def test_an_agent_made_for_a_server_that_doesnt_run_says_so(self) -> None:
+        found = answering(template(nodes=["llm.ollama"]), among("echo"))
+        assert found.note == "This agent is made for Ollama, which can't be reached here."
