@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+from chatsite.agents.template import Template
 from chatsite.conversations.records import Loaded
 from chatsite.errors import BadCommand
 from chatsite.history import (
@@ -39,6 +40,8 @@ from chatsite.turns.reaching import widened
 # Policies that send everything as long as there is room for it.
 ONLY_ON_OVERFLOW = ("lexical", "summary")
 LONG = 1_000
+# So many addresses and agents have their settings kept.
+KEPT = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +67,26 @@ class Decider:
     writes: Writes
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
     files: Callable[[Owner], Files] = lambda owner: NO_FILES
+    _resolved: Callable[[str, bool, Template], Settings] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Resolving takes 2 ms of a turn and is asked for three times in each."""
+        resolved = lru_cache(maxsize=KEPT)(self._resolve)
+        object.__setattr__(self, "_resolved", resolved)
+
+    def _resolve(self, query: str, url_allowed: bool, template: Template) -> Settings:
+        return resolve(
+            environment=self.environment,
+            url=first_values(query),
+            template=template.chat_settings,
+            url_allowed=url_allowed,
+        )
 
     def counting(self, asking: Asking, answering: Answering) -> Counting:
         return Counting(answering, self.files(asking.owner))
 
     def settings(self, asking: Asking, answering: Answering) -> Settings:
-        return resolve(
-            environment=self.environment,
-            url=first_values(asking.query),
-            template=answering.template.chat_settings,
-            url_allowed=asking.url_allowed,
-        )
+        return self._resolved(asking.query, asking.url_allowed, answering.template)
 
     async def for_turn(
         self,
