@@ -55,18 +55,18 @@ class Toolbox:
     ) -> Chosen:
         """The tools of a template's `tools`, and what none could be found for."""
         tools: dict[str, Tool] = {}
-        missing: list[Missing] = []
+        missing: dict[str, Missing] = {}
         for node in nodes:
             for found in self._found(node, configurations.get(node, {})):
                 if isinstance(found, Missing):
-                    missing.append(found)
+                    missing.setdefault(found.name, found)
                 elif found.name not in tools and len(tools) == MOST_TOOLS:
                     reason = f"an agent can have {MOST_TOOLS} tools, and this one has more"
-                    missing.append(Missing(name=node, reason=reason))
+                    missing[node] = Missing(name=node, reason=reason)
                     break
                 else:
                     tools.setdefault(found.name, found)
-        return Chosen(tools=tuple(tools.values()), missing=tuple(missing))
+        return Chosen(tools=tuple(tools.values()), missing=tuple(missing.values()))
 
     def _found(self, node: str, configuration: Mapping[str, object]) -> Iterator[Tool | Missing]:
         server, tool = _parts(node)
