@@ -60,7 +60,7 @@ def _sentence(error: ProviderError, label: str) -> str:
         "timeout": "took too long",
         "provider_down": "has a problem of its own",
     }.get(error.code, "broke off before its answer began")
-    return f"{label} {why}. It is asked once more."
+    return f"{label} {why}."
 
 
 async def _once(

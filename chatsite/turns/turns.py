@@ -18,6 +18,7 @@ from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking, greetings
 from chatsite.turns.breaker import Breaker
 from chatsite.turns.deciding import Decider
+from chatsite.turns.files import told
 from chatsite.turns.following import Answers, Following
 from chatsite.turns.offering import Offering
 from chatsite.turns.ports import Uploads
@@ -88,14 +89,14 @@ class Turns(Following):
     ) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
         answering = self.answering(asking.agent, asking.model, staff=asking.staff)
+        attached = await self._attachments(asking, attachments)
         decision = await self.decider.for_draft(
-            asking,
-            answering,
-            draft,
-            reply_to=reply_to,
-            attachments=await self._attachments(asking, attachments),
+            asking, answering, draft, reply_to=reply_to, attachments=attached
         )
-        return decision.to_dict() | {"offers": self.offering.offers(asking, answering)}
+        return decision.to_dict() | {
+            "files": list(told(attached, answering.model)),
+            "offers": self.offering.offers(asking, answering),
+        }
 
     async def _attachments(self, asking: Asking, ids: Sequence[str]) -> tuple[Attachment, ...]:
         """Raises NotFound or Refused for what can't be attached here by this owner."""
