@@ -190,8 +190,6 @@ LOCAL_SERVERS = choice("LOCAL_SERVERS", "on", ("on", "off")) == "on"
 CONNECT_SECONDS = number("CONNECT_SECONDS", 5, low=1, high=600)
 FIRST_TOKEN_SECONDS = number("FIRST_TOKEN_SECONDS", 30, low=1, high=3_600)
 BETWEEN_TOKENS_SECONDS = number("BETWEEN_TOKENS_SECONDS", 20, low=1, high=3_600)
-OPENAI_API_KEY = API_KEYS.get("OPENAI_API_KEY", "")
-OPENAI_BASE_URL = address("OPENAI_BASE_URL")
 
 # ---- tools -----------------------------------------------------------------------------------
 TOOLS_FILE = text("TOOLS_FILE") and folder("TOOLS_FILE", BASE_DIR)

@@ -65,6 +65,7 @@ class Server:
             "VAR_DIR": str(folder),
             "PORT": str(self.port),
             "CHAT_ENGINE": "off",
+            "LOCAL_SERVERS": "off",
             "DJANGO_SETTINGS_MODULE": "chatsite.settings",
             **environment,
         }

@@ -10,5 +10,6 @@ for name in re.findall(r"^#?\s?([A-Z_]+)=", EXAMPLE.read_text(), flags=re.MULTIL
     os.environ[name] = ""
 os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="chatsite-test-")
 os.environ["CHAT_ENGINE"] = "off"
+os.environ["LOCAL_SERVERS"] = "off"
 
 from chatsite.settings import *  # noqa: E402, F403

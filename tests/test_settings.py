@@ -17,6 +17,8 @@ import pytest
 from chatsite import settings
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES
+from chatsite.providers.models_file import ModelsFile
+from chatsite.providers.servers import SERVERS
 from tests.settings import EXAMPLE
 
 ROOT = EXAMPLE.parent
@@ -34,14 +36,19 @@ def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
     )
 
 
+READERS = ("text", "choice", "flag", "number", "folder", "address", "models_file")
+
+
 def read_names() -> set[str]:
-    """Every name that settings.py reads, as its source says it."""
+    """Every name that settings.py reads, as its source and the table of servers say it."""
     names = set(ENVIRONMENT_NAMES)
+    for server in SERVERS.values():
+        names |= {server.address, *([server.key] if server.key else [])}
     for node in ast.walk(ast.parse((ROOT / "chatsite" / "settings.py").read_text())):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in ("text", "choice", "flag", "number", "folder", "address")
+            and node.func.id in READERS
             and isinstance(node.args[0], ast.Constant)
         ):
             names.add(str(node.args[0].value))
@@ -65,7 +72,7 @@ BAD = [
     ("CONVERSATION_SELECTION_TIMEOUT", "0", "a number above 0"),
     ("PORT", "http", "a whole number from 1 to 65535"),
     ("DEBUG", "yes", "true, false"),
-    ("CHAT_ENGINE", "on", "auto, off"),
+    ("MODEL_CHOICE", "on", "everyone, staff, off"),
     ("ALLOWED_HOSTS", "*", "Name hosts"),
 ]
 
@@ -141,7 +148,69 @@ def test_two_first_starts_at_once_share_a_folder_and_a_key_that_nobody_else_read
     assert stat.S_IMODE((folder / "secret_key").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
+def test_keys_are_in_nothing_that_prints_settings(tmp_path: Path) -> None:
+    """The debug page, `diffsettings`, and a file whose own key came from the environment."""
+    file = tmp_path / "models.json"
+    file.write_text('{"servers": {"mine": {"base_url": "http://x/v1", "key": "MINE_KEY"}}}')
+    program = """
+import django; django.setup()
+from django.conf import settings
+from django.core.management import call_command
+from django.views.debug import SafeExceptionReporterFilter
+call_command("diffsettings", all=True)
+print(SafeExceptionReporterFilter().get_safe_settings())
+print(sorted(settings.MODEL_SERVERS_READY), settings.API_KEYS["MINE_KEY"] == "sk-canary-2")
+"""
+    keys = {"OPENAI_API_KEY": "sk-canary-1", "MINE_KEY": "sk-canary-2", "SECRET_KEY": "s-canary"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            **keys,
+            "VAR_DIR": str(tmp_path / "var"),
+            "DJANGO_SETTINGS_MODULE": "chatsite.settings",
+            "MODELS_FILE": str(file),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "['mine', 'openai'] True" in done.stdout
+    assert "API_KEYS = Keys(OPENAI_API_KEY, MINE_KEY)" in done.stdout
+    for key in ("sk-canary-1", "sk-canary-2"):
+        assert key not in done.stdout + done.stderr
+
+
 class TestReading:
+    def test_a_models_file_is_read_whole_or_stops_the_start(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert settings.models_file("MODELS_FILE") == ModelsFile()
+        monkeypatch.setenv("MODELS_FILE", str(tmp_path))
+        with pytest.raises(BadSetting, match="MODELS_FILE=.* is not a text file"):
+            settings.models_file("MODELS_FILE")
+        file = tmp_path / "models.json"
+        file.write_text('{"offered": ["openai:gpt-6-luna"]}')
+        monkeypatch.setenv("MODELS_FILE", str(file))
+        assert settings.models_file("MODELS_FILE").offered == ("openai:gpt-6-luna",)
+        file.write_text('{"offered": 7}')
+        with pytest.raises(BadSetting, match="MODELS_FILE=.*offered must be a list"):
+            settings.models_file("MODELS_FILE")
+
+    def test_every_server_can_be_given_another_address(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LLAMA_SERVER_BASE_URL", "http://10.0.0.5:8080/v1")
+        found = settings.servers_of(ModelsFile())
+        assert found["llama-server"].base_url == "http://10.0.0.5:8080/v1"
+        assert found["openai"] is SERVERS["openai"]
+        monkeypatch.setenv("GROQ_BASE_URL", "10.0.0.5")
+        with pytest.raises(BadSetting, match="GROQ_BASE_URL=.*http://"):
+            settings.servers_of(ModelsFile())
+
     @pytest.mark.parametrize("value", ["0", "1001", "-1", "1.5", "1e2", "٣", "x", "9" * 5000])
     def test_a_number_out_of_range_is_bad(
         self, value: str, monkeypatch: pytest.MonkeyPatch
