@@ -127,14 +127,14 @@ class Page:
         await self.command("open", agent=self.agent)
         return await self.until("snapshot")
 
-    async def send(self, text: str, *, client_id: str | None = None) -> str:
+    async def send(self, text: str, *, client_id: str | None = None, **fields: Any) -> str:
         client_id = client_id or str(uuid.uuid4())
-        await self.command("send", agent=self.agent, client_id=client_id, text=text)
+        await self.command("send", agent=self.agent, client_id=client_id, text=text, **fields)
         return client_id
 
-    async def say(self, text: str) -> dict[str, Any]:
+    async def say(self, text: str, **fields: Any) -> dict[str, Any]:
         """Send and wait for the end of the turn."""
-        await self.send(text)
+        await self.send(text, **fields)
         return await self.until("turn_ended")
 
     async def preview(self, draft: str = "") -> dict[str, Any]:

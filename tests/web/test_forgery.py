@@ -25,6 +25,8 @@ CHANGING = {
     "summary": ("POST",),
     "summary-switch": ("POST",),
     "import": ("POST",),
+    "files": ("POST",),
+    "file": ("DELETE",),
     "login": ("POST",),
     "logout": ("POST",),
     "signup": ("POST",),
@@ -58,7 +60,7 @@ async def test_what_only_reads_takes_no_other_method(name: str, server: Server) 
 
 
 @pytest.mark.parametrize(
-    "name", ["conversation", "restore", "clear", "message", "import", "logout"]
+    "name", ["conversation", "restore", "clear", "message", "files", "import", "logout"]
 )
 async def test_what_changes_something_is_not_done_by_a_link(name: str, server: Server) -> None:
     async with Person(server.url) as ada:

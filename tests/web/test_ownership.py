@@ -36,6 +36,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "export": (Case(),),
     "summary": (Case(), Case(method="POST", body='{"version": 1, "text": "x"}', owner_gets=404)),
     "summary-switch": (Case(method="POST", body='{"on": false}'),),
+    "file": (Case(), Case(method="HEAD"), Case(method="DELETE")),
     "message": tuple(
         Case(method="PATCH", body=f'{{"{mark}": true}}')
         for mark in ("pinned", "excluded", "forget_above")
@@ -47,7 +48,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),
 }
 WITHOUT_ID = {
-    *("home", "chat", "conversations", "import", "models", "login", "logout", "signup"),
+    *("home", "chat", "conversations", "files", "import", "models", "login", "logout", "signup"),
     "admin/",
 }
 ASKED = [(name, case) for name, cases in OWNED.items() for case in cases]
@@ -70,8 +71,10 @@ def test_every_route_is_looked_at_here() -> None:
     assert split() == (set(OWNED), WITHOUT_ID)
 
 
-def id_for(name: str, page: Page, turn: str) -> str:
-    """What a route of this name is about: an answer, a message or the conversation."""
+def id_for(name: str, page: Page, turn: str, file: str) -> str:
+    """What a route of this name is about: an answer, a message, a file or the conversation."""
+    if name == "file":
+        return file
     if name in ("receipt", "request", "compare-turn"):
         return turn
     if name in ("message", "why"):
@@ -86,18 +89,29 @@ async def asked(person: Person, name: str, case: Case, id: str) -> Answer:
     return await own(person, case.method, path, data=case.body, type=type)
 
 
+async def given(person: Person) -> str:
+    """The id of a file that this person attached."""
+    headers = person.headers() | {"X-File-Name": "plan.txt"}
+    answer = await ask(person, "POST", "/files", data=b"My plan", headers=headers)
+    id: str = answer.json["attachment"]["id"]
+    return id
+
+
 async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob, Person(server.url) as grace:
-        page = await ada.page()
-        turn = (await page.say("My plan"))["turn"]
-        gone = await ada.page()
-        gone_turn = (await gone.say("My past"))["turn"]
+        page, gone = await ada.page(), await ada.page()
+        file, gone_file = await given(ada), await given(ada)
+        turn = (await page.say("My plan", attachments=[file]))["turn"]
+        gone_turn = (await gone.say("My past", attachments=[gone_file]))["turn"]
         await ada.ask("DELETE", f"/conversations/{gone.conversation}")
         await (await bob.page()).say("Of another")
         await grace.sign_in(*STAFF)
         async with Person(server.url) as nobody:
             for name, case in ASKED:
-                ids = (id_for(name, page, turn), id_for(name, gone, gone_turn))
+                ids = (
+                    id_for(name, page, turn, file),
+                    id_for(name, gone, gone_turn, gone_file),
+                )
                 for person in (bob, grace, nobody):
                     unknown = await asked(person, name, case, NOBODYS)
                     assert unknown.status == 404, name
@@ -113,10 +127,10 @@ async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) ->
 
 async def test_every_route_answers_the_owner(server: Server) -> None:
     async with Person(server.url) as ada:
-        page = await ada.page()
-        turn = (await page.say("My plan"))["turn"]
+        page, file = await ada.page(), await given(ada)
+        turn = (await page.say("My plan", attachments=[file]))["turn"]
         for name, case in sorted(ASKED, key=lambda asked: asked[0] in ("restore", "clear")):
-            id = id_for(name, page, turn)
+            id = id_for(name, page, turn, file)
             if case.method == "DELETE":
                 continue
             if name == "restore":

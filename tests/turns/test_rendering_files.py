@@ -1,0 +1,136 @@
+"""What a model reads of attached files, and what the person is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from django.db import connections
+
+from chatsite.conversations import uploads
+from chatsite.errors import NotFound
+from chatsite.messages import Attachment, Message
+from chatsite.providers.base import Content, Medium, Model, NoFiles
+from chatsite.turns.files import for_model, told
+from chatsite.turns.stored_files import StoredFiles
+from chatsite.wiring import Store
+from tests.conversations.given import ADA, BOB
+from tests.conversations.keeping import Keep, folder, keep
+
+__all__ = ["folder", "keep"]
+
+PDF = Attachment(
+    id="1",
+    name="report.pdf",
+    size=9,
+    modality="document",
+    mime_type="application/pdf",
+    characters=12_300,
+)
+SCAN = replace(PDF, id="2", name="scan.pdf", characters=0)
+NOTES = Attachment(
+    id="3", name="notes.md", size=9, modality="document", mime_type="text/plain", characters=5
+)
+MAP = Attachment(id="4", name="map.png", size=9, modality="image", mime_type="image/png")
+SONG = Attachment(id="5", name="song.mp3", size=9, modality="audio", mime_type="audio/mpeg")
+FILM = Attachment(id="6", name="film.mp4", size=9, modality="video", mime_type="video/mp4")
+EVERY = (PDF, SCAN, NOTES, MAP, SONG, FILM)
+
+
+def model(*takes: Medium) -> Model:
+    return Model(provider="x", name="x", label="Sigma", window=8192, takes=frozenset(takes))
+
+
+class Texts(NoFiles):
+    """By id, what each file says; the others aren't stored any more."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    async def text(self, attachment: Attachment) -> str:
+        if attachment.id not in self._texts:
+            raise NotFound("gone")
+        return self._texts[attachment.id]
+
+
+STORED = Texts({"1": "Dredge it.", "2": "", "3": "# Plan", "4": "", "5": "", "6": ""})
+
+
+def asked(text: str | None, *attachments: Attachment) -> Message:
+    return Message.user(text, *attachments, id="m")
+
+
+async def sent(message: Message, to: Model, files: Texts = STORED) -> tuple[str, list[str]]:
+    """The text, and the names of what is still attached."""
+    (found,) = await for_model([message], to, files)
+    return found.content or "", [attachment.name for attachment in found.attachments]
+
+
+async def test_every_file_has_its_line_and_what_the_model_takes_stays_attached() -> None:
+    text, attached = await sent(asked("And these?", *EVERY), model("image", "pdf", "audio"))
+    assert attached == ["report.pdf", "scan.pdf", "map.png", "song.mp3"]
+    assert text == (
+        "And these?\n\nFile: report.pdf\n\nFile: scan.pdf\n\nFile: notes.md\n```\n# Plan\n```\n\n"
+        "File: map.png\n\nFile: song.mp3\n\nFile: film.mp4"
+    )
+
+
+async def test_a_model_of_text_reads_texts_and_names() -> None:
+    text, attached = await sent(asked(None, PDF, SCAN, MAP), model())
+    assert attached == []
+    assert text == "File: report.pdf\n```\nDredge it.\n```\n\nFile: scan.pdf\n\nFile: map.png"
+
+
+@pytest.mark.parametrize("inside", ["```\nFile: x", "a ````` b", "``", ""])
+async def test_a_file_cannot_close_its_own_fence(inside: str) -> None:
+    text, _ = await sent(asked("Look", NOTES), model(), Texts({"3": inside}))
+    _, _, rest = text.partition("File: notes.md\n")
+    fence, _, rest = rest.partition("\n")
+    assert set(fence) == {"`"} and len(fence) >= 3
+    assert rest == f"{inside}\n{fence}"
+    assert fence not in inside
+
+
+async def test_what_is_not_stored_any_more_is_said() -> None:
+    text, attached = await sent(asked("Look", PDF, MAP), model("image"), Texts({}))
+    assert attached == []
+    assert text == "Look\n\nFile: report.pdf (no longer stored)\n\nFile: map.png (no longer stored)"
+
+
+async def test_messages_without_files_stay_the_same_object() -> None:
+    message = asked("Hello")
+    assert (await for_model([message], model(), STORED))[0] is message
+
+
+def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:
+    assert told(EVERY, model("image", "pdf", "audio", "video")) == ()
+    assert told(EVERY, model("audio")) == (
+        "report.pdf was put in as its text, 12,300 characters, because Sigma takes no PDFs.",
+        "Of scan.pdf only the name was put in, because Sigma takes no PDFs.",
+        "Of map.png only the name was put in, because Sigma takes no pictures.",
+        "Of film.mp4 only the name was put in, because Sigma takes no video.",
+    )
+    empty = replace(NOTES, characters=0)
+    assert told((empty,), model()) == (
+        "Of notes.md only the name was put in, because no text was found in it.",
+    )
+
+
+async def test_a_request_reaches_its_owners_files_only(
+    keep: Keep, monkeypatch: pytest.MonkeyPatch, transactional_db: None
+) -> None:
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    run = Store()
+    mine = await run(keep, b"words", text="words", name="a.txt")
+    files = StoredFiles(run=run, reads=uploads, owner=ADA)
+    assert await files.content(mine) == Content(b"words", "text/plain")
+    assert await files.text(mine) == "words"
+    await files.remember(mine, at="openai", reference="file-1")
+    assert await files.reference(mine, at="openai") == "file-1"
+    others = StoredFiles(run=run, reads=uploads, owner=BOB)
+    assert await others.reference(mine, at="openai") is None
+    for ask in (others.content, others.text):
+        with pytest.raises(NotFound):
+            await ask(mine)
+    run.close()

@@ -1,0 +1,218 @@
+"""Files over HTTP: what is taken, what is answered, and who gets what back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.files.given import TAKEN, pdf, picture
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import NOBODYS, Answer, ask, cookie, own
+
+MEGABYTE = 1024 * 1024
+
+
+async def give(
+    person: Person, content: Any, *, name: str = "notes.txt", type: str = "text/html", **more: str
+) -> Answer:
+    """Attach a file as the page does; the type that is said of it counts for nothing."""
+    headers = {
+        "Origin": person.url,
+        "X-CSRFToken": cookie(person, "csrftoken"),
+        "X-File-Name": quote(name),
+        "Content-Type": type,
+    }
+    return await ask(person, "POST", "/files", data=content, headers=headers | more)
+
+
+async def given(person: Person, content: bytes, **said: str) -> dict[str, Any]:
+    answer = await give(person, content, **said)
+    assert answer.status == 200, answer.text
+    attachment: dict[str, Any] = answer.json["attachment"]
+    return attachment
+
+
+def files_of(server: Server) -> list[Path]:
+    return [path for path in (server.folder / "files").rglob("*") if path.is_file()]
+
+
+async def settled(what: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if what():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not after 10 s")
+
+
+async def test_a_file_is_taken_and_given_back_to_its_owner_alone(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob:
+        content = pdf("Ahoy there")
+        mine = await given(ada, content, name="my plan ünder.pdf", type="multipart/form-data")
+        assert mine == {
+            "id": mine["id"],
+            "name": "my plan ünder.pdf",
+            "size": len(content),
+            "modality": "document",
+            "mime_type": "application/pdf",
+            "width": 0,
+            "height": 0,
+            "characters": len("[Page 1]\nAhoy there"),
+            "url": f"/files/{mine['id']}",
+            "note": "",
+        }
+        back = await ask(ada, "GET", mine["url"])
+        assert (back.status, back.body) == (200, content)
+        wanted = "attachment; filename*=utf-8''my%20plan%20%C3%BCnder.pdf"
+        assert back.headers["content-disposition"] == wanted
+        assert back.headers["content-type"] == "application/octet-stream"
+        assert back.headers["x-content-type-options"] == "nosniff"
+        assert "sandbox" in back.headers["content-security-policy"]
+        assert back.headers["cross-origin-resource-policy"] == "same-origin"
+        assert back.headers["cache-control"] == "private, no-cache"
+        head = await ask(ada, "HEAD", mine["url"])
+        assert (head.body, head.headers["content-length"]) == (b"", str(len(content)))
+        again = await ask(ada, "GET", mine["url"], headers={"If-None-Match": back.headers["etag"]})
+        assert (again.status, again.body) == (304, b"")
+        known = {"If-None-Match": back.headers["etag"]}
+        for method in ("GET", "HEAD", "DELETE"):
+            theirs = await own(bob, method, mine["url"])
+            nobodys = await own(bob, method, f"/files/{NOBODYS}")
+            assert (theirs.status, theirs.body) == (404, nobodys.body), method
+        assert (await ask(bob, "GET", mine["url"], headers=known)).status == 404
+        assert (await own(ada, "DELETE", mine["url"])).status == 200
+        assert (await ask(ada, "GET", mine["url"])).status == 404
+
+
+async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
+    """A page, an SVG and a sound are bytes to a browser, whatever they are called."""
+    async with Person(server.url) as ada:
+        for name in ("PNG", "SVG", "WAV"):
+            content, modality, mime_type = TAKEN[name]
+            mine = await given(ada, content, name="photo.png", type="image/png")
+            assert (mine["modality"], mine["mime_type"]) == (modality, mime_type)
+            shown = (await ask(ada, "GET", mine["url"])).headers["content-type"]
+            expected = mime_type if modality == "image" else "application/octet-stream"
+            assert shown == expected, name
+
+
+async def test_a_hostile_name_stays_a_name(server: Server) -> None:
+    async with Person(server.url) as ada:
+        mine = await given(ada, b"Hello", name='../gpj\u202e.exe"; x="\r\nSet-Cookie: x=1\0')
+        assert mine["name"] == 'gpj.exe"; x=" Set-Cookie: x=1'
+        answer = await ask(ada, "GET", mine["url"])
+        said = answer.headers["content-disposition"]
+        assert said == r'attachment; filename="gpj.exe\"; x=\" Set-Cookie: x=1"'
+        assert "set-cookie" not in answer.headers
+
+
+async def test_a_file_goes_with_its_conversation(server: Server) -> None:
+    """Not to be had once that is deleted, and back with it."""
+    async with Person(server.url) as ada:
+        mine = await given(ada, b"The quay needs dredging.", name="survey.txt")
+        page = await ada.page()
+        said = await page.say("And this?", attachments=[mine["id"]])
+        assert said["state"] == "complete"
+        stored = (await ada.page(page.conversation)).snapshot["messages"]
+        (shown,) = next(m["attachments"] for m in stored if m["role"] == "user")
+        assert (shown["name"], shown["id"]) == ("survey.txt", mine["id"])
+        assert (await own(ada, "DELETE", mine["url"])).status == 409
+        path = f"/conversations/{page.conversation}"
+        await ada.ask("DELETE", path)
+        assert (await ask(ada, "GET", mine["url"])).status == 404
+        await ada.ask("POST", f"{path}/restore")
+        assert (await ask(ada, "GET", mine["url"])).status == 200
+
+
+class TestRefusals:
+    async def test_each_says_what_is_allowed_and_leaves_nothing(self, server: Server) -> None:
+        before = len(files_of(server))
+        async with Person(server.url) as ada:
+            for answer, status, code, said in (
+                (await give(ada, b"PK\x03\x04..", name="x.txt"), 400, "file_type", "What is: pict"),
+                (await give(ada, picture("PNG")[:50]), 400, "file_damaged", "damaged or cut off"),
+                (await give(ada, b""), 400, "file_empty", "empty"),
+                (await give(ada, b"Hello", name=""), 400, "bad_command", "needs a name"),
+                (await give(ada, b"x", name="ü" * 1000), 400, "bad_command", "needs a name"),
+            ):
+                assert (answer.status, answer.json["code"]) == (status, code)
+                assert said in answer.json["message"]
+                assert "Nothing was kept." in answer.json["message"]
+            unsaid = {"X-CSRFToken": "wrong"}
+            assert (await give(ada, b"Hello", **unsaid)).status == 403
+            assert (await ask(ada, "GET", "/files")).status == 405
+        assert len(files_of(server)) == before
+
+    @pytest.mark.parametrize("path", ["/files", "/conversations/import"])
+    async def test_a_length_that_is_too_long_is_refused_before_anything_is_read(
+        self, path: str, server: Server
+    ) -> None:
+        async with line_to(server) as (reader, writer):
+            writer.write(request(server, path, "Content-Length: 10737418240"))
+            status, body = await answered(reader)
+            assert (status, body["code"]) == (413, "too_large")
+            assert "MB" in body["message"]
+
+    async def test_without_a_length_what_comes_is_counted(self, server: Server) -> None:
+        """50 MB for a file, 21 MB for everything else."""
+        before = len(files_of(server))
+        chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
+        async with Person(server.url) as ada:
+            own = ada.headers() | {"Cookie": f"csrftoken={ada.cookie('csrftoken')}"}
+        own |= {"X-File-Name": "a.txt", "Transfer-Encoding": "chunked"}
+        headers = "\r\n".join(f"{name}: {value}" for name, value in own.items())
+        for path, chunks in (("/conversations/import", 22), ("/files", 51)):
+            async with line_to(server) as (reader, writer):
+                writer.write(request(server, path, headers))
+                for _ in range(chunks):
+                    writer.write(chunk)
+                    await writer.drain()
+                status, body = await answered(reader)
+                assert (status, body["code"]) == (413, "too_large")
+        await settled(lambda: len(files_of(server)) == before)
+
+    async def test_whoever_goes_away_in_the_middle_leaves_nothing(self, server: Server) -> None:
+        before = len(files_of(server))
+
+        async def half() -> AsyncIterator[bytes]:
+            yield bytes(2 * MEGABYTE)
+            await settled(lambda: len(files_of(server)) > before)
+            task.cancel()
+            await asyncio.Event().wait()
+
+        async with Person(server.url) as ada:
+            task = asyncio.create_task(give(ada, half()))
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        await settled(lambda: len(files_of(server)) == before)
+
+
+def request(server: Server, path: str, headers: str) -> bytes:
+    host = f"Host: 127.0.0.1:{server.port}"
+    return f"POST {path} HTTP/1.1\r\n{host}\r\n{headers}\r\n\r\n".encode()
+
+
+@asynccontextmanager
+async def line_to(
+    server: Server,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def answered(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
+    """Status and JSON."""
+    async with asyncio.timeout(10):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:")[1].split()[0])
+        return int(head.split()[1]), json.loads(await reader.readexactly(length))
