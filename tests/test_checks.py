@@ -13,6 +13,9 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatsite.checks import check_templates, check_variables, check_vectors, register_checks
+from chatsite.providers.keys import Keys
+from chatsite.providers.models import ModelFacts
+from chatsite.providers.models_file import ModelsFile
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.wiring import Site
 
@@ -204,6 +207,38 @@ def test_variables_with_an_effect_are_not_mentioned(
     put("archivist", {"historyPolicy": "all"})
     settings.HISTORY_ENVIRONMENT = environment
     assert check_variables(None) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"CHAT_MODEL": "gpt-x"}, "CHAT_MODEL is set without effect: it names a model of a prov"),
+        ({"FAST_MODEL": "groq:x"}, "FAST_MODEL is set without effect: it names a model of a prov"),
+        ({"CHAT_MODEL": "openai:x", "MODEL_SERVERS_READY": {"openai"}}, ""),
+        ({"CHAT_MODEL": "ollama:x", "LOCAL_SERVERS": True}, ""),
+        ({"CHAT_MODEL": "ollama:x", "LOCAL_SERVERS": False}, "CHAT_MODEL is set without effect"),
+        ({"API_KEYS": Keys({"GROQ_API_KEY": "k"}), "MODEL_CHOICE": "everyone"}, ""),
+        (
+            {"API_KEYS": Keys({"GROQ_API_KEY": "k"}), "MODEL_CHOICE": "off"},
+            "GROQ_API_KEY is set without effect: no agent names llm.groq, and nobody may choose",
+        ),
+        ({"API_KEYS": Keys({"OPENAI_API_KEY": "k"}), "MODEL_CHOICE": "off"}, ""),
+        (
+            {"MODELS": ModelsFile(facts={"groq:x": ModelFacts(window=9)})},
+            "MODELS_FILE: models.groq:x: no model of Groq can be asked.",
+        ),
+        ({"MODELS": ModelsFile(offered=("deepseek:*",))}, "MODELS_FILE: offered: deepseek:*"),
+    ],
+)
+def test_a_model_or_a_key_that_nobody_can_use_is_named(
+    put: Put, settings: Settings, changed: dict[str, object], said: str
+) -> None:
+    put("demo", nodes=["llm.openai"])
+    settings.LOCAL_SERVERS = False
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    messages = [message.msg for message in check_variables(None)]
+    assert len(messages) == bool(said) and "".join(messages).startswith(said)
 
 
 def test_the_checks_run_with_the_others_of_django() -> None:
