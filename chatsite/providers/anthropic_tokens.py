@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chatsite.messages import Attachment, Basis, Message
 from chatsite.providers.tokenizers import Estimate
@@ -34,7 +35,10 @@ class ClaudeEstimate:
         self._text = Estimate()
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        texts = await self._text.count(messages)
+        # Files are counted by Anthropic's own rules instead; what it thought goes back only within
+        # a turn, which was decided on before.
+        bare = [_bare(said) if said.attachments or said.metadata else said for said in messages]
+        texts = await self._text.count(bare)
         pairs = zip(texts, messages, strict=True)
         return [math.ceil(text * self._factor) + self._files(said) for text, said in pairs]
 
@@ -47,3 +51,7 @@ class ClaudeEstimate:
             return min(math.ceil(pixels / _PIXELS), self._most) if pixels else self._most
         pages = math.ceil(max(file.characters, 1) / _PAGE)
         return pages * _MOST + math.ceil(file.characters * _PER_CHARACTER * self._factor)
+
+
+def _bare(message: Message) -> Message:
+    return replace(message, attachments=(), metadata="")

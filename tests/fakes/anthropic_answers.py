@@ -23,10 +23,15 @@ FAILURES = {
     "429": (429, "Too Many Requests", "rate_limit_error", None),
     "spent": (429, "Too Many Requests", "rate_limit_error", "enforced_spend_limit_reached"),
     "too_large": (400, "Bad Request", "invalid_request_error", None),
+    "file_refused": (400, "Bad Request", "invalid_request_error", None),
     "500": (500, "Internal Server Error", "api_error", None),
     "529": (529, "Overloaded", "overloaded_error", None),
 }
-TOO_LONG = "prompt is too long: 200001 tokens > 200000 maximum"
+# What is looked at of the provider's own words.
+WORDS = {
+    "too_large": "prompt is too long: 200001 tokens > 200000 maximum",
+    "file_refused": "Could not process file",
+}
 _REASONS = {
     "length": "max_tokens",
     "content_filter": "refusal",

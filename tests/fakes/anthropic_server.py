@@ -3,9 +3,9 @@
 The newest text of a user may hold a directive: `[[mode=cut;at=5]]`. Its keys are those of
 `openai_server` (calls, rounds, before, think, cached and fails among them), and:
 
-mode         spent (429: a limit of money), error_first (an error event instead of an answer),
-             pings (signs of life, but no answer), window, pause, stop_sequence, no_stop (no
-             message_stop)
+mode         spent (429: a limit of money), file_refused, error_first (an error event instead of
+             an answer), pings (signs of life, but no answer), window, pause, stop_sequence,
+             no_stop (no message_stop)
 redacted     1: a block of encrypted thinking comes too
 
 Thinking comes where the request asks for it, and is signed. Whatever Anthropic's rules don't allow
@@ -22,7 +22,7 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
-from tests.fakes.anthropic_answers import FAILURES, TOO_LONG, Answer, asked
+from tests.fakes.anthropic_answers import FAILURES, WORDS, Answer, asked
 from tests.fakes.anthropic_rules import problems
 from tests.fakes.openai_answers import SECRET_TEXT, Plan
 from tests.fakes.openai_connection import Behaviour, Connection, Seen
@@ -72,7 +72,7 @@ class AnthropicConnection(Connection):
             self.problems += wrong
             lost = [id for id in _named_files(body) if id not in seen.files]
             if plan.mode in FAILURES:
-                said = TOO_LONG if plan.mode == "too_large" else SECRET_TEXT
+                said = WORDS.get(plan.mode, SECRET_TEXT)
                 self.refuse(plan.mode, said=said, extra=_wait(plan))
             elif wrong:
                 self.refuse("400", said="; ".join(wrong))

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
@@ -30,6 +31,10 @@ KEY = "sk-ant-canary-0123456789"
 CLOCK = ToolSpec(name="clock", description="Tells the time.", parameters={"type": "object"})
 
 
+# A provider costs a tenth of a second, most of it for certificates, so it serves all tests here.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeAnthropic]:
     with FakeAnthropic() as server:
@@ -37,9 +42,19 @@ def fake() -> Iterator[FakeAnthropic]:
         assert server.problems == []
 
 
-def patient(url: str, *, seconds: float = 5.0) -> AnthropicProvider:
-    timeouts = Timeouts(first_token=seconds, between_tokens=seconds)
-    return provider_at(url, api_key=KEY, timeouts=timeouts)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def provider(fake: FakeAnthropic) -> AsyncIterator[AnthropicProvider]:
+    made = provider_at(fake.base_url, api_key=KEY)
+    yield made
+    await made.aclose()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hasty(fake: FakeAnthropic) -> AsyncIterator[AnthropicProvider]:
+    timeouts = Timeouts(first_token=0.3, between_tokens=0.3)
+    made = provider_at(fake.base_url, api_key=KEY, timeouts=timeouts)
+    yield made
+    await made.aclose()
 
 
 def request(text: str, *, model: str = "claude-haiku-4-5", **more: Any) -> Request:
@@ -58,8 +73,6 @@ async def ask(
             chunks.append(chunk)
     except ProviderError as error:
         return chunks, error
-    finally:
-        await provider.aclose()
     last = chunks.pop()
     assert isinstance(last, Finished)
     return chunks, last
@@ -69,25 +82,27 @@ def said(chunks: list[Chunk]) -> str:
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
 
 
-async def until(fake: FakeAnthropic, *, aborts: int) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while fake.in_flight or fake.client_aborts != aborts:  # noqa: ASYNC110 - another thread
+        while not condition():  # noqa: ASYNC110 - the server lives in another thread
             await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("crumbs", ["", ";crumbs=1"])
-async def test_an_answer_arrives_with_its_usage(fake: FakeAnthropic, crumbs: str) -> None:
+async def test_an_answer_arrives_with_its_usage(
+    fake: FakeAnthropic, provider: AnthropicProvider, crumbs: str
+) -> None:
     """What is read from the cache, and what is put there, are part of the prompt."""
-    chunks, end = await ask(patient(fake.base_url), f"[[text=Grüße 東京 🍎;cached=5{crumbs}]]")
+    chunks, end = await ask(provider, f"[[text=Grüße 東京 🍎;cached=5{crumbs}]]")
     assert said(chunks) == "Grüße 東京 🍎"
     words = 5 + len(str(fake.requests[-1]["messages"]).split())
     assert end == Finished(reason="stop", usage=Usage(prompt=words, cached=5, completion=3))
 
 
-async def test_thinking_and_calls_are_told_as_they_come(fake: FakeAnthropic) -> None:
+async def test_thinking_and_calls_are_told_as_they_come(provider: AnthropicProvider) -> None:
     wish = '[[before=I look.;think=2;calls=clock:{"zone": "Köln"}|clock:]]'
     asked = {"tools": (CLOCK,), "model": "claude-opus-5-5"}
-    chunks, end = await ask(patient(fake.base_url), wish, **asked)
+    chunks, end = await ask(provider, wish, **asked)
     thoughts = [Reasoning(" t0"), Reasoning(" t1")]
     assert chunks == [*thoughts, Text("I"), Text(" look."), Calling("clock"), Calling("clock")]
     assert isinstance(end, Finished) and end.reason == "tool_calls"
@@ -110,15 +125,15 @@ async def test_thinking_and_calls_are_told_as_they_come(fake: FakeAnthropic) -> 
     ],
 )
 async def test_it_says_how_an_answer_ended(
-    fake: FakeAnthropic, mode: str, reason: str, text: str
+    provider: AnthropicProvider, mode: str, reason: str, text: str
 ) -> None:
-    chunks, end = await ask(patient(fake.base_url), f"[[mode={mode};tokens=2]]")
+    chunks, end = await ask(provider, f"[[mode={mode};tokens=2]]")
     assert isinstance(end, Finished)
     assert (said(chunks), end.reason, end.calls) == (text, reason, ())
 
 
-async def test_of_an_answer_that_was_cut_off_no_call_is_made(fake: FakeAnthropic) -> None:
-    _, end = await ask(patient(fake.base_url), "[[mode=length;calls=clock]]", tools=(CLOCK,))
+async def test_of_an_answer_that_was_cut_off_no_call_is_made(provider: AnthropicProvider) -> None:
+    _, end = await ask(provider, "[[mode=length;calls=clock]]", tools=(CLOCK,))
     assert isinstance(end, Finished)
     assert (end.reason, end.calls) == ("length", ())
 
@@ -150,6 +165,7 @@ FAILURES = [
 @pytest.mark.parametrize(("mode", "code", "retryable", "tokens"), FAILURES)
 async def test_a_failure_is_told_in_words_and_tells_no_secret(
     fake: FakeAnthropic,
+    hasty: AnthropicProvider,
     caplog: pytest.LogCaptureFixture,
     mode: str,
     code: str,
@@ -159,29 +175,31 @@ async def test_a_failure_is_told_in_words_and_tells_no_secret(
     """Neither the key, nor an address, nor the provider's own words; and it is asked once only."""
     caplog.set_level("DEBUG")
     before = len(fake.requests)
-    provider = patient(fake.base_url, seconds=0.3)
-    chunks, error = await ask(provider, f"[[mode={mode}]]")
+    chunks, error = await ask(hasty, f"[[mode={mode}]]")
     assert isinstance(error, ProviderError)
     assert (error.code, error.retryable) == (code, retryable)
     assert error.retry_after == (200.0 if "retry_after" in mode else None)
     assert said(chunks) == "".join(f" w{n}" for n in range(tokens))
     assert len(fake.requests) == before + 1
     assert error.message.endswith((".", "!")) and len(error.message) < 200
-    told = f"{error!r} {error.message} {error.detail} {error.__cause__!r} {provider!r}"
+    told = f"{error!r} {error.message} {error.detail} {error.__cause__!r} {hasty!r}"
     for secret in (KEY, "127.0.0.1", "http:", "sk-secret", "own words"):
         assert secret not in told
     assert KEY not in caplog.text
 
 
 async def test_a_refused_connection_is_told_as_unreachable() -> None:
-    chunks, error = await ask(patient(refused_url()), "hello")
+    elsewhere = provider_at(refused_url())
+    chunks, error = await ask(elsewhere, "hello")
+    await elsewhere.aclose()
     assert isinstance(error, ProviderError)
     assert (chunks, error.code, error.retryable) == ([], "unreachable", True)
 
 
 @pytest.mark.parametrize("mode", ["hang0", "ok;tokens=1000;rate=50"])
-async def test_who_stops_reading_stops_the_provider(fake: FakeAnthropic, mode: str) -> None:
-    provider = patient(fake.base_url)
+async def test_who_stops_reading_stops_the_provider(
+    fake: FakeAnthropic, provider: AnthropicProvider, mode: str
+) -> None:
     aborts = fake.client_aborts
 
     async def read() -> None:
@@ -189,20 +207,18 @@ async def test_who_stops_reading_stops_the_provider(fake: FakeAnthropic, mode: s
             assert await anext(stream) == Text(" w0")
 
     task = asyncio.create_task(read())
-    async with asyncio.timeout(5):
-        while not fake.in_flight:  # noqa: ASYNC110 - the server lives in another thread
-            await asyncio.sleep(0.005)
     if mode == "hang0":
+        await until(lambda: fake.in_flight == 1)
         task.cancel()
     await asyncio.wait([task])
     assert task.cancelled() == (mode == "hang0")
-    await until(fake, aborts=aborts + 1)
-    await provider.aclose()
+    await until(lambda: fake.in_flight == 0 and fake.client_aborts == aborts + 1)
 
 
-async def test_the_request_is_whole_and_marked_for_the_cache(fake: FakeAnthropic) -> None:
+async def test_the_request_is_whole_and_marked_for_the_cache(
+    fake: FakeAnthropic, provider: AnthropicProvider
+) -> None:
     """Behind the instructions, behind what was said before, and at the end."""
-    provider = provider_at(fake.base_url, api_key=KEY)
     messages = (
         Message.system("Be brief.", id="1"),
         Message.user("Hi", id="2"),
@@ -243,7 +259,11 @@ async def test_no_key_is_looked_for_where_none_is_wanted(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    await ask(provider_at(fake.base_url, api_key=None), "[[tokens=1]]")
+    keyless = provider_at(fake.base_url, api_key=None)
+    await keyless.warm()
+    await ask(keyless, "[[tokens=1]]")
+    await keyless.aclose()
+    assert keyless.status().state == "ready"
     assert KEY not in str(fake.headers[-1])
 
 
@@ -262,7 +282,7 @@ async def test_no_key_is_looked_for_where_none_is_wanted(
         (None, "llama3:8b", "llama3:8b", 8_192, "claude-estimate"),
     ],
 )
-def test_the_configured_model_wins_and_what_is_unknown_is_said(
+async def test_the_configured_model_wins_and_what_is_unknown_is_said(
     configured: str | None, asked: str | None, name: str, window: int, tokenizer: str
 ) -> None:
     provider = provider_at("http://127.0.0.1:9", model=configured)
@@ -272,10 +292,3 @@ def test_the_configured_model_wins_and_what_is_unknown_is_said(
     assert ("assumed" in model.note) == name.startswith("llama")
     small = provider.small(model)
     assert small is not None and small.name == ("claude-haiku-5-5" if not configured else name)
-
-
-async def test_warming_up_makes_the_first_request_ready(fake: FakeAnthropic) -> None:
-    provider = patient(fake.base_url)
-    await provider.warm()
-    assert said((await ask(provider, "[[tokens=1]]"))[0]) == " w0"
-    assert provider.status().state == "ready"
