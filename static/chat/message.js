@@ -106,6 +106,7 @@ export class Row {
       put(this.body, this.text, attachments.length > 0 && attachmentList(attachments));
     }
     if (this.text.data !== content) this.text.data = content;
+    this.body.classList.toggle("only-files", !content);
     this.note.hidden = !note;
     say(this.note, note);
   }
