@@ -9,6 +9,9 @@ from typing import get_args
 import pytest
 
 from chatsite.events import (
+    CallEnded,
+    Calling,
+    CallsStarted,
     Cleared,
     ConversationView,
     Decided,
@@ -18,6 +21,7 @@ from chatsite.events import (
     Event,
     Marked,
     MessageView,
+    PathChanged,
     Preview,
     Problem,
     Quote,
@@ -30,6 +34,7 @@ from chatsite.events import (
     TurnEnded,
     TurnStarted,
     TurnView,
+    Waiting,
 )
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
 
@@ -61,6 +66,21 @@ ANSWERED = MessageView(
     finish_reason="stop",
     reply=Quote(id="m1", seq=1, role="user", text="Where to?"),
 )
+RESULT = MessageView(
+    message=Message.tool('["the coast"]', id="m3", call_id="k"),
+    seq=3,
+    state="running",
+    created=NOW,
+)
+FINAL = MessageView(
+    message=Message.assistant("The coast.", id="m4", reasoning="By the sea."),
+    seq=4,
+    state="complete",
+    created=NOW,
+    turn="t",
+    problem=Problem(code="server_cut", message="The server cut the prompt."),
+    versions=("m0", "m2"),
+)
 PROBLEM = Problem(code="refused", message="Not now. Your text is kept.")
 EVENTS: tuple[Event | Reply, ...] = (
     Snapshot(
@@ -69,7 +89,14 @@ EVENTS: tuple[Event | Reply, ...] = (
         agent={"slug": "demo"},
         messages=(ASKED, ANSWERED),
         earlier=True,
-        turn=TurnView(id="t", user_message="m1", text="So"),
+        turn=TurnView(
+            id="t",
+            user_message="m1",
+            text="So",
+            reasoning="Hm.",
+            calling=("search", "clock"),
+            waiting="It is busy.",
+        ),
         receipt={"turn": "t"},
         engine={"state": "ready"},
     ),
@@ -84,13 +111,31 @@ EVENTS: tuple[Event | Reply, ...] = (
         engine={},
     ),
     TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
+    TurnStarted(
+        conversation=CONVERSATION,
+        turn="t",
+        client_id="x",
+        messages=(ASKED,),
+        gone=("m2", "m3"),
+        text="So",
+        reasoning="Hm.",
+    ),
     Decided(turn="t", receipt={"turn": "t"}),
     Delta(turn="t", offset=2, text=" far"),
+    Delta(turn="t", offset=3, text=" Well", part="reasoning"),
+    Calling(turn="t", name="search"),
+    CallsStarted(turn="t", messages=(ANSWERED, RESULT)),
+    CallEnded(turn="t", message=RESULT),
+    Waiting(turn="t", sentence="It is busy.", seconds=3.0),
     TurnEnded(turn="t", state="stopped", message=ANSWERED, receipt={}, problem=PROBLEM),
     TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
+    TurnEnded(
+        turn="t", state="complete", message=FINAL, receipt={}, problem=None, messages=(RESULT,)
+    ),
     Renamed(title="Journey"),
     Marked(message="m1", pinned=True, excluded=False, forget_above=0),
     SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
+    PathChanged(),
     Cleared(),
     Deleted(),
     Refusal(ref="7", problem=PROBLEM),
@@ -140,3 +185,10 @@ def test_a_message_says_its_content_calls_attachments_and_tokens() -> None:
     assert answered["calls"][0]["arguments"] == {"words": ["sea", 1.5, None]}
     assert (answered["turn"], answered["state"]) == ("t", "stopped")
     assert (asked["reply"], answered["reply"]["text"]) == (None, "Where to?")
+
+
+def test_an_answer_says_its_thoughts_its_versions_and_what_it_is_the_result_of() -> None:
+    answer, result = FINAL.to_dict(), RESULT.to_dict()
+    assert (answer["reasoning"], answer["versions"]) == ("By the sea.", ["m0", "m2"])
+    assert answer["problem"]["code"] == "server_cut"
+    assert (result["call_id"], result["state"], result["calls"]) == ("k", "running", [])

@@ -150,7 +150,8 @@ function delta(state, { part, offset, text }) {
 
 function turnEnded(state, event) {
   const asking = state.turn?.id === event.turn ? state.turn.user_message : null;
-  const told = event.problem && asking
+  // What is amiss with a complete answer is said of it, not of what it answers.
+  const told = event.problem && event.state !== "complete" && asking
     ? state.messages.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
     : state.messages;
   return {

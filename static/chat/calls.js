@@ -5,8 +5,9 @@ import { short } from "./format.js";
 import { icon } from "./icons.js";
 
 /**
- * A call with what became of it; `result` is the tool's own text, null where there is none.
- * @typedef {import("./state.js").Call & {state: "running"|"done"|"failed"|"never", result: string|null}} CallView
+ * A call with what became of it; `result` is the tool's own text, null where there is none, `seq` its message's.
+ * @typedef {import("./state.js").Call & {state: "running"|"done"|"failed"|"never", result: string|null,
+ *   seq: number|null}} CallView
  */
 
 // Room for a long line; what doesn't fit the screen is cut by the style sheet.
@@ -20,10 +21,11 @@ const NEVER = "NotRun";
  */
 export function callView(call, result) {
   const text = result?.content ?? null;
-  if (result?.state === "running") return { ...call, state: "running", result: null };
+  const seq = result?.seq ?? null;
+  if (result?.state === "running") return { ...call, state: "running", result: null, seq };
   const error = errorOf(text);
   const never = text === null || error?.name === NEVER;
-  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text };
+  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text, seq };
 }
 
 /** `calculator("184000 / 92")`: a single argument without its name. */
@@ -60,7 +62,8 @@ export class Calls {
     const wanted = [
       ...calls.map((call, index) => ({ key: `${owner}:${index}`, call })),
       ...coming.map((name, index) => ({
-        key: `coming:${index}`, call: { id: "", name, arguments: {}, state: /** @type {const} */ ("running"), result: null },
+        key: `coming:${index}`,
+        call: { id: "", name, arguments: {}, state: /** @type {const} */ ("running"), result: null, seq: null },
       })),
     ];
     this.element.hidden = !wanted.length;
@@ -74,7 +77,7 @@ export class Calls {
     const drawn = JSON.stringify(call);
     const known = this.lines.get(key);
     if (known?.drawn === drawn) return known.element;
-    const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { class: "call" }));
+    const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { tabindex: "-1" }));
     const summary = known?.element.querySelector("summary") ?? h("summary", {});
     put(summary, line(call), icon("down", 12));
     if (!known) {
@@ -82,6 +85,7 @@ export class Calls {
       element.addEventListener("toggle", () => this.open[element.open ? "add" : "delete"](key));
     }
     element.className = `call ${call.state}`;
+    if (call.seq !== null) element.dataset.seq = String(call.seq);
     // The summary keeps the focus that it may have.
     for (const child of [...element.children]) if (child !== summary) child.remove();
     if (!summary.isConnected) element.prepend(summary);
@@ -105,6 +109,7 @@ function line(call) {
 /** @param {CallView} call */
 function inside(call) {
   const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
+  if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, "The call is still being written."));
   return h("div", { class: "call-inside" },
     pre("Asked with", formatted(JSON.stringify(call.arguments))),
     call.state === "running" ? h("p", { class: "call-label" }, "No result yet.")

@@ -2,6 +2,7 @@
 
 import { announce } from "./announce.js";
 import { plural, wordCount } from "./format.js";
+import { waitingWords } from "./waiting.js";
 
 /**
  * @param {import("./state.js").State} state
@@ -14,12 +15,9 @@ export function tell(state, before) {
   const used = usedSince(state, before);
   if (used.length) announce(`Using ${used.join(", ")}.`);
   const { waiting } = state.turn ?? {};
-  if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting));
+  if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting.sentence, Math.ceil(waiting.seconds)));
   if (state.ended && state.ended !== before.ended) announce(ending(state, name));
 }
-
-const waitingWords = ({ sentence, seconds }) =>
-  `${sentence} Trying again${seconds ? ` in ${plural(Math.ceil(seconds), "second")}` : ""}.`;
 
 /** The tools whose calls began with this change: said when they are asked for, or when they run. */
 function usedSince(state, before) {

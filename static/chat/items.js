@@ -6,7 +6,7 @@ import { verdictOf } from "./state.js";
 /**
  * What is shown of one message. `content` is all of the text; `writing` while more comes, which `hint` may
  * delay; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
- * `note` says how its files were put in.
+ * `note` says how its files were put into the last request.
  * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
  * @typedef {{key: string, id: string|null, role: string, name: string, content: string, reasoning: string,
  *   calls: import("./calls.js").CallView[], coming: string[], hint: import("./state.js").Waiting|null,
@@ -87,7 +87,7 @@ function stored(state, name) {
   const starts = turnStarts(shown);
   const first = shown.find((message) => message.role === "user")?.seq ?? null;
   const results = resultsOf(state.messages);
-  const asking = currentOf(state.receipt);
+  const told = state.receipt?.files ?? [];
   return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
@@ -98,7 +98,7 @@ function stored(state, name) {
     reasoning: message.reasoning ?? "",
     calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),
     attachments: message.attachments,
-    note: message.seq === asking ? (state.receipt?.files ?? []).join(" ") : "",
+    note: told.filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name))).join(" "),
     versions: message.versions,
     seq: message.seq,
     created: message.created,
@@ -134,9 +134,6 @@ function resultsOf(messages) {
   }
   return found;
 }
-
-/** The number of the message that a receipt's request asked. */
-const currentOf = (receipt) => receipt?.verdicts.find((one) => one.reason === "current")?.first ?? null;
 
 /** For every message the number of the user message whose turn it belongs to. */
 function turnStarts(shown) {

@@ -36,9 +36,12 @@ function contents({ asked, messages, complete, note }) {
     said.length > 0 && h("p", { class: "quiet" }, said.join(" · ")),
     !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
     complete && note && h("p", { class: "quiet" }, note),
-    h("ol", {}, messages.map(({ role, content, tool_calls: calls }) =>
-      h("li", {}, h("b", {}, role),
+    h("ol", {}, messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) =>
+      h("li", {}, h("b", {}, role), id && h("span", { class: "quiet" }, ` ${id}`),
         (content || !calls) && h("pre", { tabindex: "0" }, content ?? ""),
-        calls && h("pre", { tabindex: "0" }, JSON.stringify(calls, null, 2))))),
+        calls && h("pre", { tabindex: "0" }, calls.map(callLine).join("\n"))))),
   ];
 }
+
+/** "calculator({…}), as call_1": the arguments are JSON as the model wrote them. */
+const callLine = ({ id, function: { name, arguments: given } }) => `${name}(${given}), as ${id}`;

@@ -41,7 +41,8 @@ function lengthWords({ length, policy }) {
  * @param {import("./state.js").Decision} decision
  */
 export function notes(decision) {
-  const said = decision.notes ?? [];
+  const cut = decision.server_cut?.sentence;
+  const said = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
   if (!said.length) return null;
   return {
     data: said,

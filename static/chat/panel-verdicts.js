@@ -1,5 +1,6 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
+import { callWords } from "./calls.js";
 import { h } from "./dom.js";
 import { number, plural, short } from "./format.js";
 
@@ -57,7 +58,11 @@ function contents(verdict, inside, draft, toMessage) {
     h("ul", {}, shown.map((message) =>
       h("li", {},
         h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.role}`),
-        ` ${short(message.content ?? "")}`))),
+        ` ${short(contentWords(message))}`))),
     code,
   ];
 }
+
+/** Its text, the calls that it makes, and the files that it brings. */
+const contentWords = ({ content, calls, attachments }) =>
+  [content, ...calls.map(callWords), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");

@@ -8,11 +8,12 @@ import { icon } from "./icons.js";
 import { chosen } from "./panel-chosen.js";
 import { Comparison } from "./panel-compare.js";
 import { requestSection } from "./panel-request.js";
+import { rounds } from "./panel-rounds.js";
 import { facts, notes, parts, reported } from "./panel-sections.js";
 import { settings } from "./panel-settings.js";
 import { verdicts } from "./panel-verdicts.js";
 
-const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "verdicts", "request"];
+const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "request"];
 
 export class Panel {
   /**
@@ -119,6 +120,7 @@ export class Panel {
     this.#section("chosen", decision && chosen(decision));
     this.#section("compare", this.comparison.section(state, decision, next));
     this.#section("reported", decision && !next && reported(decision));
+    this.#section("rounds", decision && !next && rounds(decision));
     this.#section("verdicts", decision && verdicts(decision, state.messages, next, this.actions.toMessage));
     const turn = !next && this.page.show_request ? decision?.turn : null;
     this.#section("request", turn ? requestSection(this.page, turn) : null);

@@ -2,6 +2,13 @@
 
 import { h, say } from "./dom.js";
 
+/**
+ * "The model is busy. It is asked once more in 3 s."
+ * @param {string} sentence
+ * @param {number} seconds whole ones; 0 where it isn't known when
+ */
+export const waitingWords = (sentence, seconds) => (seconds > 0 ? `${sentence.replace(/\.$/, "")} in ${seconds} s.` : sentence);
+
 export class WaitingLine {
   constructor() {
     this.element = h("p", { class: "waiting-line", hidden: true });
@@ -16,12 +23,12 @@ export class WaitingLine {
     this.shown = waiting;
     clearInterval(this.timer);
     this.element.hidden = !waiting;
-    if (!waiting) return;
+    if (!waiting) return say(this.element, "");
     const { sentence, seconds } = waiting;
     const until = performance.now() + seconds * 1000;
     const draw = () => {
       const left = Math.ceil((until - performance.now()) / 1000);
-      say(this.element, `${sentence} ${left > 0 ? `Trying again in ${left} s.` : "Trying again."}`);
+      say(this.element, waitingWords(sentence, left));
       return left > 0;
     };
     if (draw()) this.timer = window.setInterval(() => (this.element.isConnected && draw()) || clearInterval(this.timer), 1000);

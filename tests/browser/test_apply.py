@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 from playwright.sync_api import expect
 
-from chatsite.events import Event, Reply
+from chatsite.events import (
+    CallEnded,
+    Calling,
+    CallsStarted,
+    Delta,
+    Event,
+    Problem,
+    Reply,
+    TurnEnded,
+    TurnStarted,
+    TurnView,
+    Waiting,
+)
+from chatsite.messages import Message, ToolCall
 from tests.browser.chat import Chat, answer
+from tests.browser.conftest import Visit
+from tests.browser.told import CONVERSATION, Told, snapshot, view
 from tests.running import ROOT
 
 MARKDOWN = "# Title\n\nA [link](https://example.org) and `code`:\n\n1. one\n2. two\n\n```js\n1\n```"
@@ -52,3 +68,81 @@ def test_a_snapshot_and_the_events_after_it_show_what_a_fresh_one_shows(chat: Ch
 
 
 HTML = "(all) => all.map((one) => one.innerHTML)"
+
+# A turn with two calls at once, the second of which fails.
+ASKED = view(Message.user("What do 92 metres cost, and how is the weather?", id="u"), 1)
+CALLS = (
+    ToolCall(id="k1", name="calculator", arguments={"expression": "184000 / 92"}),
+    ToolCall(id="k2", name="weather", arguments={"city": "Malo", "days": 2}),
+)
+CALLING = view(
+    Message.assistant("Let me see 👍🏽.", id="a1", calls=CALLS, reasoning="First 𝔘 the price."), 2
+)
+NEVER = '{"error": {"name": "NotRun", "message": "It never ran."}}'
+FAILED = '{"error": {"name": "ToolError", "message": "No connection."}}'
+RESULTS = (
+    view(Message.tool("2000", id="r1", call_id="k1"), 3),
+    view(Message.tool(FAILED, id="r2", call_id="k2"), 4),
+)
+RUNNING = tuple(
+    replace(one, state="running", message=replace(one.message, content=NEVER)) for one in RESULTS
+)
+CUT = Problem(code="server_cut", message="The server cut the prompt.")
+ENDED = view(Message.assistant("**2,000** each.", id="a2"), 5, problem=CUT)
+
+
+@pytest.mark.browser
+def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visit) -> None:
+    told = Told(visit(), snapshot(ASKED))
+    writing, status = told.chat.writing, told.chat.page.locator("#status")
+    told.tell(
+        TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
+        Waiting(turn="t", sentence="It is busy. It is asked once more.", seconds=30.0),
+    )
+    expect(writing).to_contain_text("It is busy. It is asked once more in 30 s.")
+    expect(status).to_have_text("It is busy. It is asked once more in 30 s.")
+    told.tell(Delta(turn="t", offset=0, text="First 𝔘", part="reasoning"))
+    expect(writing.locator("summary")).to_have_text("Thinking…")
+    told.expect_the_same(
+        snapshot(ASKED, turn=TurnView(id="t", user_message="u", reasoning="First 𝔘"))
+    )
+    told.tell(
+        Delta(turn="t", offset=7, text=" the price.", part="reasoning"),
+        Delta(turn="t", offset=0, text="Let me see 👍🏽."),
+        Calling(turn="t", name="calculator"),
+    )
+    expect(writing.locator(".call summary")).to_have_text("Using calculator…")
+    expect(status).to_have_text("Using calculator.")
+    first = TurnView(
+        id="t",
+        user_message="u",
+        text="Let me see 👍🏽.",
+        reasoning="First 𝔘 the price.",
+        calling=("calculator",),
+    )
+    told.expect_the_same(snapshot(ASKED, turn=first))
+    told.tell(
+        CallsStarted(turn="t", messages=(CALLING, *RUNNING)),
+        CallEnded(turn="t", message=RESULTS[1]),
+    )
+    lines = told.chat.page.locator(".call summary")
+    expect(lines).to_have_text(
+        ["Using calculator…", 'Used weather(city: "Malo", days: 2)→ failed: No connection.']
+    )
+    running = TurnView(id="t", user_message="u")
+    told.expect_the_same(snapshot(ASKED, CALLING, RUNNING[0], RESULTS[1], turn=running))
+    told.tell(
+        CallEnded(turn="t", message=RESULTS[0]),
+        Delta(turn="t", offset=0, text="**2,0"),
+        TurnEnded(turn="t", state="complete", message=ENDED, receipt=None, problem=CUT),
+    )
+    expect(lines.first).to_have_text('Used calculator("184000 / 92")→ 2000')
+    expect(told.chat.endings).to_have_text("The server cut the prompt.")
+    expect(told.chat.answers).to_have_count(1)
+    lines.first.click()
+    expect(told.chat.page.locator(".call pre").first).to_have_text(
+        '{\n  "expression": "184000 / 92"\n}'
+    )
+    told.expect_the_same(snapshot(ASKED, CALLING, *RESULTS, ENDED))
+    lines.first.click()
+    told.expect_the_same_in_a_new_page()

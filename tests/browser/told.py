@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
-from playwright.sync_api import WebSocketRoute
+from playwright.sync_api import WebSocketRoute, expect
 
 from chatsite.events import (
     ConversationView,
@@ -34,6 +35,18 @@ AGENT: dict[str, Any] = {
     "provider": PROVIDER,
     "broken": None,
 }
+# What is being written is drawn at most once in 40 ms.
+SETTLED = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 60))"
+# Attributes in one order, whenever they were set.
+CANONICAL = """() => [...document.querySelectorAll("#col article.m")].map((one) => {
+  const copy = one.cloneNode(true);
+  for (const element of [copy, ...copy.querySelectorAll("*")]) {
+    const said = [...element.attributes].sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const { name } of said) element.removeAttribute(name);
+    for (const { name, value } of said) element.setAttribute(name, value);
+  }
+  return copy.outerHTML;
+}).join("")"""
 CONVERSATION = ConversationView(id="c", agent="demo", title="Told", created=NOW, updated=NOW)
 
 
@@ -64,9 +77,9 @@ class Told:
         self.snapshot = first
         self.decision = decision
         self.asked: list[dict[str, Any]] = []
+        self.count = 0
         chat.page.route_web_socket(re.compile(r"/ws"), self._connected)
-        chat.page.goto("/chat?agent=demo")
-        chat.messages.first.wait_for()
+        self._open()
 
     def tell(self, *events: Event | Reply) -> None:
         """The page chose the conversation's id itself."""
@@ -77,6 +90,11 @@ class Told:
             if "conversation_id" in said:
                 said["conversation_id"] = self.id
             self.socket.send(json.dumps(said))
+
+    def _open(self) -> None:
+        """Not under its own address: the server knows nothing of what is told."""
+        self.chat.page.goto("/chat?agent=demo")
+        self.chat.messages.first.wait_for()
 
     def _connected(self, socket: WebSocketRoute) -> None:
         self.socket = socket
@@ -91,3 +109,25 @@ class Told:
             self.tell(Preview(ref=command["ref"], decision=self.decision))
         else:
             self.asked.append(command)
+
+    def html(self) -> str:
+        """The transcript; how long a thought took is known only where somebody watched."""
+        found: str = self.chat.page.evaluate(CANONICAL)
+        return re.sub(r"Thought for [^<]*", "Thoughts", found)
+
+    def expect_the_same(self, fresh: Snapshot) -> None:
+        """A fresh snapshot changes nothing of what is shown. A new title says that it is there."""
+        page = self.chat.page
+        page.evaluate(SETTLED)
+        before, self.count = self.html(), self.count + 1
+        self.snapshot = replace(fresh, conversation=replace(CONVERSATION, title=f"{self.count}"))
+        self.tell(self.snapshot)
+        expect(page).to_have_title(f"{self.count} · Chatsite")
+        page.evaluate(SETTLED)
+        assert self.html() == before
+
+    def expect_the_same_in_a_new_page(self) -> None:
+        before = self.html()
+        self._open()
+        self.chat.page.evaluate(SETTLED)
+        assert self.html() == before
