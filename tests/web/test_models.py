@@ -1,0 +1,26 @@
+"""What the page is told it may offer: through the running server."""
+
+from __future__ import annotations
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.asking import ask
+
+
+async def test_the_page_learns_what_answers_and_what_has_no_key_here(server: Server) -> None:
+    async with Person(server.url) as ada:
+        found = (await ask(ada, "GET", "/models?agent=demo")).json
+        assert (found["own"].partition(":")[0], found["locked"], found["looking"]) == (
+            "echo",
+            "",
+            False,
+        )
+        (own,) = found["groups"]
+        assert [(each["name"], each["why_not"]) for each in own["models"]] == [
+            (found["own"], ""),
+            ("openai:gpt-6-luna", "OpenAI has no key here."),
+            ("anthropic:claude-haiku-5-5", "Anthropic has no key here."),
+        ]
+        for agent in ("nobody", "", "../etc", "%00"):
+            assert (await ask(ada, "GET", f"/models?agent={agent}")).status in (400, 404)
+        assert (await ask(ada, "POST", "/models?agent=demo")).status in (403, 405)
