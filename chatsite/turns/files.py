@@ -12,7 +12,7 @@ from chatsite.providers.base import Files, Model
 from chatsite.providers.forms import Form, form_of
 
 FENCES = re.compile("`{3,}")
-MOVED = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video"}
+PLURALS = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video"}
 
 
 async def for_model(messages: Sequence[Message], model: Model, files: Files) -> tuple[Message, ...]:
@@ -68,15 +68,17 @@ def told(attachments: Sequence[Attachment], model: Model) -> tuple[str, ...]:
 
 def _said(attachment: Attachment, form: Form, model: Model) -> str:
     own = own_form(attachment)
-    why = f"{model.label} takes no {MOVED[own]}" if own else ""
-    if form == "text":
-        if own is None:
-            return ""
+    if own is None:
+        why = "no text was found in it"
+    elif own in model.takes:
+        why = f"{model.label} doesn't take this one as it is"
+    else:
+        why = f"{model.label} takes no {PLURALS[own]}"
+    if form == "name":
+        return f"Of {attachment.name} only the name was put in, because {why}."
+    if form == "text" and own is not None:
         characters = f"{attachment.characters:,} characters"
         return f"{attachment.name} was put in as its text, {characters}, because {why}."
-    if form == "name":
-        why = why or "no text was found in it"
-        return f"Of {attachment.name} only the name was put in, because {why}."
     return ""
 
 
