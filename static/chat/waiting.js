@@ -3,11 +3,12 @@
 import { h, say } from "./dom.js";
 
 /**
- * "The model is busy. It is asked once more in 3 s."
+ * "The model is busy. Trying again in 3 s."
  * @param {string} sentence
  * @param {number} seconds whole ones; 0 where it isn't known when
  */
-export const waitingWords = (sentence, seconds) => (seconds > 0 ? `${sentence.replace(/\.$/, "")} in ${seconds} s.` : sentence);
+export const waitingWords = (sentence, seconds) =>
+  `${sentence} Trying again${seconds > 0 ? ` in ${seconds} s` : ""}.`;
 
 export class WaitingLine {
   constructor() {

@@ -97,10 +97,10 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
     writing, status = told.chat.writing, told.chat.page.locator("#status")
     told.tell(
         TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
-        Waiting(turn="t", sentence="It is busy. It is asked once more.", seconds=30.0),
+        Waiting(turn="t", sentence="It is busy.", seconds=30.0),
     )
-    expect(writing).to_contain_text("It is busy. It is asked once more in 30 s.")
-    expect(status).to_have_text("It is busy. It is asked once more in 30 s.")
+    expect(writing).to_contain_text("It is busy. Trying again in 30 s.")
+    expect(status).to_have_text("It is busy. Trying again in 30 s.")
     told.tell(Delta(turn="t", offset=0, text="First 𝔘", part="reasoning"))
     expect(writing.locator("summary")).to_have_text("Thinking…")
     told.expect_the_same(

@@ -110,6 +110,11 @@ class Told:
         else:
             self.asked.append(command)
 
+    def commands(self, kind: str) -> list[dict[str, Any]]:
+        """Those of a kind that the page has sent until now."""
+        self.chat.page.evaluate("0")  # what is on its way arrives before the answer
+        return [one for one in self.asked if one["type"] == kind]
+
     def html(self) -> str:
         """The transcript; how long a thought took is known only where somebody watched."""
         found: str = self.chat.page.evaluate(CANONICAL)
