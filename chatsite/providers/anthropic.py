@@ -176,6 +176,7 @@ class AnthropicProvider:
             note="" if facts else unknown,
             takes=facts.takes if facts else frozenset(),
             tools=facts.tools if facts else True,
+            price=facts.price if facts else None,
         )
 
     async def _open(self) -> AsyncAnthropic:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Basis, Message
+from chatsite.providers.prices import Price
 
 # What a model may take besides text. "pdf": as a file of its own, pages and all.
 Medium = Literal["image", "pdf", "audio", "video"]
@@ -169,7 +170,8 @@ class Status:
 class Model:
     """What is known of the model that would answer: `window` in tokens, reply included.
 
-    `takes` is what it takes besides text; `tools` says whether it can call any.
+    `takes` is what it takes besides text; `tools` says whether it can call any. `price` is None
+    where none is known.
     """
 
     provider: str
@@ -179,6 +181,7 @@ class Model:
     note: str = ""
     takes: frozenset[Medium] = frozenset()
     tools: bool = False
+    price: Price | None = None
 
 
 class Tokenizer(Protocol):

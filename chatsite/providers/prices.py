@@ -31,14 +31,6 @@ class Price:
         return full / _MILLION
 
 
-def price_of(provider: str, model: str) -> Price | None:
-    """None where no price is known."""
-    from chatsite.providers.models import known  # it needs Price
-
-    facts = known(provider, model)
-    return facts.price if facts else None
-
-
 def reusable(leading: int) -> int:
     """How many of the leading tokens OpenAI can take from its cache."""
     return leading // CACHE_STEP * CACHE_STEP if leading >= LEAST_CACHED else 0

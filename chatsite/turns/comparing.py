@@ -11,7 +11,7 @@ from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
 from chatsite.history.comparing import ToolGroups, outcome
 from chatsite.history.offers import Alternative, alternatives, as_then
-from chatsite.providers.prices import PUBLISHED, Price, price_of, reusable
+from chatsite.providers.prices import PUBLISHED, Price, reusable
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
@@ -104,7 +104,7 @@ class _Turn:
     async def compared(self, offering: Offering, settings: Settings) -> dict[str, Any]:
         sources = offering.sources(self.asking, self.answering)
         model = self.answering.model
-        price = price_of(model.provider, model.name)
+        price = model.price
         groups = ToolGroups(self.whole.transcript.entries)
         rows = [
             await self._row(alternative, price, groups)

@@ -13,7 +13,6 @@ from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import Problem, State, TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import Finished
-from chatsite.providers.prices import price_of
 from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Feed, Generation
 from chatsite.turns.progress import Progress
@@ -205,4 +204,4 @@ class Writing:
 
     def _receipt(self) -> dict[str, Any] | None:
         model = self.rounds.answering.model
-        return self.progress.full_receipt(price_of(model.provider, model.name))
+        return self.progress.full_receipt(model.price)

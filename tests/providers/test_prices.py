@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.providers.prices import price_of, reusable
+from chatsite.providers.models import known as facts_of
+from chatsite.providers.prices import Price, reusable
+
+
+def price_of(provider: str, model: str) -> Price | None:
+    facts = facts_of(provider, model)
+    return facts.price if facts else None
 
 
 @pytest.mark.parametrize(

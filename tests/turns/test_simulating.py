@@ -11,7 +11,7 @@ from chatsite.conversations import loading
 from chatsite.conversations import said as stored_said
 from chatsite.conversations.models import Turn
 from chatsite.history import Everything
-from chatsite.providers.prices import price_of
+from chatsite.providers.prices import Price
 from chatsite.turns.asking import Asking
 from chatsite.turns.past import PathSaid, at_the_time
 from chatsite.turns.recalling import Recaller
@@ -37,7 +37,7 @@ async def replayed(world: World, asking: Asking, query: str) -> Sum:
         asking=asking,
         answering=answering,
         loaded=loaded,
-        price=price_of("openai", "gpt-4o-mini"),
+        price=Price(0.15, 0.075, 0.60),
         at=said.move_to,
         tick=lambda: ticks.append(None),
     ).under(decider.settings(asking, answering))

@@ -21,7 +21,7 @@ from chatsite.history import POLICIES, Everything, Settings
 from chatsite.history.grammar import LARGEST, Number, Unreadable
 from chatsite.history.offers import Sources, alternatives, under
 from chatsite.history.policies import SELECTORS
-from chatsite.providers.prices import PUBLISHED, price_of
+from chatsite.providers.prices import PUBLISHED
 from chatsite.turns.asking import Asking
 from chatsite.turns.past import PathSaid, at_the_time
 from chatsite.turns.simulating import Replay, Sum
@@ -142,7 +142,7 @@ class Command(BaseCommand):
                 asking=asking,
                 answering=answering,
                 loaded=loaded,
-                price=price_of(answering.model.provider, answering.model.name),
+                price=answering.model.price,
                 at=said.move_to,
                 tick=partial(progress.tick, label),
             )
