@@ -78,13 +78,16 @@ def body_of(
 
 def _tools(request: Request, *, official: bool) -> tuple[list[Block], dict[str, Any]]:
     """The definitions, and whether they may be used. A request whose history holds calls needs
-    definitions also where the model shall call nothing: of the names that stand there, then."""
+    definitions also of an agent without tools: of the names that stand there, then."""
+    none = {"tool_choice": {"type": "none"}}
     if request.tools:
-        return [_tool(spec, official=official) for spec in request.tools], {}
+        tools = [_tool(spec, official=official) for spec in request.tools]
+        return tools, {} if request.may_call else none
     called = {wire_tool_name(call.name) for said in request.messages for call in said.calls}
     schema = {"type": "object"}
-    said = [{"name": name, "input_schema": schema} for name in sorted(called)]
-    return list(said), {"tool_choice": {"type": "none"}} if said else {}
+    return [
+        {"name": name, "input_schema": schema} for name in sorted(called)
+    ], none if called else {}
 
 
 def _tool(spec: ToolSpec, *, official: bool) -> Block:

@@ -102,6 +102,9 @@ async def test_in_the_rounds_of_a_turn_thinking_goes_back_byte_for_byte(
         assert back == signed[: 2 * made]
     assert messages[-1].content == "Noon."
     assert {said.reasoning for said in messages if said.calls} == {" t0 t1 t2"}
+    # Also where nothing more may be called.
+    last = await next_round(provider, messages[:-1], model=model, options=options, may_call=False)
+    assert (last[-1].content, len(thought(fake.requests[-1]))) == ("Noon.", 6)
     # In the next turn it may be left out, and what stands before it may change.
     following = (*messages, Message.user("[[tokens=1]]", id="next"))
     await next_round(provider, following, model=model, options=options)

@@ -58,7 +58,7 @@ def said(made: Body) -> list[tuple[str, list[str]]]:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     case=cases(),
     variant=st.sampled_from(VARIANTS),
