@@ -93,6 +93,7 @@ class OpenAIProvider:
             note=_assumed(facts, stated),
             takes=facts.takes if facts else frozenset(),
             tools=facts.tools if facts else True,
+            price=facts.price if facts else None,
         )
 
     # ---- asking -------------------------------------------------------------------------------
@@ -205,12 +206,11 @@ class _Asking:
         )
 
     async def _create(self) -> Response:
-        body = self._body()
-        # The SDK looks at every message by its types: 0.3 ms of CPU for each, which a long
-        # history pays before its first token. What comes as extra is sent as it is.
-        extra = {"messages": body.pop("messages")}
+        # The SDK looks at every message and tool by its types: 0.3 ms of CPU for each message,
+        # which a long history pays before its first token. What comes as extra is sent as it is.
         create: Any = self._client.chat.completions.with_streaming_response.create
-        response: Response = await create(**body, messages=(), extra_body=extra).__aenter__()
+        asked = create(model=self._request.model, messages=(), stream=True, extra_body=self._body())
+        response: Response = await asked.__aenter__()
         return response
 
     def _body(self) -> dict[str, Any]:
@@ -220,14 +220,12 @@ class _Asking:
         reasoning = facts is not None and facts.reasoning
         own_bound = "max_completion_tokens" if reasoning else self._server.bound
         body: dict[str, Any] = {
-            "model": request.model,
             "messages": wire_messages(
                 request.messages,
                 server=self._server.name,
                 model=request.model,
                 parts=self._sent.parts,
             ),
-            "stream": True,
             "stream_options": {"include_usage": True},
             own_bound: min(request.max_tokens, longest),
         }

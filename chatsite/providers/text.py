@@ -6,7 +6,11 @@ from chatsite.messages import Message
 
 
 def plain_text(message: Message) -> str:
-    """The text, then one line for each attached file: its name, never its bytes."""
-    lines = [message.content] if message.content else []
-    lines += [f"File: {attachment.name}" for attachment in message.attachments]
+    """The text, then one line for each attached file that it doesn't name yet: never its bytes."""
+    text = message.content or ""
+    lines = [text] if text else []
+    for attachment in message.attachments:
+        line = f"File: {attachment.name}"
+        if line not in text:
+            lines.append(line)
     return "\n".join(lines)

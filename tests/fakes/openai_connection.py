@@ -48,6 +48,7 @@ class Behaviour:
     keep: int = 0
     pages: dict[str, Page] = field(default_factory=dict)
     models: tuple[str, ...] = ("fake-model",)
+    refuses_files: bool = False
 
 
 class Connection(asyncio.Protocol):
@@ -109,8 +110,10 @@ class Connection(asyncio.Protocol):
             self.seen.requests.append(said)
             self.seen.headers.append(headers)
             self.task = asyncio.get_running_loop().create_task(self.answer(said))
+        elif method == "POST" and path.endswith("/files") and self.behaviour.refuses_files:
+            self.refuse("413")
         elif method == "POST" and path.endswith("/files"):
-            id = f"file-{len(self.seen.files) + 1:024}"
+            id = f"file-{len(self.seen.asked):024}"
             self.seen.files[id] = uploaded(headers["content-type"], body)
             self.whole(200, "OK", self.seen.files[id].described(id))
         elif path.endswith("/v1/models"):

@@ -41,8 +41,9 @@ or a directive. A function in it is given the request, stays, and answers all th
 answers what is left, and reports so many prompt tokens. `pages` are other paths with the JSON they
 answer (`/api/tags`, `/props`, ...), or a function of the request's JSON; `models` is what
 `/v1/models` lists. `POST /v1/files` keeps files in `files`; a request that names another is
-refused as OpenAI does. `requests` are the bodies of chat completions as they came, `headers` their
-headers, `asked` all requests as "GET /path". `refused_url()` is where nobody listens.
+refused as OpenAI does; with `refuses_files` it takes none. `requests` are the bodies of chat
+completions as they came, `headers` their headers, `asked` all requests as "GET /path".
+`refused_url()` is where nobody listens.
 
 `with FakeOpenAI() as fake:` runs it in a thread; `python -m tests.fakes.openai_server --port 8199`
 runs it alone, then `GET /_stats` and `GET /_requests` tell what it saw.
@@ -75,10 +76,11 @@ class FakeOpenAI:
         keep: int = 0,
         pages: Mapping[str, Page] | None = None,
         models: tuple[str, ...] = ("fake-model",),
+        refuses_files: bool = False,
     ) -> None:
         self.seen = Seen()
         self.script: Script = deque(script)
-        self.behaviour = Behaviour(self.script, keep, dict(pages or {}), models)
+        self.behaviour = Behaviour(self.script, keep, dict(pages or {}), models, refuses_files)
         self.port = port
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
