@@ -74,6 +74,7 @@ BAD = [
     ("DEBUG", "yes", "true, false"),
     ("MODEL_CHOICE", "on", "everyone, staff, off"),
     ("ALLOWED_HOSTS", "*", "Name hosts"),
+    ("TOOLS_FILE", "/none/tools.json", "can't be read: no such file"),
 ]
 
 
