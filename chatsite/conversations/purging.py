@@ -6,8 +6,10 @@ Run at the server's start and every hour, or by `manage.py purge`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Max, Q
@@ -16,6 +18,7 @@ from django.utils import timezone
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.uploads import folder
 
+T = TypeVar("T")
 # The page offers to undo a deletion for some seconds; whoever reads that late still can.
 DELETED_AFTER = timedelta(hours=1)
 UNSENT_AFTER = timedelta(hours=24)
@@ -76,10 +79,10 @@ def _remove_conversation(id: uuid.UUID, *, before: datetime) -> None:
 def _remove_unsent(before: datetime) -> int:
     unsent = Upload.objects.filter(conversation=None, created__lt=before)
     found = list(unsent.values_list("id", flat=True))
-    for start in range(0, len(found), ROWS):
+    for part in _parts(found):
         with transaction.atomic():
             # Asked again: one may have been sent meanwhile.
-            unsent.filter(id__in=found[start : start + ROWS]).delete()
+            unsent.filter(id__in=part).delete()
     return len(found)
 
 
@@ -88,18 +91,24 @@ def _remove_leftovers(now: datetime) -> int:
     files = folder()
     count = files.discard_unfinished(older_than=LEFT_OVER_SECONDS)
     stored = list(files.ids(older_than=LEFT_OVER_SECONDS))
-    for start in range(0, len(stored), ROWS):
-        some = stored[start : start + ROWS]
+    for some in _parts(stored):
         known = {str(id) for id in _ids(Q(id__in=some))}
         for id in (id for id in some if id not in known):
             files.remove(id)
             count += 1
     there = set(stored)
-    old = Q(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS))
-    lost = [id for id in _ids(old) if str(id) not in there and not files.path(str(id)).exists()]
-    for start in range(0, len(lost), ROWS):
-        Upload.objects.filter(id__in=lost[start : start + ROWS]).delete()
+    rows = _ids(Q(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS)))
+    lost = [id for id in rows if str(id) not in there and not files.path(str(id)).exists()]
+    if len(lost) == len(rows):
+        return count  # rather a disk that isn't mounted, or another FILES_DIR, than a loss
+    for part in _parts(lost):
+        Upload.objects.filter(id__in=part).delete()
     return count + len(lost)
+
+
+def _parts(ids: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(ids), ROWS):
+        yield ids[start : start + ROWS]
 
 
 def _ids(which: Q) -> list[uuid.UUID]:

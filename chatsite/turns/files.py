@@ -75,10 +75,10 @@ def _said(attachment: Attachment, form: Form, model: Model) -> str:
     else:
         why = f"{model.label} takes no {PLURALS[own]}"
     if form == "name":
-        return f"Of {attachment.name} only the name was put in, because {why}."
+        return f"Of {attachment.name} only the name goes in, because {why}."
     if form == "text" and own is not None:
         characters = f"{attachment.characters:,} characters"
-        return f"{attachment.name} was put in as its text, {characters}, because {why}."
+        return f"{attachment.name} goes in as its text, {characters}, because {why}."
     return ""
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -82,6 +83,17 @@ def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) 
     assert {str(row.id) for row in Upload.objects.all()} == {whole.id, fresh.id}
     assert len(stored(folder)) == 3
     assert purge() == NOTHING
+
+
+def test_a_folder_that_is_not_there_costs_no_rows(
+    keep: Keep, folder: Path, settings: Any, tmp_path: Path
+) -> None:
+    keep()
+    Upload.objects.update(created=timezone.now() - 2 * HOUR)
+    settings.FILES_DIR = tmp_path / "not mounted"
+    assert purge() == NOTHING
+    settings.FILES_DIR = folder
+    assert (Upload.objects.count(), len(stored(folder))) == (1, 1)
 
 
 def test_the_command_says_what_it_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

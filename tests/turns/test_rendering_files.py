@@ -106,14 +106,14 @@ async def test_messages_without_files_stay_the_same_object() -> None:
 def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:
     assert told(EVERY, model("image", "pdf", "audio", "video")) == ()
     assert told(EVERY, model("audio")) == (
-        "report.pdf was put in as its text, 12,300 characters, because Sigma takes no PDFs.",
-        "Of scan.pdf only the name was put in, because Sigma takes no PDFs.",
-        "Of map.png only the name was put in, because Sigma takes no pictures.",
-        "Of film.mp4 only the name was put in, because Sigma takes no video.",
+        "report.pdf goes in as its text, 12,300 characters, because Sigma takes no PDFs.",
+        "Of scan.pdf only the name goes in, because Sigma takes no PDFs.",
+        "Of map.png only the name goes in, because Sigma takes no pictures.",
+        "Of film.mp4 only the name goes in, because Sigma takes no video.",
     )
     empty = replace(NOTES, characters=0)
     assert told((empty,), model()) == (
-        "Of notes.md only the name was put in, because no text was found in it.",
+        "Of notes.md only the name goes in, because no text was found in it.",
     )
 
 
