@@ -48,7 +48,7 @@ def test_the_page_has_no_serious_fault(
     chat.panel.get_by_role("button", name="Close the debug panel").click()
     expect(chat.panel).to_be_hidden()
     assert violations(chat.page) == [], "with the horizon"
-    for button in ("#chip", "#agent-open"):
+    for button in ("#chip", "#agent-open", "#model-open"):
         chat.page.locator(button).click()
         expect(chat.popover).to_be_visible()
         assert violations(chat.page) == [], f"with the popover of {button}"
