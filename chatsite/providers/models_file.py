@@ -119,10 +119,17 @@ def _server(name: str, said: object) -> Server:
 
 
 def elsewhere(server: Server, base_url: str) -> Server:
-    """The same dialect and key at another address: a proxy, or a server that is compatible."""
+    """The same dialect and key at another address: a proxy, or a server that is compatible. What
+    speaks like OpenAI there may be anything, so it is called by its address."""
     if base_url == server.base_url:
         return server
-    return replace(server, base_url=base_url, small_model="", bound="max_tokens", files=False)
+    parts = urlsplit(base_url)
+    label = server.label
+    if server.name == "openai":
+        label = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
+    return replace(
+        server, base_url=base_url, label=label, small_model="", bound="max_tokens", files=False
+    )
 
 
 def _facts(name: str, said: object, servers: Mapping[str, Server]) -> ModelFacts:

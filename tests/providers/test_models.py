@@ -86,10 +86,12 @@ class TestServers:
             assert server.address == server.name.upper().replace("-", "_") + "_BASE_URL"
 
     def test_another_address_offers_nothing_that_only_the_providers_own_does(self) -> None:
-        there = elsewhere(SERVERS["openai"], "http://10.0.0.5/v1")
+        there = elsewhere(SERVERS["openai"], "http://10.0.0.5:8000/v1")
+        assert there.label == "10.0.0.5:8000"
         assert (there.small_model, there.bound, there.files) == ("", "max_tokens", False)
         assert there.key == "OPENAI_API_KEY"
-        assert elsewhere(there, "http://10.0.0.5/v1") is there
+        assert elsewhere(there, "http://10.0.0.5:8000/v1") is there
+        assert elsewhere(SERVERS["ollama"], "http://10.0.0.5:8000/v1").label == "Ollama"
 
     def test_keys_are_never_printed(self) -> None:
         keys = Keys({"OPENAI_API_KEY": "sk-canary", "GROQ_API_KEY": ""})
