@@ -45,6 +45,7 @@ _MODEL = frozenset(
         "maxTokens",
         "model",
         "presencePenalty",
+        "reasoningEffort",
         "seed",
         "stopSequences",
         "temperature",

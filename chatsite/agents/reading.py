@@ -121,6 +121,13 @@ def fraction(value: object, place: str) -> float | None:
     return number(value, place, highest=1)
 
 
+def one_of(value: object, place: str, allowed: tuple[str, ...]) -> str | None:
+    said = optional_text(value, place)
+    if said is not None and said not in allowed:
+        raise BadTemplate(f"must be one of {', '.join(allowed)}", key=place)
+    return said
+
+
 def yes_or_no(value: object, place: str) -> bool:
     """False when absent."""
     if value is None:

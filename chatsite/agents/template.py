@@ -18,6 +18,7 @@ from chatsite.agents.reading import (
     join,
     mapping,
     number,
+    one_of,
     optional_text,
     text,
     texts,
@@ -29,6 +30,7 @@ from chatsite.messages import Message
 
 EMBEDDED = "embedded"
 DEFAULT_PRIORITY = 1000  # After every agent that says where it wants to stand.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_STEPS, MOST_STEPS = 20, 100
 
 
@@ -185,6 +187,9 @@ def _model_options(said: Mapping[str, object], place: str) -> dict[str, object]:
     options: dict[str, object] = {
         "seed": whole(said.get("seed"), join(place, "seed"), lowest=0, highest=2**31 - 1),
         "stop": list(texts(said.get("stopSequences"), join(place, "stopSequences"))) or None,
+        "reasoning_effort": one_of(
+            said.get("reasoningEffort"), join(place, "reasoningEffort"), EFFORTS
+        ),
     }
     for name, key in (
         ("frequency_penalty", "frequencyPenalty"),

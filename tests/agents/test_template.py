@@ -233,13 +233,20 @@ def test_wishes_that_no_provider_is_told_are_reported() -> None:
 
 
 def test_further_wishes_go_to_the_provider_under_its_names() -> None:
-    wishes = {"seed": 7, "stopSequences": ["END"], "frequencyPenalty": -0.5}
+    wishes = {
+        "seed": 7,
+        "stopSequences": ["END"],
+        "frequencyPenalty": -0.5,
+        "reasoningEffort": "low",
+    }
     template = a_template(nodeConfigurations={"llm.openai": wishes})
     assert template.model_settings("openai").options == {
         "seed": 7,
         "stop": ["END"],
         "frequency_penalty": -0.5,
+        "reasoning_effort": "low",
     }
+    assert template.unknown == ()
 
 
 @pytest.mark.parametrize("name", ["apiKey", "api_key", "APIKEY", "openaiApiKey", "x-api-key"])
@@ -316,6 +323,7 @@ def test_a_wrong_value_is_named_with_its_place(
         ({"topP": -1}, "topP"),
         ({"model": 4}, "model"),
         ({"useTrainedPersonality": "yes"}, "useTrainedPersonality"),
+        ({"reasoningEffort": "much"}, "reasoningEffort"),
     ],
 )
 def test_model_settings_are_checked_when_a_template_is_read(
