@@ -47,15 +47,17 @@ class AnthropicProvider:
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
         self._server = server
+        # The SDK's paths begin with the version, which other addresses often end with.
+        self._url = server.base_url.rstrip("/").removesuffix("/v1")
         # Without one the SDK would look for a key in the environment and in files of its own.
         self._key = api_key or "none"
         self._table = table
         self._model = model
         self._fast = fast
         self._timeouts = timeouts
-        self._official = urlsplit(server.base_url).hostname == _OFFICIAL
+        self._official = urlsplit(self._url).hostname == _OFFICIAL
         # Files belong to an account, which only its key tells apart.
-        account = hashlib.sha256(f"{server.base_url} {self._key}".encode()).hexdigest()
+        account = hashlib.sha256(f"{self._url} {self._key}".encode()).hexdigest()
         self._account = f"{server.name}:{account[:16]}"
         self._client: AsyncAnthropic | None = None
         self._loading = asyncio.Lock()
@@ -97,9 +99,10 @@ class AnthropicProvider:
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         """A file that the provider has forgotten is given to it once more, before any chunk."""
         client = await self._open()
-        for again in (False, True):
+        kept = self._server.files and any(message.attachments for message in request.messages)
+        for may_be_lost in (kept, False):
             body = await self._body(client, request)
-            answer = self._answer(client, body, may_have_lost_files=not again)
+            answer = self._answer(client, body, files_may_be_lost=may_be_lost)
             try:
                 async with aclosing(answer) as chunks:
                     async for chunk in chunks:
@@ -109,7 +112,7 @@ class AnthropicProvider:
                 await forget(request.messages, request.files, at=self._account)
 
     def _answer(
-        self, client: AsyncAnthropic, body: Body, *, may_have_lost_files: bool
+        self, client: AsyncAnthropic, body: Body, *, files_may_be_lost: bool
     ) -> AsyncGenerator[Chunk, None]:
         # What comes as extra is sent as it is. Given by name, the SDK would look through every
         # message for files, and warn our log of every model that is to end.
@@ -129,7 +132,7 @@ class AnthropicProvider:
             return response
 
         def explain(error: Exception) -> Exception:
-            if may_have_lost_files and self._server.files and _names_a_file(error):
+            if files_may_be_lost and _names_a_file(error):
                 return _FilesLost()
             return self._explained(error, body.value["model"])
 
@@ -166,17 +169,17 @@ class AnthropicProvider:
         return self._table.facts(self._server.name, model)
 
     def _described(self, chosen: str) -> Model:
-        facts = self._facts(chosen)
-        unknown = f"Its window isn't known; {ASSUMED_WINDOW:,} tokens are assumed."
+        facts = self._facts(chosen) or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
+        assumed = f"Its window isn't known; {facts.window:,} tokens are assumed."
         return Model(
             provider=self.kind,
             name=chosen,
             label=chosen,
-            window=facts.window if facts else ASSUMED_WINDOW,
-            note="" if facts else unknown,
-            takes=facts.takes if facts else frozenset(),
-            tools=facts.tools if facts else True,
-            price=facts.price if facts else None,
+            window=facts.window,
+            note=assumed if facts.assumed else "",
+            takes=facts.takes,
+            tools=facts.tools,
+            price=facts.price,
         )
 
     async def _open(self) -> AsyncAnthropic:
@@ -190,11 +193,10 @@ class AnthropicProvider:
 
         from chatsite.providers import transport
 
-        url = self._server.base_url
-        http = transport.client(url, connect=self._timeouts.connect)
+        http = transport.client(self._url, connect=self._timeouts.connect)
         return anthropic.AsyncAnthropic(
             api_key=self._key,
-            base_url=url,
+            base_url=self._url,
             max_retries=0,
             timeout=http.timeout,
             http_client=http,

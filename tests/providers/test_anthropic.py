@@ -259,7 +259,7 @@ async def test_no_key_is_looked_for_where_none_is_wanted(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    keyless = provider_at(fake.base_url, api_key=None)
+    keyless = provider_at(f"{fake.base_url}/v1/", api_key=None)
     await keyless.warm()
     await ask(keyless, "[[tokens=1]]")
     await keyless.aclose()
