@@ -15,8 +15,9 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-# aiohttp has decoded the body by the time httpx2 sees it.
-_SPENT = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+# aiohttp has decoded the body by the time httpx2 sees it; a cookie would be sent with the requests
+# of everybody else.
+_SPENT = frozenset({b"content-encoding", b"content-length", b"transfer-encoding", b"set-cookie"})
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # A key that is part of the address would stand in aiohttp's texts, so only classes are named.
 _KINDS: tuple[tuple[type[BaseException], type[httpx2.RequestError]], ...] = (
@@ -35,11 +36,8 @@ _KINDS: tuple[tuple[type[BaseException], type[httpx2.RequestError]], ...] = (
 
 
 def client(base_url: str, *, connect: float) -> httpx2.AsyncClient:
-    """A client for one server; some 20 ms for its certificates, so make it in a thread.
-
-    A proxy of the environment is for the world outside, not for a server on this machine.
-    """
-    proxy = None if urlsplit(base_url).hostname in _LOOPBACK else _proxy_for(base_url)
+    """A client for one server; some 20 ms for its certificates, so make it in a thread."""
+    proxy = proxy_for(base_url)
     return httpx2.AsyncClient(
         transport=AiohttpTransport(tls=base_url.startswith("https"), proxy=proxy),
         timeout=httpx2.Timeout(None, connect=connect),
@@ -151,9 +149,11 @@ def translated(error: BaseException) -> httpx2.RequestError:
     return kind(type(error).__name__)
 
 
-def _proxy_for(base_url: str) -> str | None:
+def proxy_for(base_url: str) -> str | None:
+    """A proxy of the environment; it is for the world outside, not for this machine."""
     parts = urlsplit(base_url)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
+    host = parts.hostname or ""
+    if host in _LOOPBACK or urllib.request.proxy_bypass(host):
         return None
     return urllib.request.getproxies().get(parts.scheme)
 
