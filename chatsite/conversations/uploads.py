@@ -40,8 +40,8 @@ def require_room(owner: Owner, *, size: int) -> None:
     if used + size > quota:
         raise Refused(
             f"Your files may take {settings.FILES_QUOTA_MB} MB together; "
-            f"{_megabytes(quota - used)} MB are free. Nothing was kept. Conversations that you "
-            "delete take their files with them after an hour.",
+            f"{_megabytes(quota - used)} MB are free. Nothing was kept. A conversation that you "
+            "delete takes its files with it within two hours.",
             code="quota_full",
         )
 

@@ -40,13 +40,14 @@ class Bodies:
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         file = scope["path"] == FILES and scope["method"] == "POST"
         bounded = _Bounded(receive, send, MAX_ATTACHMENT_BYTES if file else LARGEST)
-        if _stated_length(scope) > bounded.limit:
+        length = _stated_length(scope)
+        if length > bounded.limit:
             await bounded.refuse()
             return
         if not file:
             await self._app(scope, bounded.receive, bounded.send)
             return
-        body = Body(bounded.receive)
+        body = Body(bounded.receive, length=length)
         # Whatever type is said of it: it must not be read as a form.
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         headers = [(name, value) for name, value in headers if name != b"content-length"]
@@ -55,9 +56,10 @@ class Bodies:
 
 
 class Body:
-    """The body of one request, still to be read."""
+    """The body of one request, still to be read. `length` is what it states, 0 where it doesn't."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, *, length: int) -> None:
+        self.length = length
         self._receive = receive
         self._given = False
         self._ended = asyncio.Event()

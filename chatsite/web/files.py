@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from typing import Any, cast
 from urllib.parse import unquote
 from uuid import UUID
@@ -21,6 +20,7 @@ from chatsite.files.kinds import IMAGES
 from chatsite.files.names import safe_name
 from chatsite.messages import Attachment
 from chatsite.web.api import answers_errors
+from chatsite.web.bodies import Body
 from chatsite.web.people import owner_of, site_of
 from chatsite.web.static_files import blocks
 from chatsite.wiring import Site
@@ -42,10 +42,10 @@ async def files(request: HttpRequest) -> HttpResponse:
     """The body is the file, as it is; the header X-File-Name its name in percent encoding."""
     site, owner = site_of(request), await owner_of(request)
     name = _name(request)
-    body: AsyncGenerator[bytes, None] = cast(Any, request).scope["chatsite.body"].blocks()
-    await site.run(uploads.require_room, owner, size=0)
+    body: Body = cast(Any, request).scope["chatsite.body"]
+    await site.run(uploads.require_room, owner, size=body.length)
     try:
-        async with site.intake.taken(body, owner=owner.key) as taken:
+        async with site.intake.taken(body.blocks(), owner=owner.key) as taken:
             kept = await _kept(site, owner, name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # nobody is there to read it
