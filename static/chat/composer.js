@@ -239,7 +239,7 @@ export class Composer {
 
   #look() {
     const { button } = this;
-    say(button, this.running ? "Stop" : this.waits ? "Waiting for files" : "Send");
+    say(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
     button.classList.toggle("stop", this.running);
     button.title = this.running ? "Stop the answer (Esc)" : this.waits ? "Hold the message back" : "Send (Enter)";
     const nothing = !this.box.value.trim() && this.tray.empty;

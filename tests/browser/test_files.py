@@ -60,7 +60,7 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
     expect(chips).to_have_count(2)
 
     chat.write("What does the survey say?")
-    expect(chat.send_button).to_have_text("Waiting for files")
+    expect(chat.send_button).to_have_text("Waiting…")
     for route in held:
         if route.request.headers["x-file-name"] != "wrong.txt":
             route.continue_()
