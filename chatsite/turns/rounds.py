@@ -200,7 +200,7 @@ class Rounds:
             usual=usual_ratio(ruling.last, model),
             leading=decision.leading if this.number == 1 else 0,
             files=sum(tokens_of(m) for m in decision.request if m.attachments),
-            server=server.label if server else "The server",
+            server=server.label if server and server.local else "The server",
             model=model.label,
         )
 
