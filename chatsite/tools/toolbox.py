@@ -39,13 +39,6 @@ class Toolbox:
         self._builtin = builtin
         self._servers = servers
 
-    def start(self) -> None:
-        """Begin to connect to the tool servers, in the running event loop."""
-        self._servers.start()
-
-    async def stop(self) -> None:
-        await self._servers.stop()
-
     async def ready(self, nodes: Sequence[str]) -> None:
         """Wait, a few seconds at most, for tool servers that are only just being started."""
         await self._servers.ready(server for server, _ in map(_parts, nodes) if server)

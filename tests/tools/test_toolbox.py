@@ -85,14 +85,14 @@ async def test_a_tool_server_brings_all_its_tools_or_the_one_that_is_named(tmp_p
     toolbox = a_toolbox(servers)
     nodes = ["mcp.crude", "mcp.crude.fine", "mcp.crude.odd", "mcp.crude.none", "mcp.gone", "clock"]
     before = reasons(toolbox.for_nodes(nodes, {}))
-    toolbox.start()
+    servers.start()
     try:
         await toolbox.ready(nodes)
         found = toolbox.for_nodes(nodes, {})
         (one,) = toolbox.for_nodes(["mcp.crude.with spaces/and.dots"], {}).tools
         many = toolbox.for_nodes(["clock", "mcp.crude"], {})
     finally:
-        await toolbox.stop()
+        await servers.stop()
     assert before["mcp.crude"] == "its tool server is missing: it is still being started"
     names = [tool.name for tool in found.tools]
     assert names[0] == "crude__fine" and names[-1] == "clock"
