@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tests.fakes.openai_prompts import newest_user_text
 from tests.fakes.openai_wishes import Wishes
 
 _DIRECTIVE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
@@ -93,58 +94,15 @@ class Plan:
         )
 
 
-def newest_user_text(body: Mapping[str, Any]) -> str:
-    """Its text parts, where it has several."""
-    for message in reversed(body.get("messages") or []):
-        if message.get("role") == "user":
-            return text_of(message.get("content"))
-    return ""
-
-
-def text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    parts = content or []
-    return "\n".join(str(part["text"]) for part in parts if part.get("type") == "text")
-
-
-def prompt_tokens(body: Mapping[str, Any]) -> int:
-    """Words, 4 for each message, 100 for each picture or file; long words count as several."""
-    total = 0
-    for message in body["messages"]:
-        content = message.get("content")
-        said = text_of(content) if isinstance(content, list) else str(content)
-        said += "".join(json.dumps(call) for call in message.get("tool_calls") or ())
-        words = len(said.split())
-        total += 4 + (words if len(said) < 400 else max(words, len(said) // 4))
-        total += 100 * sum(part["type"] != "text" for part in content) if _is_list(content) else 0
-    return total + (len(json.dumps(body["tools"])) // 4 if body.get("tools") else 0)
-
-
-def cut_silently(body: Mapping[str, Any], keep: int) -> Mapping[str, Any]:
-    """What is left of a request at a server that keeps the last `keep` tokens of a prompt."""
-    messages = list(body["messages"])
-    while len(messages) > 1 and prompt_tokens({"messages": messages}) > keep:
-        del messages[0]
-    if prompt_tokens({"messages": messages}) > keep:
-        words = text_of(messages[0].get("content")).split()
-        messages[0] = {**messages[0], "content": " ".join(words[-keep:])}
-    return {**body, "messages": messages}
-
-
-def _is_list(content: Any) -> bool:
-    return isinstance(content, list)
-
-
 class Answer:
     """The stream of one answer, chunked."""
 
-    def __init__(self, wire: Wire, body: Mapping[str, Any], plan: Plan) -> None:
+    def __init__(self, wire: Wire, body: Mapping[str, Any], plan: Plan, *, prompt: int) -> None:
         self.wire = wire
         self.plan = plan
         self.usage = bool((body.get("stream_options") or {}).get("include_usage"))
         self.wishes = Wishes.of(plan.keys, body)
-        self.prompt = prompt_tokens(body)
+        self.prompt = prompt
         self.base = (
             f'"id":"chatcmpl-{id(self)}","object":"chat.completion.chunk","created":1763700000,'
             f'"model":{json.dumps(body.get("model"))},"system_fingerprint":null'

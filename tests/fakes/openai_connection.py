@@ -11,15 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.fakes.openai_answers import (
-    FAILURES,
-    SECRET_TEXT,
-    Answer,
-    Plan,
-    Script,
-    cut_silently,
-    newest_user_text,
-)
+from tests.fakes.openai_answers import FAILURES, SECRET_TEXT, Answer, Plan, Script
+from tests.fakes.openai_prompts import cut_silently, newest_user_text, prompt_tokens
 from tests.fakes.openai_uploads import Uploaded, named_files, uploaded
 
 # The answer as JSON, or a function of the request's JSON (None without a body) that gives it.
@@ -153,8 +146,10 @@ class Connection(asyncio.Protocol):
         seen.in_flight += 1
         seen.max_in_flight = max(seen.max_in_flight, seen.in_flight)
         try:
-            if self.behaviour.keep:
-                body = cut_silently(body, self.behaviour.keep)
+            prompt = prompt_tokens(body)
+            if 0 < self.behaviour.keep < prompt:
+                prompt = self.behaviour.keep
+                body = cut_silently(body, prompt)
             plan = self.plan(body)
             lost = [id for id in named_files(body) if id not in seen.files]
             if lost:
@@ -165,7 +160,7 @@ class Connection(asyncio.Protocol):
             elif plan.mode in FAILURES:
                 self.refuse(plan.mode, extra=_waits(plan))
             else:
-                await Answer(self, body, plan).send()
+                await Answer(self, body, plan, prompt=prompt).send()
         finally:
             seen.in_flight -= 1
 
