@@ -9,9 +9,11 @@ from chatsite.conversations.models import Conversation, Turn
 
 @admin.register(Conversation)
 class ConversationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("id", "agent", "user", "path_messages", "path_tokens", "updated", "deleted")
+    list_display = (
+        *("id", "agent", "model", "user", "path_messages", "path_tokens", "updated", "deleted"),
+    )
     list_filter = ("agent",)
-    fields = ("id", "agent", "user", "created", "updated", "deleted", "path_messages")
+    fields = ("id", "agent", "model", "user", "created", "updated", "deleted", "path_messages")
     readonly_fields = fields
 
     def has_add_permission(self, request: object) -> bool:
@@ -20,9 +22,9 @@ class ConversationAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Turn)
 class TurnAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("id", "number", "state", "problem_code", "started", "ended")
-    list_filter = ("state", "problem_code")
-    fields = ("id", "number", "state", "problem_code", "problem", "started", "ended")
+    list_display = ("id", "number", "mode", "state", "problem_code", "started", "ended")
+    list_filter = ("mode", "state", "problem_code")
+    fields = ("id", "number", "mode", "state", "problem_code", "problem", "started", "ended")
     readonly_fields = fields
 
     def has_add_permission(self, request: object) -> bool:

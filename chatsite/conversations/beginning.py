@@ -14,7 +14,7 @@ from chatsite.conversations import uploads
 from chatsite.conversations.answers import asked_by
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.path import placed
+from chatsite.conversations.path import TOTALS, placed
 from chatsite.conversations.queries import views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
@@ -22,6 +22,8 @@ from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
 from chatsite.messages import Message as Said
 
 TITLE_LENGTH = 60
+# What a conversation's row learns of a new turn.
+GROWN = ("next_seq", *TOTALS, "last_background", "turns", "updated", "model")
 RUNNING = "An answer is still being written here. Your text is kept."
 
 
@@ -60,7 +62,7 @@ def begin_turn(
     written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
     Message.objects.bulk_create([*messages, *written])
     uploads.claim(row, [attachment.id for attachment in user.attachments])
-    row.save()
+    row.save(update_fields=GROWN)
     return Begun(
         turn=str(turn.id),
         number=turn.number,
@@ -79,7 +81,7 @@ def turn_before(row: Conversation, client_id: str) -> Turn | None:
     if not row.turns:
         return None
     found = Turn.objects.filter(Q(client_id=client_id) | Q(state="running"), conversation=row)
-    turns = list(found.defer("receipt"))
+    turns = list(found.only("client_id", "number", "asked"))
     known = next((turn for turn in turns if turn.client_id == client_id), None)
     if turns and known is None:
         raise TurnRunning(RUNNING)
@@ -138,7 +140,7 @@ def _require_replied(row: Conversation, id: str) -> None:
 
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
-    row = Conversation.objects.select_for_update().filter(id=id).first()
+    row = next(iter(Conversation.objects.select_for_update().filter(id=id)), None)
     if row is None:
         now = timezone.now()
         return Conversation.objects.create(

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.path import count, estimated
+from chatsite.conversations.path import estimated
 from chatsite.conversations.records import Ended
-from chatsite.conversations.rows import message_of, view_of
+from chatsite.conversations.rows import ENTRY, message_of, view_of
 from chatsite.conversations.versions import bring_back, versions_beside
 from chatsite.events import MessageView, Problem, State
 from chatsite.messages import TokenCount
@@ -21,7 +22,12 @@ ANSWER = (
     *("content", "reasoning", "metadata", "state", "finish_reason"),
     *("tokens", "tokenizer", "basis"),
 )
-TURN = ("state", "ended", "receipt", "problem_code", "problem")
+# What is read of them: a turn and its conversation whole would take three times as long.
+READ = (
+    *ENTRY,
+    *("state", "finish_reason", "conversation", "parent", "turn"),
+    *("turn__mode", "turn__asked", "turn__conversation"),
+)
 
 
 @transaction.atomic
@@ -43,38 +49,39 @@ def end_turn(
     checkpoint. An answer that says nothing leaves no message behind, and what it was to take the
     place of comes back. Calls that haven't ended keep the result that they have.
     """
-    rows = list(
-        Message.objects.select_for_update()
-        .select_related("turn__conversation")
-        .filter(turn_id=turn, state="running", turn__state="running")
-        .order_by("seq")
-    )
-    row = rows[0].turn if rows else _running(turn)
-    if row is None:
+    now = timezone.now()
+    changed: dict[str, Any] = {"state": state, "ended": now}
+    if problem is not None:
+        changed |= {"problem_code": problem.code, "problem": problem.message}
+    if receipt is not None:
+        changed["receipt"] = receipt
+    if not Turn.objects.filter(id=turn, state="running").update(**changed):
         return None
-    conversation, now = row.conversation, timezone.now()
+    row, rows = _written(turn)
+    for name in ("state", "problem_code", "problem"):
+        setattr(row, name, changed.get(name, ""))
+    if receipt is None:
+        receipt = Turn.objects.values_list("receipt", flat=True).get(id=turn)
     results = [one for one in rows if one.role == "tool"]
-    _close(conversation, results, "stopped" if state == "stopped" else "interrupted")
-    answer = next((one for one in rows if one.role == "assistant"), None)
-    if answer is not None:
-        answer.turn = row
-        _say(answer, text, reasoning, metadata)
-    row.state, row.ended = state, now
-    row.receipt = receipt = row.receipt if receipt is None else receipt
-    row.problem_code, row.problem = (problem.code, problem.message) if problem else ("", "")
-    row.save(update_fields=TURN)
+    _close(results, "stopped" if state == "stopped" else "interrupted")
+    ended = [*results]
     closed: Sequence[MessageView] = [view_of(one) for one in results]
     view = None
-    if answer is not None and (answer.content or answer.reasoning):
-        _finish(conversation, answer, state, tokens, finish_reason)
-        view = view_of(answer, versions=versions_beside(answer))
-    elif answer is not None:
-        answer.delete()
-        closed = [*closed, *bring_back(conversation, row)]
-    if receipt is not None:
-        conversation.last_turn = row
-    conversation.updated = now
-    conversation.save()
+    for answer in (one for one in rows if one.role == "assistant"):
+        _say(answer, text, reasoning, metadata)
+        if answer.content or answer.reasoning:
+            _finish(answer, state, tokens, finish_reason)
+            ended.append(answer)
+            view = view_of(answer, versions=versions_beside(answer))
+        else:
+            answer.delete()
+            closed = [*closed, *bring_back(row)]
+    Conversation.objects.filter(id=row.conversation_id).update(
+        path_messages=F("path_messages") + len(ended),
+        path_tokens=F("path_tokens") + sum(one.tokens for one in ended),
+        updated=now,
+        **({"last_turn": turn} if receipt is not None else {}),
+    )
     return Ended(
         turn=turn,
         state=state,
@@ -85,20 +92,23 @@ def end_turn(
     )
 
 
-def _running(turn: str) -> Turn | None:
-    """Where nothing of it is being written: no unit of work leaves it so."""
-    rows = Turn.objects.select_for_update().select_related("conversation")
-    return rows.filter(id=turn, state="running").first()
+def _written(turn: str) -> tuple[Turn, Sequence[Message]]:
+    """The turn, and what of it is being written, in order: an answer and calls."""
+    running = Message.objects.filter(turn_id=turn, state="running").select_related("turn")
+    rows = sorted(running.only(*READ), key=lambda one: one.seq)
+    row = rows[0].turn if rows else None
+    for one in rows:
+        one.turn = row
+    return row or Turn.objects.get(id=turn), rows
 
 
-def _close(conversation: Conversation, results: Sequence[Message], state: State) -> None:
+def _close(results: Sequence[Message], state: State) -> None:
     """Calls that haven't ended are over, with the results that they have."""
     if not results:
         return
     Message.objects.filter(id__in=[one.id for one in results]).update(state=state)
     for one in results:
         one.state = state
-        count(conversation, one)
 
 
 def _say(answer: Message, text: str | None, reasoning: str | None, metadata: str) -> None:
@@ -112,18 +122,11 @@ def _say(answer: Message, text: str | None, reasoning: str | None, metadata: str
         answer.metadata = metadata
 
 
-def _finish(
-    conversation: Conversation,
-    answer: Message,
-    state: State,
-    tokens: TokenCount | None,
-    finish_reason: str,
-) -> None:
+def _finish(answer: Message, state: State, tokens: TokenCount | None, finish_reason: str) -> None:
     answer.state, answer.finish_reason = state, finish_reason
     tokens = tokens or estimated(message_of(answer))
     answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
     answer.save(update_fields=ANSWER)
-    count(conversation, answer)
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:

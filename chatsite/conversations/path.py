@@ -20,6 +20,7 @@ from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
 ESTIMATE = "estimate"
+TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 # SQLite takes a few hundred values at once.
 SOME = 300
 
@@ -77,7 +78,8 @@ def placed(
 def _last_on_path(row: Conversation) -> Message | None:
     if row.next_seq == 1:
         return None
-    return Message.objects.filter(conversation=row, on_path=True).order_by("-seq").first()
+    newest = Message.objects.filter(conversation=row, on_path=True).order_by("-seq")
+    return newest.only("id", "seq", "turn_seq").first()
 
 
 def count(row: Conversation, message: Message) -> None:
@@ -121,9 +123,6 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
         row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
     if row.forget_above > below:
         row.forget_above = after.get("first") or row.next_seq
-
-
-TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 
 
 def _totals(row: Conversation, below: int) -> dict[str, int | None]:

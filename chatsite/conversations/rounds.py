@@ -16,7 +16,6 @@ from chatsite.conversations.versions import versions_beside
 from chatsite.events import MessageView
 from chatsite.messages import Message as Said
 
-TOTALS = ("next_seq", "path_messages", "path_users", "path_background", "path_tokens")
 # What a call's end changes of its row, and what a round's does of the message with the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")
 ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
@@ -54,7 +53,7 @@ def begin_calls(
         conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
     )
     Message.objects.bulk_create([*marked, *next_answer])
-    conversation.save(update_fields=[*TOTALS, "last_background"])
+    conversation.save(update_fields=["next_seq", "path_messages", "path_tokens"])
     first = view_of(row, versions=versions_beside(row))
     return (first, *(view_of(result) for result in marked))
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from chatsite.conversations.answers import versions_of
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.path import locked, reroute
+from chatsite.conversations.path import TOTALS, locked, reroute
 from chatsite.conversations.queries import path, shown
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.events import MessageView
@@ -60,13 +60,15 @@ def show_version(*, owner: Owner, message: str) -> str:
     return str(row.id)
 
 
-def bring_back(row: Conversation, turn: Turn) -> tuple[MessageView, ...]:
+def bring_back(turn: Turn) -> tuple[MessageView, ...]:
     """Where trying again left nothing, the answer before it comes back: its messages.
 
-    Call it before the conversation's `last_turn` changes. The caller saves `row`.
+    Call it before the conversation's `last_turn` changes.
     """
-    asked = turn.asked
-    if turn.mode != "again" or asked is None or path(row).filter(parent=asked).exists():
+    if turn.mode != "again" or turn.asked is None:
+        return ()
+    asked, row = turn.asked, turn.conversation
+    if path(row).filter(parent=asked).exists():
         return ()
     of_turn = Message.objects.filter(conversation=row, turn_seq=asked.seq).order_by("seq")
     below = {one.id: one for one in of_turn.exclude(id=asked.id).only("id", "parent", "turn")}
@@ -77,6 +79,7 @@ def bring_back(row: Conversation, turn: Turn) -> tuple[MessageView, ...]:
     while last.parent_id in below:
         last = below[last.parent_id]
     reroute(row, below=asked.seq, through=branch(row, last))
+    row.save(update_fields=[*TOTALS, "last_background", "forget_above"])
     return shown(path(row).filter(seq__gt=asked.seq).select_related("turn").order_by("seq"))
 
 
