@@ -62,7 +62,12 @@ def _listed(answer: Any) -> dict[str, dict[str, Any]] | None:
     if not isinstance(data, list):
         return None
     entries = [entry for entry in data if isinstance(entry, dict)]
-    return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
+    return {entry["id"]: entry for entry in entries if _is_name(entry.get("id"))}
+
+
+def _is_name(value: Any) -> bool:
+    """What can be named in a command."""
+    return isinstance(value, str) and 0 < len(value) <= 160 and value.isprintable()
 
 
 def _plain(entry: dict[str, Any]) -> Told:

@@ -158,7 +158,7 @@ def _wanted(
     if chat_model:
         name, _, asked = chat_model.partition(":")
         if name in providers:
-            return name, asked, ""
+            return name, asked, refused if chosen != chat_model else ""
         return "", "", f"The administrator's model {chat_model} can't be reached."
     if chosen:
         name, _, asked = chosen.partition(":")

@@ -128,6 +128,8 @@ class TestAModelThatIsSetOrChosen:
         refused = answering(own, there, chosen="openai:dear", refused="It isn't offered any more.")
         assert refused.model.name == "own choice"
         assert refused.note.startswith("It isn't offered any more.")
+        other = answering(own, there, chat_model="openai:m2", chosen="ollama:x", refused="No.")
+        assert (other.model.name, other.note) == ("m2", "No.  answers.")  # a model without label
         locked = answering(own, there, chat_model="groq:x")
         assert locked.note.startswith("The administrator's model groq:x can't be reached.")
 
