@@ -30,17 +30,15 @@ export function callView(call, result) {
 
 /** `calculator("184000 / 92")`: a single argument without its name. */
 export function callWords({ name, arguments: given }) {
-  const said = Object.entries(given ?? {});
-  const words = said.length === 1 ? valueWords(said[0][1]) : said.map(([key, value]) => `${key}: ${valueWords(value)}`).join(", ");
-  return `${name}(${short(words, LONGEST)})`;
+  const said = Object.values(given ?? {});
+  return `${name}(${short(said.length === 1 ? JSON.stringify(said[0]) : namedWords(given ?? {}), LONGEST)})`;
 }
 
 /** What came of it, on one line. */
 export function resultWords({ state, result }) {
   if (state === "never") return "never ran";
   if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
-  const value = parsed(result ?? "");
-  return short(typeof value === "string" ? value : valueWords(value), LONGEST);
+  return short(valueWords(parsed(result ?? "")), LONGEST);
 }
 
 /** Elements for calls, kept as long as their calls are there. */
@@ -117,7 +115,14 @@ function inside(call) {
         : pre("Answered", formatted(call.result)));
 }
 
-const valueWords = (value) => (typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value) ?? "");
+/** Where a tool tells more besides its `result`, that is what it was asked for. */
+function valueWords(value) {
+  if (typeof value === "string") return value;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
+  return "result" in value ? valueWords(value.result) : namedWords(value);
+}
+
+const namedWords = (record) => Object.entries(record).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ");
 
 /** JSON with a line for each value; any other text as it is. */
 function formatted(text) {

@@ -16,7 +16,7 @@ import { Step } from "./step.js";
  * @typedef {import("./items.js").Item} Item
  * @typedef {import("./items.js").Flow} Flow
  * @typedef {import("./step.js").Actions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (text: string) => void, again: (id: string) => void, goOn: (id: string) => void,
+ *   reuse: (item: Item) => void, again: (id: string) => void, goOn: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
@@ -45,7 +45,7 @@ export class Row {
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
-      reuse: () => actions.reuse(this.newest.content),
+      reuse: () => actions.reuse(this.newest),
       again: () => actions.again(/** @type {string} */ (this.newest.id)),
       continue: () => actions.goOn(/** @type {string} */ (this.newest.id)),
     });
@@ -71,7 +71,8 @@ export class Row {
     this.flow = flow;
     const { newest } = this;
     const [first] = flow.items;
-    if (first.seq !== null) this.element.dataset.seq = String(first.seq);
+    if (first.seq === null) delete this.element.dataset.seq;
+    else this.element.dataset.seq = String(first.seq);
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
@@ -122,6 +123,7 @@ export class Row {
     for (const [key, step] of this.steps) {
       if (wanted.has(key)) continue;
       step.element.remove();
+      step.menu?.element.remove();
       this.steps.delete(key);
     }
     const elements = items.map(({ key }) => /** @type {Step} */ (this.steps.get(key)).element);
