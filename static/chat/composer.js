@@ -83,8 +83,13 @@ export class Composer {
     this.box.focus();
   }
 
-  /** Fills the box with a suggestion, for the person to change and send. */
-  suggest(text) {
+  /**
+   * Fills the box with a suggestion, for the person to change and send.
+   * @param {string} text
+   * @param {import("./state.js").Attachment[]} [attachments] files that the server has
+   */
+  suggest(text, attachments = []) {
+    this.tray.restore(attachments);
     this.box.value = text;
     this.#typed();
     this.box.focus();
@@ -107,7 +112,7 @@ export class Composer {
    */
   restore({ text, reply, attachments }) {
     if (reply) this.reply.set(reply);
-    if (attachments?.length) this.tray.restore(attachments);
+    this.tray.restore(attachments ?? []);
     this.box.value = [text, this.box.value].filter((one) => one.trim()).join("\n\n");
     this.#typed();
   }

@@ -63,7 +63,7 @@ const transcript = new Transcript({
     frame.panel(true);
     if (frame.panelOpen) void panel.showTurn(turn);
   },
-  reuse: (text) => composer.suggest(text),
+  reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   again: (id) => session.again(id),
   goOn: (id) => session.goOn(id),
   show: (id) => session.show(id).then(() => announce("Another version of the answer is shown."), complain),

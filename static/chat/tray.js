@@ -93,9 +93,11 @@ export class Tray {
     return attachments;
   }
 
-  /** @param {import("./state.js").Attachment[]} attachments what could not be sent */
+  /** @param {import("./state.js").Attachment[]} attachments what could not be sent, or is to be sent again */
   restore(attachments) {
-    const back = attachments.map(stored);
+    const known = this.attachments.map(({ id }) => id);
+    const back = attachments.filter(({ id }) => !known.includes(id)).map(stored);
+    if (!back.length) return;
     for (const piece of back) void this.#check(this.conversation, piece);
     this.#become(this.conversation, [...back, ...this.pieces]);
   }
