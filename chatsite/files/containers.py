@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import IO
 
@@ -60,8 +61,10 @@ def _iso(head: bytes, file: IO[bytes]) -> str | None:
 
 def _shows(file: IO[bytes]) -> bool:
     """Whether a track of it is video. Its index may stand at the end: the boxes are walked."""
-    place = 0
+    place, end = 0, file.seek(0, os.SEEK_END)
     for _ in range(MOST_BOXES):
+        if place >= end:
+            return False
         file.seek(place)
         header = file.read(16)
         if len(header) < 8:

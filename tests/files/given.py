@@ -109,6 +109,11 @@ TAKEN: dict[str, tuple[bytes, str, str]] = {
     "FLAC": (b"fLaC" + bytes(60), "audio", "audio/flac"),
     "M4A": (mp4(b"M4A ", b"soun"), "audio", "audio/mp4"),
     "MP4 of sound": (mp4(b"isom", b"soun"), "audio", "audio/mp4"),
+    "MP4 of a box without end": (
+        box(b"ftyp", b"isom" + bytes(4)) + b"\0\0\0\1mdat" + b"\xff" * 8,
+        "audio",
+        "audio/mp4",
+    ),
     "MP4": (mp4(b"isom", b"soun", b"vide"), "video", "video/mp4"),
     "MOV": (mp4(b"qt  ", b"vide"), "video", "video/quicktime"),
     "WebM": (ebml(b"webm", b"V_VP9"), "video", "video/webm"),
