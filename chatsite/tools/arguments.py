@@ -17,6 +17,7 @@ from chatsite.tools.base import ToolError
 
 LONGEST = 100_000  # Characters.
 DEEPEST = 30
+LARGEST_SCHEMA = 50_000  # Characters; each request would carry it.
 _SHOWN, _LONGEST_SHOWN = 3, 200  # Faults, and characters of each.
 
 
@@ -78,15 +79,36 @@ def check(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None
         raise _bad("don't fit: " + "; ".join(_in_words(fault) for fault in faults))
 
 
-def is_schema(schema: Mapping[str, object]) -> bool:
-    """Whether it is a JSON schema of type object that providers can be given."""
+def said(arguments: Mapping[str, object], schema: Mapping[str, object]) -> dict[str, object]:
+    """Without nulls that can only mean "not said": many models write one for every argument that
+    they may leave out."""
+    properties, required = schema.get("properties"), schema.get("required")
+    known = properties if isinstance(properties, dict) else {}
+    needed = required if isinstance(required, list) else []
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None or name in needed or _takes_null(known.get(name))
+    }
+
+
+def _takes_null(schema: object) -> bool:
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return kind is None or "null" in (kind if isinstance(kind, list) else [kind])
+
+
+def unfit(schema: Mapping[str, object]) -> str:
+    """Why no provider can be given this schema; "" where it is one of type object."""
+    wrong = "what it says of its arguments is no JSON schema of an object"
     if schema.get("type") != "object" or deeper_than(schema, DEEPEST):
-        return False
+        return wrong
+    if len(json.dumps(schema)) > LARGEST_SCHEMA:
+        return f"what it says of its arguments has more than {LARGEST_SCHEMA:,} characters"
     try:
         _dialect(schema).check_schema(schema)
     except Exception:
-        return False
-    return True
+        return wrong
+    return ""
 
 
 def _dialect(schema: Mapping[str, object]) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import check, read
+from chatsite.tools.arguments import check, read, said
 from chatsite.tools.base import Tool, ToolError, Using
 
 logger = logging.getLogger("chatsite.tools")
@@ -52,8 +52,9 @@ async def result_of(
     try:
         tool = _named(call_name, tools)
         arguments = read(arguments_text)
-        check(arguments, tool.parameters)
-        value = await _run(tool, arguments, using, seconds=seconds)
+        given = said(arguments, tool.parameters)
+        check(given, tool.parameters)
+        value = await _run(tool, given, using, seconds=seconds)
         content = _fitting(_json(value), room_characters)
         return Result(content=content, failed=False, arguments=arguments)
     except ToolError as error:

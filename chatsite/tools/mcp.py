@@ -20,7 +20,7 @@ from typing import Any
 
 import anyio
 
-from chatsite.tools.arguments import is_schema
+from chatsite.tools.arguments import unfit as unfit_schema
 from chatsite.tools.base import ToolError, Using
 from chatsite.tools.mcp_file import ToolServer
 
@@ -28,6 +28,8 @@ logger = logging.getLogger("chatsite.tools")
 
 CONNECT_SECONDS = 30.0  # For a program that has to be fetched first, too.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+# One that connects and ends, again and again, isn't begun again every second either.
+STEADY_SECONDS = 60.0
 RELIST_PAUSE = 0.2  # A server that tells of changes without end isn't asked without end.
 READY_SECONDS = 5.0
 STOP_SECONDS = 8.0  # What the package gives a program to end by itself, be asked to, be made to.
@@ -87,9 +89,12 @@ class Connection:
             # A second or two of work, which would hold every answer that is being written.
             package = await asyncio.to_thread(importlib.import_module, "chatsite.tools.mcp_link")
             while True:
-                reached = await self._connected(package)
-                pause = self._first_pause if reached else min(2 * pause, LONGEST_PAUSE)
+                began = anyio.current_time()
+                await self._connected(package)
+                if anyio.current_time() - began > STEADY_SECONDS:
+                    pause = self._first_pause
                 await anyio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> object:
         """Raises ToolError."""
@@ -101,8 +106,8 @@ class Connection:
         value: object = await self._link.call(tool, arguments)
         return value
 
-    async def _connected(self, package: ModuleType) -> bool:
-        """One connection from its beginning to its end; whether it came about at all."""
+    async def _connected(self, package: ModuleType) -> None:
+        """One connection from its beginning to its end."""
         reached = ended = False
         problem = _STOPPED
 
@@ -128,7 +133,6 @@ class Connection:
             problem = _LOST if reached else package.in_words(error)
         finally:
             self._stand(problem=problem)
-        return reached
 
     def _stand(self, *, link: Any = None, problem: str = "") -> None:
         if problem not in ("", _STOPPED, self.problem):
@@ -155,8 +159,8 @@ class Connection:
         for tool in await link.listed():
             if tool.name in tools:
                 continue
-            if not is_schema(tool.input_schema):
-                unfit[tool.name] = "what it says of its arguments is no JSON schema of an object"
+            if reason := unfit_schema(tool.input_schema):
+                unfit[tool.name] = reason
                 continue
             tools[tool.name] = McpTool(
                 name=tool_name(self.name, tool.name),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import check, is_schema, read
+from chatsite.tools.arguments import check, read, unfit
 from chatsite.tools.base import ToolError, Using
 from chatsite.tools.calling import LONGEST_ERROR, Result, result_of
 
@@ -88,6 +88,18 @@ async def test_what_it_returns_is_the_content_and_what_was_written_the_arguments
 
 async def test_no_arguments_at_all_are_an_empty_object() -> None:
     assert (await of(returning(None), " ")).content == "null"
+
+
+async def test_null_counts_as_not_said_where_it_can_mean_nothing_else() -> None:
+    async def echo(arguments: Mapping[str, object]) -> object:
+        return dict(arguments)
+
+    kinds = {"a": {"type": "string"}, "b": {"type": ["string", "null"]}, "c": {"type": "string"}}
+    schema = {"type": "object", "properties": kinds, "required": ["c"]}
+    result = await of(echo, '{"a": null, "b": null, "c": "x", "d": null}', parameters=schema)
+    assert json.loads(result.content) == {"b": None, "c": "x", "d": None}
+    assert "a" in result.arguments
+    assert the_error(await of(echo, '{"c": null}', parameters=schema))[0] == "BadArguments"
 
 
 @pytest.mark.parametrize(
@@ -256,10 +268,10 @@ class TestForeignSchemas:
             check({"a": 1}, schema)
 
     def test_which_are_schemas_of_an_object(self) -> None:
-        assert is_schema({"type": "object", "properties": {"a": {"type": ["string", "null"]}}})
+        assert not unfit({"type": "object", "properties": {"a": {"type": ["string", "null"]}}})
         old = "http://json-schema.org/draft-07/schema#"
         lists = {"a": {"items": [{"type": "string"}]}}
-        assert is_schema({"$schema": old, "type": "object", "properties": lists})
+        assert not unfit({"$schema": old, "type": "object", "properties": lists})
         for bad in (
             {},
             {"type": "array"},
@@ -267,7 +279,8 @@ class TestForeignSchemas:
             {"type": "object", "properties": {"a": {"type": "strange"}}},
             {"type": "object", "properties": lists},
         ):
-            assert not is_schema(bad)
+            assert "no JSON schema" in unfit(bad)
+        assert "50,000" in unfit({"type": "object", "title": "x" * 50_000})
 
 
 @settings(max_examples=40)
