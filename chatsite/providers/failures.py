@@ -38,7 +38,13 @@ _TOO_LARGE = (
     "reduce the length of the messages",
 )
 _BAD_KEY = ("api key not valid", "api_key_invalid")  # Gemini answers 400
-_NO_QUOTA = ("insufficient_quota", "credit balance", "billing_error", "insufficient balance")
+_NO_QUOTA = (
+    "insufficient_quota",
+    "insufficient balance",  # DeepSeek
+    "credit balance",  # Anthropic, and the next two
+    "billing_error",
+    "spend_limit",
+)
 
 
 def refused(

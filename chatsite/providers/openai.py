@@ -27,8 +27,7 @@ _PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
 
 class OpenAIProvider:
     """`model` overrides what agents ask for: another server knows other names. `fast` names the
-    small model. `api_key` may be None for servers that want none. `window_of` tells the window
-    that the server itself states for a model, None where it doesn't.
+    small model. `api_key` may be None for servers that want none.
     """
 
     def __init__(
@@ -40,7 +39,6 @@ class OpenAIProvider:
         model: str | None = None,
         fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        window_of: Callable[[str], int | None] | None = None,
     ) -> None:
         self.kind = server.name
         self._server = server
@@ -49,7 +47,6 @@ class OpenAIProvider:
         self._model = model
         self._fast = fast
         self._timeouts = timeouts
-        self._window_of = window_of or (lambda name: None)
         self._keeps = account(server.base_url, self._key) if server.files else None
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
@@ -83,17 +80,17 @@ class OpenAIProvider:
         return self._table.facts(self.kind, model)
 
     def _described(self, name: str) -> Model:
-        facts, stated = self._facts(name), self._window_of(name)
-        window = stated or (facts.window if facts else ASSUMED_WINDOW)
+        facts = self._facts(name)
+        known = facts or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
         return Model(
             provider=self.kind,
             name=name,
             label=name,
-            window=window,
-            note=_assumed(facts, stated),
-            takes=facts.takes if facts else frozenset(),
-            tools=facts.tools if facts else True,
-            price=facts.price if facts else None,
+            window=known.window,
+            note=_assumed(known, named=facts is not None),
+            takes=known.takes,
+            tools=known.tools,
+            price=known.price,
         )
 
     # ---- asking -------------------------------------------------------------------------------
@@ -145,14 +142,12 @@ class OpenAIProvider:
         )
 
 
-def _assumed(facts: ModelFacts | None, stated: int | None) -> str:
-    """What is taken for granted of a model that isn't known."""
-    if facts is not None:
+def _assumed(facts: ModelFacts, *, named: bool) -> str:
+    """What is taken for granted of a model that isn't known, or not wholly."""
+    if not facts.assumed:
         return ""
-    rest = "it is taken to use tools, and to take text only."
-    if stated:
-        return f"Not much is known of this model: {rest}"
-    return f"Its window isn't known; {ASSUMED_WINDOW:,} tokens are assumed, and {rest}"
+    said = f"Its window isn't known; {facts.window:,} tokens are assumed"
+    return f"{said}." if named else f"{said}, and it is taken to use tools and to read text only."
 
 
 class _Asking:
@@ -229,8 +224,10 @@ class _Asking:
             "stream_options": {"include_usage": True},
             own_bound: min(request.max_tokens, longest),
         }
-        if request.tools:
+        if request.tools and (request.may_call or not self._server.local):
             body["tools"] = wire_tools(request.tools)
+            # Ollama doesn't know this word, but doesn't mind calls of tools that aren't named.
+            body |= {} if request.may_call else {"tool_choice": "none"}
         return body | (self._effort() if reasoning else self._sampling())
 
     def _effort(self) -> dict[str, object]:

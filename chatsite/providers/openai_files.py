@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Larger ones are encoded in a thread: a megabyte takes a millisecond, and others wait for it.
 _INLINE_BYTES = 256 * 1024
 _UPLOAD_SECONDS = 120.0
+# What is deleted here can't be deleted there by us, so it goes by itself; a conversation that
+# still names it gives it once more.
+_KEPT_THERE = 30 * 24 * 3600
 _AUDIO = {"mpeg": "mp3", "mp3": "mp3", "wav": "wav", "x-wav": "wav", "wave": "wav"}
 
 
@@ -94,6 +97,7 @@ async def _upload(file: Attachment, content: Content, *, client: AsyncOpenAI) ->
     kept = await client.files.create(
         file=(file.name, content.data, content.mime_type),
         purpose="user_data",
+        expires_after={"anchor": "created_at", "seconds": _KEPT_THERE},
         timeout=_UPLOAD_SECONDS,
     )
     return kept.id

@@ -56,7 +56,7 @@ import asyncio
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -85,6 +85,10 @@ class FakeOpenAI:
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fake-openai", daemon=True)
+
+    def connection(self) -> Connection:
+        """One for each socket; another dialect has its own."""
+        return Connection(self.seen, self.behaviour)
 
     @property
     def base_url(self) -> str:
@@ -134,7 +138,7 @@ class FakeOpenAI:
     def _run(self) -> None:
         loop = self._loop
         asyncio.set_event_loop(loop)
-        server = loop.run_until_complete(_listen(self.seen, self.behaviour, port=self.port))
+        server = loop.run_until_complete(_listen(self.connection, port=self.port))
         self.port = server.sockets[0].getsockname()[1]
         self._started.set()
         loop.run_forever()
@@ -153,15 +157,14 @@ def refused_url() -> str:
         return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
 
 
-async def _listen(seen: Seen, behaviour: Behaviour, *, port: int) -> asyncio.Server:
+async def _listen(connection: Callable[[], Connection], *, port: int) -> asyncio.Server:
     loop = asyncio.get_running_loop()
-    return await loop.create_server(
-        lambda: Connection(seen, behaviour), "127.0.0.1", port, backlog=1024
-    )
+    return await loop.create_server(connection, "127.0.0.1", port, backlog=1024)
 
 
 async def _serve(port: int) -> None:
-    server = await _listen(Seen(), Behaviour(), port=port)
+    seen, behaviour = Seen(), Behaviour()
+    server = await _listen(lambda: Connection(seen, behaviour), port=port)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     await server.serve_forever()
 

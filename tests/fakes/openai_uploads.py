@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
@@ -15,6 +15,7 @@ class Uploaded:
     mime_type: str
     purpose: str
     data: bytes
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def described(self, id: str) -> dict[str, Any]:
         return {
@@ -35,12 +36,12 @@ def uploaded(content_type: str, body: bytes) -> Uploaded:
     parts = {
         part.get_param("name", header="content-disposition"): part for part in form.iter_parts()
     }
-    file = parts["file"]
+    file = parts.pop("file")
     data = file.get_payload(decode=True)
-    purpose = parts["purpose"].get_payload(decode=True)
-    assert isinstance(data, bytes) and isinstance(purpose, bytes)
+    assert isinstance(data, bytes)
+    fields = {str(name): str(part.get_payload()).strip() for name, part in parts.items()}
     return Uploaded(
-        file.get_filename() or "", file.get_content_type(), purpose.decode().strip(), data
+        file.get_filename() or "", file.get_content_type(), fields["purpose"], data, fields
     )
 
 

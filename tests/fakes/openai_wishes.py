@@ -23,7 +23,8 @@ class Wishes:
     @classmethod
     def of(cls, keys: Mapping[str, str], body: Mapping[str, Any]) -> Wishes:
         said = [call.partition(":")[::2] for call in keys.get("calls", "").split("|") if call]
-        may = bool(body.get("tools")) and _rounds(body) < int(keys.get("rounds", 1))
+        named = bool(body.get("tools")) and body.get("tool_choice") != "none"
+        may = named and _rounds(body) < int(keys.get("rounds", 1))
         calls = tuple((name, arguments or "{}") for name, arguments in said) if may else ()
         return cls(calls=calls, keys=keys, stem=f"call_{len(body['messages']):04}_")
 

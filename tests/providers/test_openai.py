@@ -13,7 +13,7 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base import Chunk, Finished, Request, Text, Usage
-from chatsite.providers.models import ModelTable
+from chatsite.providers.models import ModelTable, Told
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.providers.servers import SERVERS
 from chatsite.providers.streaming import Timeouts
@@ -368,11 +368,14 @@ def test_the_configured_model_wins_and_what_is_unknown_is_said(
     assert ("assumed" in model.note) == name.startswith("llama")
 
 
-def test_a_window_that_the_server_states_counts_and_is_not_assumed() -> None:
-    provider = made("http://127.0.0.1:9/v1", server="ollama", window_of={"llama3": 4096}.get)
+def test_what_a_server_states_of_a_model_is_not_assumed() -> None:
+    said = {"llama3": Told(window=4096, tools=False), "phi": Told(takes=frozenset({"image"}))}
+    table = ModelTable(told=lambda server, model: said.get(model))
+    provider = made("http://127.0.0.1:9/v1", server="ollama", table=table)
     model = provider.model("llama3")
-    assert (model.window, model.tools, model.takes) == (4096, True, frozenset())
-    assert "assumed" not in model.note and "text only" in model.note
+    assert (model.window, model.tools, model.note) == (4096, False, "")
+    model = provider.model("phi")
+    assert model.takes == {"image"} and model.note.endswith("8,192 tokens are assumed.")
 
 
 def test_the_sdk_is_imported_only_when_it_is_needed() -> None:

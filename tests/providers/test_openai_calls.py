@@ -245,3 +245,19 @@ async def test_a_model_that_takes_tools_with_one_effort_only_gets_it(
     assert fake.requests[-1]["reasoning_effort"] == "none"
     await ask(provider, replace(asked, tools=()))
     assert fake.requests[-1]["reasoning_effort"] == "high"
+
+
+async def test_after_the_last_round_nothing_may_be_called(fake: FakeOpenAI) -> None:
+    asked = replace(request(user(f"[[{BOTH};text=Dry.]]")), may_call=False)
+    here = provider_at(fake.base_url)
+    chunks, end = await ask(here, asked)
+    await here.aclose()
+    assert (chunks, end.calls) == ([Text("Dry.")], ())
+    # A server on this machine may not know how to forbid it; others keep what they have read.
+    assert "tools" not in fake.requests[-1]
+    away = provider_at(fake.base_url.replace("127.0.0.1", "0.0.0.0"))
+    chunks, _ = await ask(away, asked)
+    await away.aclose()
+    assert chunks == [Text("Dry.")]
+    assert (len(fake.requests[-1]["tools"]), fake.requests[-1]["tool_choice"]) == (2, "none")
+    assert problems(fake.requests[-1]) == []

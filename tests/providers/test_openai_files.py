@@ -143,6 +143,7 @@ async def test_a_pdf_is_given_once_and_named_from_then_on(fake: FakeOpenAI, stor
     assert first["content"][1] == again["content"][1] == {"type": "file", "file": {"file_id": id}}
     assert (file.name, file.mime_type, file.purpose) == ("report.x", "application/pdf", "user_data")
     assert file.data == PDF
+    assert file.fields["expires_after[anchor]"] == "created_at"
     ((_, account),) = stored.references
     assert KEY not in account and fake.base_url not in account
     # Another account doesn't know the file.
