@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chatsite.providers.anthropic_families import NO_THINKING, Thinking, family_of, thinking_for
+from chatsite.providers.anthropic_families import (
+    NO_THINKING,
+    Thinking,
+    claude_name,
+    family_of,
+    thinking_for,
+)
 from chatsite.providers.anthropic_thinking import THINKING
 from chatsite.providers.anthropic_wire import Block, Sources, Wire, wire_system, wire_tool_name
 from chatsite.providers.base import Request, ToolSpec
@@ -139,7 +145,7 @@ def _stops(request: Request) -> Sequence[str]:
 
 def _sampling(request: Request, facts: ModelFacts | None, thinking: Thinking) -> dict[str, Any]:
     """From 0 to 1, never both, and neither with thinking; nothing for models that take none."""
-    refuses = facts.reasoning if facts else request.model.startswith("claude")
+    refuses = facts.reasoning if facts else bool(claude_name(request.model))
     if refuses or thinking.on:
         return {}
     if request.temperature is not None:

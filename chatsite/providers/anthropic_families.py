@@ -65,9 +65,17 @@ _FAMILIES: Mapping[str, Family] = {
 }
 
 
+def claude_name(model: str) -> str:
+    """Anthropic's own name for it, "" for another maker's: proxies put words before
+    (`us.anthropic.claude-opus-5-5`) and write versions with a dot."""
+    place = model.find("claude")
+    return model[place:].replace(".", "-") if place >= 0 else ""
+
+
 def family_of(model: str) -> Family:
     """The longest name that fits; other makers' models on a compatible server get a budget."""
-    fitting = [name for name in _FAMILIES if f"{model}-".startswith(f"{name}-")]
+    own = claude_name(model)
+    fitting = [name for name in _FAMILIES if f"{own}-".startswith(f"{name}-")]
     return _FAMILIES[max(fitting, key=len)] if fitting else _BUDGET
 
 

@@ -192,7 +192,8 @@ async def test_who_asks_for_no_thinking_gets_none_where_the_model_can_do_without
     [
         ("claude-opus-4-6", "xhigh", "high"),
         ("claude-opus-4-7", "xhigh", "xhigh"),
-        ("claude-opus-5-5", "minimal", "low"),
+        ("us.anthropic.claude-opus-4-6-v1", "xhigh", "high"),
+        ("anthropic/claude-opus-5.5", "minimal", "low"),
         ("claude-opus-5-5", "nonsense", None),
         ("claude-opus-5-5", None, None),
     ],

@@ -1,0 +1,88 @@
+"""Turns with tools at Anthropic: the fake server refuses whatever its rules don't allow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from chatsite.providers.anthropic import AnthropicProvider
+from chatsite.turns.answering import Answering, answering
+from tests.conversations.given import new_id
+from tests.fakes.anthropic_provider import provider_at
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.turns.conftest import World, template, until_end
+from tests.turns.test_rounds import Lookup, stored
+
+CALLS = 'lookup:{"of": 2}|lookup:{"of": "boom"}|nothing.here:{"a": [1'
+WISH = f"[[before=I look.;think=2;redacted=1;calls={CALLS};rounds=2;text=Four.]]"
+WAITS = '[[think=1;calls=lookup:{"of": 3}|lookup:{"of": "wait"}]]'
+
+
+@dataclass
+class Claude(World):
+    claude: AnthropicProvider = field(kw_only=True)
+    model: str = field(kw_only=True)
+
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+        said = {"llm.anthropic": {"model": self.model, "maxTokens": 500}}
+        made = template(nodes=["llm.anthropic"], nodeConfigurations=said)
+        return replace(answering(made, {"anthropic": self.claude}), tools=self.tools)
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeAnthropic]:
+    with FakeAnthropic() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def provider(fake: FakeAnthropic) -> AsyncIterator[AnthropicProvider]:
+    made = provider_at(fake.base_url)
+    yield made
+    await made.aclose()
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-haiku-4-5"])
+async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
+    fake: FakeAnthropic, provider: AnthropicProvider, world: World, model: str
+) -> None:
+    tool = Lookup()
+    claude = Claude(run=world.run, claude=provider, model=model, tools=(tool,))
+    asking = claude.asking()
+    _, ended = await claude.say(asking, WISH)
+    assert ended.message is not None
+    assert (ended.state, ended.message.message.content) == ("complete", "Four.")
+    assert [kinds(body) for body in fake.requests] == [
+        ["text"],
+        ["text", *answered(model), *["tool_result"] * 3],
+        ["text", *[*answered(model), *["tool_result"] * 3] * 2],
+    ]
+
+    _, reader = await claude.turns.open(asking)
+    await claude.turns.send(asking, client_id=new_id(), text=WAITS)
+    await asyncio.wait_for(tool.waiting.wait(), 5)
+    await claude.turns.stop(asking)
+    _, ended = await until_end(reader)
+    assert ended.state == "stopped"
+
+    for query in ("", "historyPolicy=lastN&historyLength=2", "historyPolicy=none"):
+        _, ended = await claude.say(replace(asking, query=query), "[[text=Yes.]]")
+        assert ended.state == "complete"
+    assert fake.problems == []
+    rows = await claude.run(stored, asking)
+    assert all(content for role, content, _ in rows if role == "tool")
+
+
+def kinds(body: dict[str, Any]) -> list[str]:
+    return [block["type"] for message in body["messages"] for block in message["content"]]
+
+
+def answered(model: str) -> list[str]:
+    """Haiku 4.5 isn't asked to think here."""
+    thinking = ["thinking", "redacted_thinking"] if model == "claude-opus-5-5" else []
+    return [*thinking, "text", *["tool_use"] * 3]
