@@ -24,7 +24,8 @@ WRITE_BYTES = 1024 * 1024
 AT_ONCE_PER_OWNER = 3
 # Of everybody, those that wait included: each holds up to 50 MB of the disk.
 AT_ONCE = 60
-LOOKS_AT_ONCE = 2
+# One of an owner: whose PDFs take half a minute each keeps nobody else waiting.
+LOOKS_AT_ONCE = 3
 LOOK_SECONDS = 35.0
 SILENCE_SECONDS = 30.0
 _ROOT = Path(__file__).parents[2]
@@ -48,6 +49,14 @@ class Taken:
     note: str = ""
 
 
+class _Owner:
+    """What one person has under way."""
+
+    def __init__(self) -> None:
+        self.coming = asyncio.Semaphore(AT_ONCE_PER_OWNER)
+        self.look = asyncio.Lock()
+
+
 class Intake:
     """Takes files in; lives as long as the server."""
 
@@ -57,7 +66,7 @@ class Intake:
         self._folder = Folder(root)
         self._silence = silence
         self._look = look
-        self._owners: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._owners: WeakValueDictionary[str, _Owner] = WeakValueDictionary()
         self._looks = asyncio.Semaphore(LOOKS_AT_ONCE)
         self._under_way = 0
 
@@ -70,12 +79,12 @@ class Intake:
         if self._under_way >= AT_ONCE:
             raise TooMany("Too many files are on their way here. Try again in a minute.")
         self._under_way += 1
-        mine = self._owners.setdefault(owner, asyncio.Semaphore(AT_ONCE_PER_OWNER))
+        mine = self._owners.setdefault(owner, _Owner())
         path = self._folder.coming()
         try:
-            async with mine:
+            async with mine.coming:
                 size = await self._written(path, blocks)
-                async with self._looks:
+                async with mine.look, self._looks:
                     found = await _looked_into(path, seconds=self._look)
                 yield _taken(path, size, found)
         finally:
