@@ -136,4 +136,6 @@ class Providers:
 def _lists(server: Server) -> bool:
     """Whether what it tells of its models is worth asking: the well-known ones stand in our own
     table, and OpenRouter's too many don't."""
+    if server.dialect != "openai":
+        return False
     return server.name == "openrouter" or SERVERS.get(server.name) != server or server.local

@@ -11,9 +11,9 @@ least that an honest server could report:
 - What stood in the request before too is known better: the ratio that the same model reported
   then (`usual`) holds for it again, whatever the tokenizer.
 
-A cut that stays above that bound is missed rather than guessed. Ollama's isn't: once a prompt is
-too long it keeps half of its context, which it reports as a power of two and two (2,050 of 4,096),
-so exactly that is believed sooner.
+A cut that stays above that bound is missed rather than guessed. But a server that cuts fills its
+context to the end, which mostly is a power of two; Ollama keeps half of it and two tokens more
+(2,050 of 4,096). What reports exactly that is believed sooner.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class ServerCut:
     def sentence(self) -> str:
         """What happened and what to do, for people."""
         raise_it = "raise its context length there"
-        if self.server == "Ollama":
-            raise_it += " (OLLAMA_CONTEXT_LENGTH, or num_ctx in a Modelfile)"
+        if self.server == "Ollama" or _is_round(self.reported):
+            raise_it += " (in Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in a Modelfile)"
         return (
             f"{self.server}, not the history policy, cut this prompt without saying so: of about "
             f"{_rounded(self.sent):,} tokens {self.model} read {self.reported:,}, so about "
@@ -88,15 +88,19 @@ def server_cut(
         least, typical = max(least, usual * _OTHER_CONTENT), usual
     known = leading if usual is not None else 0
     bound = known * typical * _SAME_CONTENT + (sent - known) * least
-    if _is_ollamas(reported):
+    signed = _is_round(reported)
+    if signed:
         bound = max(bound, sent * typical * _WITH_SIGNATURE)
-    if reported >= bound or _only_new(reported, new=sent - leading, leading=leading):
+    if reported >= bound:
+        return None
+    if not signed and _only_new(reported, new=sent - leading, leading=leading):
         return None
     return ServerCut(sent=round(sent * typical), reported=reported, server=server, model=model)
 
 
-def _is_ollamas(reported: int) -> bool:
-    """Half of a context that is a power of two, as its runners leave it: 2,048 or 2,050."""
+def _is_round(reported: int) -> bool:
+    """A context that is a power of two, filled to its end, or half of one as Ollama's runners
+    leave it (2,050): no prompt has exactly this size by chance."""
     return any(math.log2(size).is_integer() for size in (reported, reported - 2))
 
 

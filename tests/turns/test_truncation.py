@@ -101,6 +101,8 @@ class TestNoAlarm:
     def test_one_that_counts_only_what_it_had_not_kept(self) -> None:
         assert not found(6_000, 420, usual=0.9, leading=5_500)
         assert found(6_000, 2_050, usual=0.9, leading=5_500)
+        assert found(4_700, 2_048, leading=3_100), "a context that is full to its end"
+        assert not found(4_700, 1_400, usual=0.9, leading=3_100)
 
     def test_images_that_cost_less_than_we_feared(self) -> None:
         assert not found(3_000, 900, files=2_400)
