@@ -18,7 +18,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import estimated, uncount
 from chatsite.conversations.rows import message_of
-from chatsite.errors import NotFound, TurnRunning
+from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.messages import TokenCount
 
@@ -57,12 +57,36 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
 def delete_message(*, owner: Owner, message: str) -> str:
     """Take one message away, and its words with it; the conversation's id.
 
-    What answered a deleted user message stays and belongs to the turn before. Summaries that
-    cover the message lose their text, receipts the words that they quote of it, and the title is
-    new where it was the message's beginning.
-    Raises as `edit_message` does.
+    What answered a deleted user message stays and belongs to the turn before; the results of calls
+    go with the message that called. Summaries that cover the message lose their text, receipts
+    the words that they quote of it, and the title is new where it was the message's beginning.
+    Raises as `edit_message` does, and Refused for a call's result alone.
     """
     row, found = _changeable(owner, message)
+    if found.role == "tool":
+        raise Refused("A call's result goes with the message that called. Delete that one.")
+    for one in (*reversed(_results(found)), found):
+        _remove(row, one)
+    if row.title == title_from(found.content or ""):
+        first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
+        row.title = title_from(first.values_list("content", flat=True).first() or "")
+    row.last_turn = None
+    row.save()
+    return str(row.id)
+
+
+def _results(message: Message) -> list[Message]:
+    """Those of the message's calls, which stand directly below it."""
+    found: list[Message] = []
+    last = message if message.calls else None
+    while last is not None:
+        below = Message.objects.select_related("parent", "turn").filter(parent=last, role="tool")
+        last = below.first()
+        found += [last] if last is not None else []
+    return found
+
+
+def _remove(row: Conversation, found: Message) -> None:
     above = found.parent
     summaries.forgotten(row, found.seq)
     _unquote(row, found)
@@ -72,6 +96,8 @@ def delete_message(*, owner: Owner, message: str) -> str:
     if found.role == "user":
         turn_seq = above.turn_seq if above is not None else 0
         Message.objects.filter(conversation=row, turn_seq=found.seq).update(turn_seq=turn_seq)
+        # Of a turn that answered it anew the receipt stays, as its own turn's does.
+        Turn.objects.filter(asked=found).update(asked=None)
     if found.on_path:
         uncount(row, found)
         row.marked -= found.pinned or found.excluded
@@ -79,12 +105,6 @@ def delete_message(*, owner: Owner, message: str) -> str:
         below = Message.objects.filter(conversation=row, on_path=True, seq__gt=found.seq)
         row.forget_above = below.order_by("seq").values_list("seq", flat=True).first() or 0
     found.delete()
-    if row.title == title_from(found.content or ""):
-        first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
-        row.title = title_from(first.values_list("content", flat=True).first() or "")
-    row.last_turn = None
-    row.save()
-    return str(row.id)
 
 
 def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
@@ -104,7 +124,8 @@ def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
 
 def _unquote(row: Conversation, message: Message) -> None:
     """Take the message's words out of the sentences about what was recalled since."""
-    asked_here = message.turn if message.role == "user" else None
+    user = message.role == "user"
+    asked_here = {message.turn_id} if user and message.turn_id else set()
     since = message.turn.number if message.turn else 0
     told = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
     told = told.annotate(said=Cast("receipt", TextField()))
@@ -115,7 +136,11 @@ def _unquote(row: Conversation, message: Message) -> None:
         changed = [
             turn
             for turn in Turn.objects.filter(id__in=ids[start : start + CHUNK])
-            if _blank(turn.receipt, message.seq, all_of_it=turn == asked_here)
+            if _blank(
+                turn.receipt,
+                message.seq,
+                all_of_it=turn.id in asked_here or user and turn.asked_id == message.id,
+            )
         ]
         Turn.objects.bulk_update(changed, ["receipt"])
 

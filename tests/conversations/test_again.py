@@ -10,6 +10,7 @@ from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.records import Begun
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.events import Problem
+from chatsite.history import Written
 from tests.conversations.given import (
     ADA,
     BOB,
@@ -229,8 +230,10 @@ class TestContinuing:
         """What a turn wrote belongs to the one that continued it, or is off the path, since."""
         chat, begun = broken_off()
         first = again(chat, begun.answer, mode="continue")
-        run, source = {"first": 1, "last": 1}, {"kind": "continue", "role": "assistant"}
-        source |= {"digest": "", "tokens": 1, "id": "7", "sources": [2]}
+        run = {"first": 1, "last": 1}
+        source = Written(
+            kind="continue", role="assistant", digest="", tokens=1, id="7", sources=(2,)
+        ).to_dict()
         store.end_turn(
             turn=first.turn, state="stopped", text="Half an ans", receipt={"layout": [run, source]}
         )

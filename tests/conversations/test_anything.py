@@ -199,7 +199,7 @@ class Conversation(RuleBasedStateMachine):
         self, path: list[Message], every: list[Message]
     ) -> None:
         running = [message for message in every if message.state == "running"]
-        turns = Turn.objects.filter(conversation=self.chat, state="running").values_list("id")
+        turns = Turn.objects.filter(conversation=row(self.chat), state="running").values_list("id")
         assert [str(id) for (id,) in turns] == ([self.begun.turn] if self.begun else [])
         assert {str(m.id) for m in running if m.role == "tool"} == {m.id for m in self.open}
         assert {str(m.turn_id) for m in running} == ({self.begun.turn} if self.begun else set())
@@ -235,7 +235,7 @@ class Conversation(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_it_stays_whole() -> None:
-    run(  # type: ignore[no-untyped-call]
+    run(
         Conversation,
         settings=settings(max_examples=10, stateful_step_count=24, deadline=None),
     )

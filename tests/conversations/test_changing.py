@@ -9,10 +9,23 @@ import pytest
 from chatsite.conversations import changing, loading, store
 from chatsite.conversations.changing import WORDS_DELETED
 from chatsite.conversations.models import Turn
+from chatsite.errors import Refused
 from chatsite.history import Users
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import Asked, recalled
-from tests.conversations.given import ADA, begin, messages, new_id, row
+from tests.conversations.given import (
+    ADA,
+    again,
+    asked_for,
+    begin,
+    messages,
+    new_id,
+    recounted,
+    round_of,
+    row,
+    shown,
+    totals,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -107,3 +120,28 @@ def test_the_next_request_is_compared_with_none_before_a_change(
     assert Turn.objects.filter(conversation=row(chat), receipt__isnull=False).count() == 3
     turn(chat, "And now?", "Well.", verdicts=[], layout=[1])
     assert previous()["layout"] == [1]
+
+
+def test_a_question_that_was_tried_again_takes_its_words_out_of_both_receipts(
+    chat: str, asked: str
+) -> None:
+    other = Turn.objects.get(id=asked)
+    tried = again(chat, str(messages(chat).latest("seq").id))
+    store.end_turn(turn=tried.turn, state="complete", text="Nuts.", receipt=other.receipt)
+    delete(chat, 5)
+    assert set(told(asked)) == set(told(tried.turn)) == {WORDS_DELETED}
+    assert totals(chat) == recounted(chat)
+
+
+def test_calls_go_with_their_results_and_no_result_alone() -> None:
+    chat = new_id()
+    begun = begin(chat, "When?")
+    results, _ = round_of(begun.turn, asked_for("tides", "clock"), id=begun.answer, answer=new_id())
+    store.end_turn(turn=begun.turn, state="complete", text="At noon.")
+    with pytest.raises(Refused, match="result"):
+        changing.delete_message(owner=ADA, message=results[0].id)
+    delete(chat, 2)
+    assert shown(chat) == [("user", "When?"), ("assistant", "At noon.")]
+    assert totals(chat) == recounted(chat)
+    first, last = messages(chat).order_by("seq")
+    assert last.parent_id == first.id

@@ -42,6 +42,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
         for mark in ("pinned", "excluded", "forget_above")
     ),
     "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
+    "show": (Case(method="POST", owner_gets=204),),
     "receipt": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
     "compare-draft": (Case(method="POST", body='{"draft": "And?"}'),),
@@ -77,7 +78,7 @@ def id_for(name: str, page: Page, turn: str, file: str) -> str:
         return file
     if name in ("receipt", "request", "compare-turn"):
         return turn
-    if name in ("message", "why"):
+    if name in ("message", "why", "show"):
         id: str = page.events[-1]["message"]["id"]
         return id
     return page.conversation
