@@ -37,10 +37,9 @@ _HINTS = {
 class Calculator:
     name = "calculator"
     description = (
-        "Works out an arithmetic expression exactly. Operators: + - * / // % ** and parentheses. "
-        f"Functions: {', '.join(sorted(FUNCTIONS))}; angles are in radians, log(x) is natural and "
-        "log(x, base) has a base, round(x, places) rounds halves away from zero. Constants: pi, "
-        "e, tau. Use it for every sum that isn't trivial."
+        "Works out arithmetic exactly. Operators: + - * / // % **. Functions: "
+        f"{' '.join(sorted(FUNCTIONS))} (angles in radians, log(x, base), round(x, places)). "
+        "Constants: pi e tau. Use it for every sum that isn't trivial."
     )
     parameters: Mapping[str, object] = {
         "type": "object",

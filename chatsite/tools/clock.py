@@ -26,14 +26,11 @@ class Clock:
 
     @property
     def description(self) -> str:
-        return (
-            "The date, the time and the weekday now, in a named time zone. Use it for every "
-            "question that depends on what day or time it is."
-        )
+        return "The date, time and weekday now, in a time zone."
 
     @property
     def parameters(self) -> Mapping[str, object]:
-        zone = f"Name of the time zone, such as Europe/Paris. Default: {self._zone}"
+        zone = f"Such as Europe/Paris; default {self._zone}"
         return {
             "type": "object",
             "properties": {"zone": {"type": "string", "description": zone}},
