@@ -161,8 +161,6 @@ class AnthropicProvider:
     def _explained(self, error: Exception, model: str) -> Exception:
         import anthropic
 
-        if isinstance(error, anthropic.APIStatusError) and _is_of_money(error.error_code):
-            return failures.refused(402, model=model, name=type(error).__name__)
         return failures.explained(error, sdk=anthropic, model=model)
 
     def _facts(self, model: str) -> ModelFacts | None:
@@ -213,8 +211,3 @@ def _names_a_file(error: Exception) -> bool:
     """An unknown model is "not found" as well; only the text tells which of the two it was."""
     status, said = getattr(error, "status_code", 0), str(getattr(error, "api_message", ""))
     return status in (400, 404) and "file" in said.lower()
-
-
-def _is_of_money(code: str | None) -> bool:
-    """The codes for an account that has to be topped up before it gets another answer."""
-    return code is not None and ("spend_limit" in code or "billing" in code)

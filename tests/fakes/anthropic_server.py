@@ -118,22 +118,5 @@ class FakeAnthropic(FakeOpenAI):
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def _run(self) -> None:
-        loop = self._loop
-        asyncio.set_event_loop(loop)
-        listening = loop.create_server(
-            lambda: AnthropicConnection(self.seen, self.behaviour, self.problems),
-            "127.0.0.1",
-            self.port,
-            backlog=1024,
-        )
-        server = loop.run_until_complete(listening)
-        self.port = server.sockets[0].getsockname()[1]
-        self._started.set()
-        loop.run_forever()
-        server.close()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.close()
+    def connection(self) -> AnthropicConnection:
+        return AnthropicConnection(self.seen, self.behaviour, self.problems)
