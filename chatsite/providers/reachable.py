@@ -116,7 +116,7 @@ class Providers:
             server = replace(server, default_model=chat or listed)
             if not server.default_model:
                 return None
-        make = {"openai": OpenAIProvider, "anthropic": AnthropicProvider}[server.dialect]
+        make = AnthropicProvider if server.dialect == "anthropic" else OpenAIProvider
         provider: Remote = make(
             server=server,
             api_key=self._keys.get(server.key) or None,
