@@ -14,12 +14,23 @@ import { icon } from "./icons.js";
 const LONGEST = 90;
 const NEVER = "NotRun";
 
+/** @type {WeakMap<import("./state.js").Message, CallView>} what was read of a result, long ones once */
+const read = new WeakMap();
+
 /**
  * @param {import("./state.js").Call} call
  * @param {import("./state.js").Message|null} result the tool message that answers it
  * @returns {CallView}
  */
 export function callView(call, result) {
+  const known = result && read.get(result);
+  if (known) return known;
+  const view = viewOf(call, result);
+  if (result) read.set(result, view);
+  return view;
+}
+
+function viewOf(call, result) {
   const text = result?.content ?? null;
   const seq = result?.seq ?? null;
   if (result?.state === "running") return { ...call, state: "running", result: null, seq };
@@ -47,7 +58,7 @@ export class Calls {
   constructor(open) {
     this.open = open;
     this.element = h("div", { class: "calls", hidden: true });
-    /** @type {Map<string, {element: HTMLElement, drawn: string}>} */
+    /** @type {Map<string, {element: HTMLElement, call: CallView}>} */
     this.lines = new Map();
   }
 
@@ -60,7 +71,7 @@ export class Calls {
     const wanted = [
       ...calls.map((call, index) => ({ key: `${owner}:${index}`, call })),
       ...coming.map((name, index) => ({
-        key: `coming:${index}`,
+        key: `${owner}:coming:${index}`,
         call: { id: "", name, arguments: {}, state: /** @type {const} */ ("running"), result: null, seq: null },
       })),
     ];
@@ -72,9 +83,8 @@ export class Calls {
 
   /** @param {CallView} call */
   #line(key, call) {
-    const drawn = JSON.stringify(call);
     const known = this.lines.get(key);
-    if (known?.drawn === drawn) return known.element;
+    if (known && isSame(known.call, call)) return known.element;
     const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { tabindex: "-1" }));
     const summary = known?.element.querySelector("summary") ?? h("summary", {});
     put(summary, line(call), icon("down", 12));
@@ -88,10 +98,14 @@ export class Calls {
     for (const child of [...element.children]) if (child !== summary) child.remove();
     if (!summary.isConnected) element.prepend(summary);
     element.append(inside(call));
-    this.lines.set(key, { element, drawn });
+    this.lines.set(key, { element, call });
     return element;
   }
 }
+
+/** @type {(one: CallView, other: CallView) => boolean} */
+const isSame = (one, other) => one === other
+  || (one.id === other.id && one.name === other.name && one.state === other.state && one.result === other.result);
 
 /** @param {CallView} call */
 function line(call) {
