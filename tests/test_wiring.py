@@ -46,30 +46,30 @@ def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_given_back(
 
 
 async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(site: Site) -> None:
-    demo, bad = site.agents()
+    demo, bad = site.agents.all()
     assert (demo["slug"], demo["broken"], demo["provider"]["kind"]) == ("demo", None, "echo")
     assert bad["slug"] == "bad"
     assert bad["broken"]["file"] == "bad/template.json" and bad["broken"]["reason"]
     with pytest.raises(NotFound):
-        site.answering("bad")
+        site.agents.answering("bad")
 
 
 async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
     site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "demo" / "strategy.py").write_text("def build(ctx:")
-    demo, _ = site.agents()
+    demo, _ = site.agents.all()
     assert demo["broken"] is None
     assert "Its strategy is broken (demo/strategy.py, line 1: " in demo["provider"]["note"]
-    assert site.answering("demo").agent == "demo"
+    assert site.agents.answering("demo").agent == "demo"
 
 
 async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
-    demo, gone = site.describe("demo"), nobody("gone")
-    assert site.describe("gone") is None and demo is not None
+    demo, gone = site.agents.describe("demo"), nobody("gone")
+    assert site.agents.describe("gone") is None and demo is not None
     assert set(gone) == set(demo)
     assert gone["broken"]["reason"] == "There is no such agent any more."
-    json.dumps([*site.agents(), gone])
+    json.dumps([*site.agents.all(), gone])
 
 
 @pytest.mark.parametrize(

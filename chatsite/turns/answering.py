@@ -106,7 +106,16 @@ def nobody(slug: str) -> dict[str, Any]:
         "greeting": [],
         "prompts": [],
         "tags": [],
-        "provider": {"kind": "", "label": "", "note": "This agent can't answer now."},
+        "provider": {
+            "kind": "",
+            "model": "",
+            "label": "",
+            "note": "This agent can't answer now.",
+            "tools": False,
+            "takes": [],
+        },
+        "tools": [],
+        "missing": [],
         "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
     }
 
