@@ -49,7 +49,7 @@ class Named(World):
 
     chat: dict[str, Any] = field(default_factory=dict)
 
-    def answering(self, slug: str) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
         providers: dict[str, Provider] = {"echo": self.provider}
         return answering(template(chatSettings={"historyTokens": BUDGET, **self.chat}), providers)
 

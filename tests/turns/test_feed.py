@@ -143,6 +143,15 @@ class Chat:
         self.title = title
         self.feed.publish(Renamed(title=title))
 
+    def do(self, step: str, text: str) -> None:
+        match step:
+            case "write" | "think" if self.feed.generation is not None:
+                self.feed.write(text, "text" if step == "write" else "reasoning")
+            case "rename":
+                self.rename(text)
+            case "start" | "call" | "end" | "join":
+                {"start": self.start, "call": self.call, "end": self.end, "join": self.join}[step]()
+
 
 pieces = st.text(min_size=1, max_size=4)
 steps = st.one_of(
@@ -159,23 +168,10 @@ async def play(script: list[tuple[str, str | int]]) -> None:
     chat = Chat(Feed(lambda: float(next(ticks)), lambda: None))
     chat.join()
     for number, (step, what) in enumerate(script):
-        match step, what:
-            case "write", str(text) if chat.feed.generation is not None:
-                chat.feed.write(text)
-            case "think", str(text) if chat.feed.generation is not None:
-                chat.feed.write(text, "reasoning")
-            case "call", _:
-                chat.call()
-            case "read", int(which):
-                await chat.shown[which % len(chat.shown)][0].read(1 + which)
-            case "start", _:
-                chat.start()
-            case "end", _:
-                chat.end()
-            case "join", _:
-                chat.join()
-            case "rename", _:
-                chat.rename(str(number))
+        if step == "read":
+            await chat.shown[int(what) % len(chat.shown)][0].read(1 + int(what))
+        else:
+            chat.do(step, str(what) or str(number))
     generation = chat.feed.generation
     for shown, missed in chat.shown:
         await shown.read(10_000)

@@ -122,15 +122,16 @@ async def test_of_many_at_once_one_probes_and_a_probe_that_is_stopped_frees_its_
         breaker.failed("echo", ProviderError("Down.", code="timeout"))
     clock.now += PAUSE_SECONDS
     silent = Scripted()
+    asked_now = asyncio.Event()
 
     async def never(request: Request) -> AsyncGenerator[Chunk, None]:
+        asked_now.set()
         await asyncio.Event().wait()
         yield Text("")
 
     silent.script = never
     probe = asyncio.create_task(asked(silent, clock, breaker))
-    while not silent.requests:
-        await asyncio.sleep(0)
+    await asyncio.wait_for(asked_now.wait(), 20)
     with pytest.raises(ProviderError, match="failed several times"):
         breaker.admit("echo", label="Acme")
     probe.cancel()

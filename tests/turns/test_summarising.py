@@ -22,8 +22,9 @@ from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.asking import Asking
 from chatsite.turns.deciding import Decider
+from chatsite.turns.running import Caps
 from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
-from chatsite.turns.turns import Caps, Turns
+from chatsite.turns.turns import Around, Turns
 from chatsite.wiring import Store
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
@@ -66,12 +67,11 @@ class House:
             answering=self.answering,
             describe=nobody,
             caps=Caps(answers=5, per_owner=5),
-            before_turn=self.summariser.give_way,
-            after_turn=self.summariser.after_turn,
+            around=Around(before=self.summariser.give_way, after=self.summariser.after_turn),
         )
         self.asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="")
 
-    def answering(self, slug: str) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
         providers: dict[str, Provider] = {"openai": self.provider}
         made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
         return answering(made, providers)
