@@ -87,6 +87,7 @@ async def test_a_tool_server_brings_all_its_tools_or_the_one_that_is_named(tmp_p
     before = reasons(toolbox.for_nodes(nodes, {}))
     servers.start()
     try:
+        await servers.ready(["crude", "gone"], seconds=30)
         await toolbox.ready(nodes)
         found = toolbox.for_nodes(nodes, {})
         (one,) = toolbox.for_nodes(["mcp.crude.with spaces/and.dots"], {}).tools
