@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +23,7 @@ from tests.running import free_port
 
 FAKES = Path(__file__).resolve().parent.parent / "fakes"
 USING = Using(owner=None, conversation="here")
-SECONDS = 20.0
+SECONDS = 60.0  # A bound for a busy machine; nothing here waits for it.
 
 
 def real(name: str = "real", **more: Any) -> ToolServer:
@@ -178,11 +177,10 @@ async def test_what_does_not_start_is_told_and_holds_nobody(tmp_path: Path) -> N
         problems = {name: of(servers, name).problem for name in names}
         silent = ToolServers([crude("silent")], logs=logs)
         silent.start()
-        began = time.monotonic()
         await silent.ready(["silent", "unknown"], seconds=0.1)
         assert of(silent, "silent").problem == "it is still being started"
-        await silent.stop()
-        assert time.monotonic() - began < 8
+        async with asyncio.timeout(SECONDS / 2):  # it would sleep longer than that
+            await silent.stop()
     assert problems == {
         "missing": "its program can't be started",
         "nobody": "nothing answers at its address",
