@@ -18,7 +18,6 @@ from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
 from chatsite.messages import Message
 from chatsite.providers.base import Provider
-from chatsite.providers.openai import OpenAIProvider
 from chatsite.turns.answering import Answering, answering, nobody
 from chatsite.turns.asking import Asking
 from chatsite.turns.deciding import Decider
@@ -265,7 +264,7 @@ async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
-    monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
+    monkeypatch.setattr(house.provider, "kind", "embedded")
     await house.run(talk, house.asking.conversation, 40)
     await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
     # A list of another thread tells nobody.
@@ -281,7 +280,7 @@ async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it
 async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OpenAIProvider, "kind", "embedded")
+    monkeypatch.setattr(house.provider, "kind", "embedded")
     answering = house.answering("demo")
     house.summariser.after_turn(house.asking, answering, house.settings)
     (making,) = house.making
