@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
-from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.models import ON_PATH, Message, Turn
 
 
 def asked_by(turn: Turn) -> Message | None:
@@ -45,7 +45,7 @@ def in_force(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUI
     by_place = {places[id]: id for id in found}
     conversation = Message.objects.filter(id__in=found).values("conversation")[:1]
     answers = Message.objects.filter(
-        conversation=conversation, on_path=True, turn_seq__in=by_place, role="assistant"
+        ON_PATH, conversation=conversation, turn_seq__in=by_place, role="assistant"
     ).exclude(turn=None)
     newest: dict[int, int] = {}
     for place, seq, turn in answers.values_list("turn_seq", "seq", "turn_id"):

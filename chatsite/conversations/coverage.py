@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from django.db.models import QuerySet, Subquery
 
-from chatsite.conversations.models import Conversation, Message, Summary
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Summary
 from chatsite.conversations.summary_records import Standing, Unfolded
 from chatsite.history import Entry, RunningSummary
 from chatsite.messages import TokenCount
@@ -40,7 +40,7 @@ def start_of(row: Conversation) -> QuerySet[Message, int]:
 
 
 def _path(row: Conversation) -> QuerySet[Message]:
-    return Message.objects.filter(conversation=row, on_path=True)
+    return Message.objects.filter(ON_PATH, conversation=row)
 
 
 def written(row: Conversation) -> QuerySet[Message]:

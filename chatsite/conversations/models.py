@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+# Django makes a bare column of `on_path=True`, for which SQLite uses no index: 0.1 s, not 1 ms.
+ON_PATH = Q(on_path__in=(True,))
 STATES = [(state, state) for state in ("running", "complete", "stopped", "failed", "interrupted")]
 
 

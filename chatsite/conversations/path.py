@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Min, Q, Sum
 
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.rows import columns_of
 from chatsite.errors import NotFound
@@ -78,7 +78,7 @@ def placed(
 def _last_on_path(row: Conversation) -> Message | None:
     if row.next_seq == 1:
         return None
-    newest = Message.objects.filter(conversation=row, on_path=True).order_by("-seq")
+    newest = Message.objects.filter(ON_PATH, conversation=row).order_by("-seq")
     return newest.only("id", "seq", "turn_seq").first()
 
 
@@ -106,7 +106,7 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
     The caller saves `row`: totals and marks follow. A marker "forget what is above" that stood
     below moves to the first message that comes: what it let be forgotten stays forgotten.
     """
-    under = Message.objects.filter(conversation=row, on_path=True, seq__gt=below)
+    under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
     before = _totals(row, below)
     under.update(on_path=False)
     for start in range(0, len(through), SOME):
@@ -119,7 +119,7 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
     if background := after.get("background"):
         row.last_background = background
     elif before["background"]:
-        above = Message.objects.filter(conversation=row, on_path=True, source__in=BACKGROUND)
+        above = Message.objects.filter(ON_PATH, conversation=row, source__in=BACKGROUND)
         row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
     if row.forget_above > below:
         row.forget_above = after.get("first") or row.next_seq
@@ -128,7 +128,7 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
 def _totals(row: Conversation, below: int) -> dict[str, int | None]:
     """Those of the path below a message, with the newest of a background task."""
     ended = ~Q(state="running")
-    return Message.objects.filter(conversation=row, on_path=True, seq__gt=below).aggregate(
+    return Message.objects.filter(ON_PATH, conversation=row, seq__gt=below).aggregate(
         path_messages=Count("id", filter=ended),
         path_users=Count("id", filter=Q(role="user")),
         path_background=Count("id", filter=Q(role="user", source__in=BACKGROUND)),

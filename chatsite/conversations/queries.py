@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from chatsite.conversations.answers import asked_by, in_force, versions_of
 from chatsite.conversations.coverage import standing_of
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Opened
 from chatsite.conversations.rows import (
@@ -60,7 +60,7 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
 
 
 def path(row: Conversation) -> QuerySet[Message]:
-    return Message.objects.filter(conversation=row, on_path=True)
+    return Message.objects.filter(ON_PATH, conversation=row)
 
 
 def open_conversation(*, owner: Owner, conversation: str) -> Opened:

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Left
 
 from chatsite.conversations.answers import in_force
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import path
 from chatsite.conversations.rows import brief
@@ -80,7 +80,7 @@ def _excluded(row: Conversation, message: Message) -> uuid.UUID | None:
 
 def _asked(conversation: uuid.UUID) -> QuerySet[Message]:
     """What a person asked on the path: a background task is nobody."""
-    rows = Message.objects.filter(conversation=conversation, on_path=True, role="user")
+    rows = Message.objects.filter(ON_PATH, conversation=conversation, role="user")
     return rows.exclude(source__in=BACKGROUND)
 
 

@@ -53,6 +53,12 @@ class TestLoading:
         assert (left.first, left.last) == (1, 2990)
         assert (loaded.next_seq, loaded.agent) == (3001, "demo")
 
+    def test_a_turn_of_the_path_is_found_without_walking_through_it(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        plan = queries.path(row(chat)).filter(turn_seq__in=[1]).explain()
+        assert "message_turn (conversation_id=? AND on_path=? AND turn_seq=?)" in plan
+
     def test_a_draft_takes_one_of_the_places(self) -> None:
         chat = new_id()
         talk(chat, 4)
