@@ -28,6 +28,7 @@ class Seen:
     asked: list[str] = field(default_factory=list)
     files: dict[str, Uploaded] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
+    connections: int = 0
     in_flight: int = 0
     max_in_flight: int = 0
     client_aborts: int = 0
@@ -61,6 +62,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self.seen.connections += 1
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.task is not None and not self.task.done():

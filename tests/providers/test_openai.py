@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -212,6 +213,14 @@ async def test_a_slow_answer_is_not_a_silent_one(fake: FakeOpenAI) -> None:
     assert (text, isinstance(end, Finished)) == (" w0 w1 w2 w3 w4", True)
 
 
+async def test_an_answer_that_is_whole_does_not_wait_long_for_its_usage(
+    fake: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.providers.streaming._USAGE_SECONDS", 0.1)
+    text, end = await ask(provider_at(fake.base_url), "[[mode=no_usage;text=That is all.]]")
+    assert (text, end) == ("That is all.", Finished(reason="stop"))
+
+
 async def test_a_slow_reader_is_not_taken_for_a_silent_provider(fake: FakeOpenAI) -> None:
     provider = provider_at(fake.base_url, patience=0.2)
     chunks = []
@@ -242,6 +251,24 @@ async def test_it_says_how_an_answer_ended(
     told, end = await ask(provider_at(fake.base_url), f"[[mode={mode};tokens=2]]")
     assert isinstance(end, Finished)
     assert (told, end.reason) == (text, reason)
+
+
+async def test_one_connection_serves_one_answer_after_another(fake: FakeOpenAI) -> None:
+    """A new one would cost two round trips and a TLS handshake before the first token."""
+    provider = provider_at(fake.base_url)
+    before = fake.seen.connections
+    for directive in (
+        "[[tokens=3]]",
+        "[[tokens=3;rate=500]]",
+        "[[tokens=0]]",
+        "[[mode=429]]",
+        "hi",
+    ):
+        with contextlib.suppress(ProviderError):
+            async for _ in provider.stream(request(directive)):
+                pass
+    await provider.aclose()
+    assert fake.seen.connections == before + 1
 
 
 async def test_closing_the_stream_stops_the_provider(fake: FakeOpenAI) -> None:

@@ -22,6 +22,8 @@ from chatsite.providers.base import (
     Usage,
 )
 from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.openai_reader import AnswerReader
+from chatsite.providers.tokenizers import Estimate
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
@@ -149,6 +151,24 @@ async def test_reasoning_is_told_apart_from_the_answer(
     chunks, end = await ask(provider, request(user(f"[[think=2;text=Yes.;field={field}]]")))
     assert chunks == [Reasoning(" t0"), Reasoning(" t1"), Text("Yes.")]
     assert end.metadata == "", "outside of a tool round nobody wants it back"
+
+
+def test_halves_of_a_character_come_together_and_what_is_alone_can_be_stored() -> None:
+    def said(*texts: str) -> str:
+        reader = AnswerReader()
+        events = [{"choices": [{"delta": {"content": text}}]} for text in texts]
+        chunks = [reader.take(json.dumps(event).encode()) for event in events]
+        return "".join(chunk.text for some in chunks for chunk in some if isinstance(chunk, Text))
+
+    assert said("so \ud83c", "\udf4e!") == "so 🍎!"
+    assert said("a\udf4eb", "c\x00d", "\ud83c", "e") == "a\ufffdbc\ufffdd\ufffde"
+
+
+async def test_reasoning_that_is_sent_back_is_counted() -> None:
+    kept = json.dumps({"deepseek": {"model": "m", "reasoning_content": "word " * 100}})
+    said = [Message.assistant("So.", id=x, metadata=x) for x in ("", kept, "[]", "no json")]
+    plain, more, *others = await Estimate().count(said)
+    assert more > plain + 80 and others == [plain, plain]
 
 
 async def test_cached_tokens_are_read_as_deepseek_names_them(provider: OpenAIProvider) -> None:
