@@ -84,11 +84,13 @@ function choices(item, verdict, { reply, mark, why }) {
   const line = item.forgets
     ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
     : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
+  // An answer can go by itself; a tool call takes the answer that rests on it along.
+  const leave = item.calls.length ? "Leave its turn out" : "Leave out";
   return [
     // Nothing of a message that only calls tools could be quoted.
     ...(item.content || item.attachments.length ? [{ label: "Reply", act: () => reply(item) }] : []),
     { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },
-    { label: item.excluded ? "Take back in" : "Leave out", act: () => mark(id, "excluded", !item.excluded) },
+    { label: item.excluded ? "Take back in" : leave, act: () => mark(id, "excluded", !item.excluded) },
     ...(item.first && !item.forgets ? [] : [line]),
     question,
   ];
