@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -13,57 +13,20 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.base import Chunk, Finished, Request, Text, Usage
+from chatsite.providers.base import Finished, Request, Text, Usage
 from chatsite.providers.models import ModelTable, Told
 from chatsite.providers.openai import OpenAIProvider
 from chatsite.providers.servers import SERVERS
-from chatsite.providers.streaming import Timeouts
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
-from tests.fakes.openai_server import FakeOpenAI, refused_url
-
-KEY = "sk-canary-0123456789"
+from tests.fakes.openai_server import FakeOpenAI
+from tests.providers.openai_asked import KEY, ask, provider_at, request, until
 
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as server:
         yield server
-
-
-def provider_at(url: str, *, model: str | None = None, patience: float = 5.0) -> OpenAIProvider:
-    timeouts = Timeouts(first_token=patience, between_tokens=patience)
-    return made(url, api_key=KEY, model=model, timeouts=timeouts)
-
-
-def request(text: str, *, model: str = "gpt-4o-mini", max_tokens: int = 1000) -> Request:
-    messages = (Message.system("Be brief.", id="s"), Message.user(text, id="u"))
-    return Request(conversation="c", messages=messages, model=model, max_tokens=max_tokens)
-
-
-async def ask(provider: OpenAIProvider, text: str) -> tuple[str, Finished | ProviderError]:
-    """The text that came, and how it ended."""
-    chunks: list[Chunk] = []
-    try:
-        async for chunk in provider.stream(request(text)):
-            chunks.append(chunk)
-    except ProviderError as error:
-        return said(chunks), error
-    finally:
-        await provider.aclose()
-    last = chunks[-1]
-    assert isinstance(last, Finished)
-    return said(chunks), last
-
-
-def said(chunks: list[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - the server lives in another thread
-            await asyncio.sleep(0.005)
 
 
 async def test_an_answer_arrives_with_its_usage(fake: FakeOpenAI) -> None:
@@ -83,158 +46,6 @@ async def test_it_streams_token_by_token(fake: FakeOpenAI) -> None:
     async with aclosing(provider.stream(request("[[tokens=4;rate=100]]"))) as stream:
         assert [chunk async for chunk in stream][:4] == [Text(f" w{n}") for n in range(4)]
     await provider.aclose()
-
-
-FAILURES = [
-    # directive, code, retryable, how much text came before
-    ("401", "key_refused", False, 0),
-    ("402", "quota", False, 0),
-    ("403", "key_refused", False, 0),
-    ("400", "bad_request", False, 0),
-    ("too_large", "too_large", False, 0),
-    ("404", "model_unknown", False, 0),
-    ("408", "timeout", True, 0),
-    ("413", "too_large", False, 0),
-    ("429;retry_after=200", "rate_limited", True, 0),
-    ("quota;retry_after=20", "quota", False, 0),
-    ("500", "provider_down", True, 0),
-    ("503", "provider_down", True, 0),
-    ("529", "overloaded", True, 0),
-    ("cut;at=5", "interrupted", True, 5),
-    ("cut;at=0", "interrupted", True, 0),
-    ("cleancut;at=5", "interrupted", True, 5),
-    ("error_event;at=5", "failed_midway", True, 5),
-    ("error_event;at=5;code=429", "failed_midway", True, 5),
-    ("error_event;at=0;code=429", "rate_limited", True, 0),
-    ("ok;finish=error;tokens=5", "failed_midway", True, 5),
-    ("malformed;at=5", "malformed", True, 5),
-]
-
-
-def tells_no_secret(
-    error: ProviderError, provider: OpenAIProvider, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Neither the key, nor the address, nor the provider's words."""
-    told = f"{error!r} {error.message} {error.detail} {error.__cause__!r} {provider!r}"
-    for secret in (KEY, "127.0.0.1", "http:", "sk-secret", "own words"):
-        assert secret not in told
-    assert KEY not in caplog.text
-
-
-@pytest.mark.parametrize(("mode", "code", "retryable", "tokens"), FAILURES)
-async def test_a_failure_is_told_in_words_and_keeps_what_came(
-    fake: FakeOpenAI,
-    mode: str,
-    code: str,
-    retryable: bool,
-    tokens: int,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level("DEBUG")
-    before = len(fake.requests)
-    provider = provider_at(fake.base_url)
-    text, error = await ask(provider, f"[[mode={mode}]]")
-    assert isinstance(error, ProviderError)
-    tells_no_secret(error, provider, caplog)
-    assert (error.code, error.retryable) == (code, retryable)
-    assert text == "".join(f" w{n}" for n in range(tokens))
-    assert len(fake.requests) == before + 1
-    assert error.message.endswith((".", "!")) and len(error.message) < 200
-    assert "kept" in error.message
-
-
-@pytest.mark.parametrize(
-    ("waits", "seconds", "words"),
-    [
-        ("retry_after=2", 2.0, "in 2 seconds"),
-        ("retry_after=200", 200.0, "in 4 minutes"),
-        ("retry_after=7;retry_ms=1500", 1.5, "in 2 seconds"),
-        ("retry_after=Sun, 06 Nov 1994 08:49:37 GMT", 0.0, "in a moment"),
-        ("retry_after=soon", None, "in a moment"),
-        ("at=0", None, "in a moment"),
-    ],
-)
-async def test_the_wait_that_a_provider_asks_for_is_told(
-    fake: FakeOpenAI, waits: str, seconds: float | None, words: str
-) -> None:
-    _, error = await ask(provider_at(fake.base_url), f"[[mode=429;{waits}]]")
-    assert isinstance(error, ProviderError)
-    assert error.retry_after == seconds
-    assert error.message.endswith(f"Try again {words}.")
-
-
-async def test_a_failure_that_is_over_is_over(fake: FakeOpenAI) -> None:
-    texts = [await ask(provider_at(fake.base_url), "[[mode=503;fails=1;text=Back]]") for _ in "12"]
-    assert isinstance(texts[0][1], ProviderError)
-    assert texts[1][0] == "Back"
-
-
-async def test_a_host_that_does_not_exist_is_told() -> None:
-    _, error = await ask(provider_at("http://no-such-host.invalid/v1"), "hello")
-    assert isinstance(error, ProviderError)
-    assert (error.code, error.retryable) == ("unreachable", True)
-    assert "address can't be found" in error.message
-
-
-async def test_a_server_without_a_certificate_is_told() -> None:
-    async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        writer.close()
-
-    server = await asyncio.start_server(plain, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        _, error = await ask(provider_at(f"https://127.0.0.1:{port}/v1"), "hello")
-    assert isinstance(error, ProviderError)
-    assert (error.code, error.retryable) == ("unreachable", False)
-    assert "secure connection" in error.message
-
-
-@pytest.mark.parametrize(
-    ("mode", "tokens"), [("hang0", 0), ("hang;at=5", 5), ("pings;at=5", 5), ("pings;at=0", 0)]
-)
-async def test_silence_ends_by_our_own_clock(
-    fake: FakeOpenAI, mode: str, tokens: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("DEBUG")
-    provider = provider_at(fake.base_url, patience=0.3)
-    text, error = await ask(provider, f"[[mode={mode}]]")
-    assert isinstance(error, ProviderError)
-    tells_no_secret(error, provider, caplog)
-    assert (error.code, error.retryable) == ("timeout", True)
-    assert ("middle" in error.message) == bool(tokens)
-    assert text == "".join(f" w{n}" for n in range(tokens))
-    await until(lambda: fake.in_flight == 0)
-
-
-async def test_a_slow_answer_is_not_a_silent_one(fake: FakeOpenAI) -> None:
-    provider = provider_at(fake.base_url, patience=0.3)
-    text, end = await ask(provider, "[[rate=8;tokens=5]]")
-    assert (text, isinstance(end, Finished)) == (" w0 w1 w2 w3 w4", True)
-
-
-async def test_an_answer_that_is_whole_does_not_wait_long_for_its_usage(
-    fake: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("chatsite.providers.streaming._USAGE_SECONDS", 0.1)
-    text, end = await ask(provider_at(fake.base_url), "[[mode=no_usage;text=That is all.]]")
-    assert (text, end) == ("That is all.", Finished(reason="stop"))
-
-
-async def test_a_slow_reader_is_not_taken_for_a_silent_provider(fake: FakeOpenAI) -> None:
-    provider = provider_at(fake.base_url, patience=0.2)
-    chunks = []
-    async for chunk in provider.stream(request("[[tokens=2;rate=100]]")):
-        chunks.append(chunk)
-        await asyncio.sleep(0.3)
-    assert isinstance(chunks[-1], Finished)
-    await provider.aclose()
-
-
-async def test_a_refused_connection_is_told_as_unreachable() -> None:
-    text, error = await ask(provider_at(refused_url()), "hello")
-    assert isinstance(error, ProviderError)
-    assert (text, error.code, error.retryable) == ("", "unreachable", True)
 
 
 @pytest.mark.parametrize(
