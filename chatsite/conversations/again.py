@@ -52,6 +52,7 @@ def begin_again(
         raise Refused(NO_TEXT, code="not_last")
     now = timezone.now()
     turn = opened(row, client_id, now=now, model=model, mode=mode, asked=asked)
+    turn.save(force_insert=True)
     if mode == "continue":
         written = said[-1]
         _go_on(row, written, turn)

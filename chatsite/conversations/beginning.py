@@ -49,6 +49,7 @@ def begin_turn(
     gone, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=title_of(user))
+    new = row._state.adding
     known = turn_before(row, client_id)
     if known is not None:
         return resent(row, known)
@@ -60,9 +61,10 @@ def begin_turn(
     messages += placed(row, [user], now=now, turn=turn, after=messages)
     empty = [Said.assistant("", id=answer)]
     written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
+    row.save(force_insert=new, update_fields=None if new else GROWN)
+    turn.save(force_insert=True)
     Message.objects.bulk_create([*messages, *written])
     uploads.claim(row, [attachment.id for attachment in user.attachments])
-    row.save(update_fields=GROWN)
     return Begun(
         turn=str(turn.id),
         number=turn.number,
@@ -97,10 +99,10 @@ def opened(
     mode: str = "",
     asked: Message | None = None,
 ) -> Turn:
-    """A new turn. The caller saves the conversation's row, which changes."""
+    """A new turn. The caller saves it, and the conversation's row, which changes."""
     row.turns += 1
     row.updated, row.model = now, model
-    return Turn.objects.create(
+    return Turn(
         conversation=row,
         client_id=client_id,
         number=row.turns,
@@ -140,11 +142,12 @@ def _require_replied(row: Conversation, id: str) -> None:
 
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
+    """The stored one, locked, or a new one that the caller saves, with its first totals."""
     row = next(iter(Conversation.objects.select_for_update().filter(id=id)), None)
     if row is None:
         now = timezone.now()
-        return Conversation.objects.create(
-            id=id,
+        return Conversation(
+            id=uuid.UUID(id),
             user_id=owner.user,
             guest=owner.guest,
             agent=agent,

@@ -30,7 +30,7 @@ def load(
     ahead: int = 0,
     reply_to: str | None = None,
 ) -> Loaded:
-    """What a policy of this reach needs of the path: three queries, and up to three more where
+    """What a policy of this reach needs of the path: two or three queries, and three more where
     something is marked or replied to.
 
     The running answer is left out. `ahead` is 1 where a message not yet stored (a draft) will be
@@ -134,6 +134,8 @@ def first_wanted(row: Conversation, reach: Reach, *, ahead: int) -> int:
 
 def _cut_by_users(row: Conversation, users: int) -> int:
     """The seq from which the last `users` user messages stand; 0 where there are no more."""
+    if row.path_users - row.path_background < users:
+        return 0
     newest = path(row).filter(role="user").exclude(source__in=BACKGROUND).order_by("-seq")
     found = newest.values_list("seq", flat=True)[users - 1 : users]
     return next(iter(found), 0)

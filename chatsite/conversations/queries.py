@@ -34,11 +34,8 @@ def owned(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
         key = uuid.UUID(id)
     except ValueError:
         raise NotFound("There is no such conversation.") from None
-    row = (
-        Conversation.objects.select_related("last_turn")
-        .filter(owner.filter(), id=key, deleted__isnull=not deleted)
-        .first()
-    )
+    found = Conversation.objects.select_related("last_turn")
+    row = next(iter(found.filter(owner.filter(), id=key, deleted__isnull=not deleted)), None)
     if row is None:
         raise NotFound("There is no such conversation.")
     return row
