@@ -13,7 +13,10 @@ from chatsite.history.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
-PACKAGES = "agents|checks|conversations|events|history|live|messages|providers|turns|web|wiring"
+PACKAGES = (
+    "agents|checks|conversations|errors|events|files|history|live|messages|providers|tools|turns|web"
+    "|wiring"
+)
 EXPLAINED = (ROOT / "docs/policies.md").read_text()
 DOCUMENTS = [
     "README.md",
