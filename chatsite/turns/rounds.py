@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from chatsite.conversations.records import Begun
-from chatsite.errors import ProviderError
+from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
 from chatsite.history import Entry, tokens_of
 from chatsite.history.tokens import weakest
@@ -31,6 +31,10 @@ from chatsite.turns.requests import fingerprint
 from chatsite.turns.truncation import server_cut
 
 NO_TOOLS = "This model can't use tools, so it was asked without them."
+TOO_MUCH = (
+    "What the tools brought, with this message, is more than the model can be sent. What was done "
+    "so far is kept. Ask for less at a time, or choose a model with a larger window."
+)
 LAST_ROUND = (
     "The model called tools in {rounds} rounds, as many as this agent allows. It was then asked to "
     "answer without them."
@@ -65,13 +69,18 @@ class Rounds:
 
     # ---- deciding ----------------------------------------------------------------------------
     async def _decide(self, number: int, before: Ruling | None) -> Ruling:
-        ruling = await self.decider.for_turn(
-            self.asking,
-            self.answering,
-            reply_to=self.begun.reply_to,
-            before=before,
-            written=self._written() if number == 1 else None,
-        )
+        try:
+            ruling = await self.decider.for_turn(
+                self.asking,
+                self.answering,
+                reply_to=self.begun.reply_to,
+                before=before,
+                written=self._written() if number == 1 else None,
+            )
+        except PromptTooLarge:
+            if number == 1:
+                raise
+            raise PromptTooLarge(TOO_MUCH) from None
         decision = ruling.decision
         if number == 1:
             log_decision(decision)

@@ -88,7 +88,7 @@ def roles(request: Request) -> list[str]:
 
 
 def stored(asking: Asking) -> list[tuple[str, str | None, str]]:
-    rows = Message.objects.filter(conversation=asking.conversation, on_path=True).order_by("seq")
+    rows = Message.objects.filter(conversation_id=asking.conversation, on_path=True).order_by("seq")
     return [(row.role, row.content, row.state) for row in rows]
 
 
@@ -203,9 +203,10 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     while not isinstance(seen[-1], TurnEnded):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
-    ended = seen[-1]
-    assert isinstance(ended, TurnEnded) and ended.state == "stopped"
-    assert len(ended.messages) == 1 and "NotRun" in (ended.messages[0].message.content or "")
+    ended = next(event for event in seen if isinstance(event, TurnEnded))
+    assert ended.state == "stopped"
+    (left,) = ended.messages
+    assert "NotRun" in (left.message.content or "")
     rows = await world.run(stored, asking)
     assert [row[0] for row in rows] == ["user", "assistant", "tool", "tool"]
     assert not any(row[2] == "running" for row in rows)
