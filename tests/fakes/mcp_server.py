@@ -50,6 +50,14 @@ async def slow(seconds: float) -> str:
 
 
 @server.tool()
+async def wait(path: str) -> str:
+    """Takes until there is such a file."""
+    while not os.path.exists(path):  # noqa: ASYNC110, ASYNC240 - nothing tells of a file
+        await asyncio.sleep(0.01)
+    return "let go"
+
+
+@server.tool()
 def surroundings() -> dict[str, str]:
     """What it sees of the environment."""
     return dict(os.environ)

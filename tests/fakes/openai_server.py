@@ -29,7 +29,7 @@ shape        how calls are streamed: pieces (a name, then pieces of 7 characters
 ids          missing, empty, same (all alike), short (`call_0` in every round)
 finish       the finish_reason ("tool_calls" with calls, else "stop")
 signed       1: the first call has a `thought_signature`, as Gemini's
-think        so many pieces of reasoning before all else (0)
+think        so many pieces of reasoning before all else (0), or its words
 field        where it stands: reasoning_content, reasoning, or both joined by `+`
 details      1: OpenRouter's `reasoning_details` too, signed and encrypted
 cached       tokens that were in the cache (0); `cached_as=deepseek` says it as DeepSeek does

@@ -39,8 +39,9 @@ class Wishes:
 
     def thoughts(self) -> Iterator[dict[str, Any]]:
         fields = self.keys.get("field", "reasoning_content").split("+")
-        for number in range(int(self.keys.get("think", 0))):
-            thought = f" t{number}"
+        said = self.keys.get("think", "0")
+        words = re.findall(r"\s*\S+", said)
+        for thought in [f" t{n}" for n in range(int(said))] if said.isdigit() else words:
             delta: dict[str, Any] = dict.fromkeys(fields, thought)
             if self.keys.get("details") == "1":
                 detail = {"type": "reasoning.text", "text": thought, "index": 0}

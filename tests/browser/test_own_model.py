@@ -1,0 +1,132 @@
+"""People bring their own model: its tools, its failures and what its server does without a word."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit, asking
+from tests.browser.test_accessibility import violations
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import ROOT, Server
+
+pytestmark = pytest.mark.browser
+AGENTS = {
+    "docked": {
+        "name": "Docked",
+        "personality": "You research.",
+        "nodes": ["llm.gemini", "search", "deep_research", "think"],
+    },
+    "handy": {
+        "name": "Handy",
+        "personality": "You help.",
+        "nodes": ["llm.openai", "calculator", "mcp.gate"],
+    },
+}
+GATE = {"command": sys.executable, "args": [str(ROOT / "tests" / "fakes" / "mcp_server.py")]}
+# Each sentence is soon gone again: a page that is looked at only now and then would miss it.
+RECORD = """() => {
+  window.waits = [];
+  new MutationObserver(() => {
+    const line = document.querySelector(".waiting-line:not([hidden])");
+    if (line) window.waits.push(line.textContent);
+  }).observe(document.querySelector("#col"), { childList: true, subtree: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeOpenAI]:
+    """A server that keeps only the end of what it is sent."""
+    with FakeOpenAI(keep=2048) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("own")
+    for slug, template in AGENTS.items():
+        (folder / "agents" / slug).mkdir(parents=True)
+        said = json.dumps({"version": "1.0", "agentId": slug, **template})
+        (folder / "agents" / slug / "template.json").write_text(said)
+    (folder / "tools.json").write_text(json.dumps({"mcpServers": {"gate": GATE}}))
+    environment = asking(
+        fake,
+        AGENTS_DIR=str(folder / "agents"),
+        TOOLS_FILE=str(folder / "tools.json"),
+        GEMINI_API_KEY="sk-canary-of-gemini",
+        GEMINI_BASE_URL=fake.base_url,
+    )
+    with Server(folder / "var", **environment) as running:
+        yield running
+
+
+def directive(*calls: tuple[str, dict[str, str]], text: str) -> str:
+    said = "|".join(f"{name}:{json.dumps(arguments)}" for name, arguments in calls)
+    return f"[[calls={said};text={text}]]"
+
+
+def test_tools_that_are_missing_are_named_and_a_call_is_shown_from_its_beginning(
+    visit: Visit, fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    chat = visit().open("/chat?agent=docked")
+    chat.page.locator("#agent-open").click()
+    card = chat.popover.get_by_role("link", name="Docked")
+    expect(card).to_contain_text(
+        "search, deep_research, think are missing: there is no tool of that name here."
+    )
+    chat.page.keyboard.press("Escape")
+    expect(chat.say("Who are you? [[text=It chats.]]").locator(".body")).to_have_text("It chats.")
+    assert "tools" not in fake.requests[-1]
+
+    chat.open("/chat?agent=handy")
+    let_go = tmp_path / "let go"
+    calls = (("calculator", {"expression": "7*6"}), ("gate__wait", {"path": str(let_go)}))
+    chat.write(f"Open it. {directive(*calls, text='It is open.')}")
+    lines, status = chat.page.locator(".call summary"), chat.page.locator("#status")
+    expect(lines).to_have_text(['Used calculator("7*6")→ 42', "Using gate__wait…"])
+    lines.last.click()
+    expect(chat.page.locator(".call.running")).to_contain_text("No result yet.")
+    assert violations(chat.page) == []
+    let_go.touch()
+    expect(lines.last).to_contain_text("→ let go")
+    expect(chat.over).to_have_count(1)
+    expect(chat.answers.locator(".md").last).to_have_text("It is open.")
+    expect(status).not_to_contain_text("Using")
+    sent = fake.requests[-1]["messages"]
+    assert [json.loads(one["content"]) for one in sent if one["role"] == "tool"] == [
+        {"result": "42", "exact": True},
+        {"result": "let go"},
+    ]
+
+
+def test_a_wait_is_shown_before_the_answer_and_a_prompt_cut_by_the_server_after_it(
+    visit: Visit, fake: FakeOpenAI
+) -> None:
+    chat = visit().open("/chat?agent=handy&debug=true")
+    chat.page.evaluate(RECORD)
+    chat.say("Busy? [[mode=429;retry_ms=600;fails=1;text=Not any more.]]")
+    expect(chat.answers.locator(".md")).to_have_text("Not any more.")
+    waited = chat.page.evaluate("waits")[0]
+    assert waited.endswith("is busy. Trying again in 1 s.")
+    last_answer(chat)
+    expect(chat.panel.locator("[data-section=rounds]")).to_contain_text("is busy")
+
+    chat.say(f"{'The tide comes in twice a day. ' * 800} [[text=It does.]]")
+    assert "cut" not in json.dumps(fake.requests[-1])
+    cut = "not the history policy, cut this prompt without saying so"
+    expect(chat.endings).to_contain_text(cut)
+    expect(chat.endings).to_contain_text("2,048")
+    last_answer(chat)
+    expect(chat.panel).to_contain_text(cut)
+    chat.reload()
+    expect(chat.endings).to_contain_text(cut)
+
+
+def last_answer(chat: Chat) -> None:
+    chat.panel.get_by_role("button", name="Last answer").click()
