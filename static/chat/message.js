@@ -139,10 +139,15 @@ export class Row {
     return found[1];
   }
 
-  /** @param {Step} step */
-  #placeMenu(step, index) {
-    const place = index ? step.element : this.head;
-    if (step.menu && step.menu.element.parentNode !== place) place.append(step.menu.element);
+  /**
+   * A mark on any tool call is one on the whole turn: the first call's menu does for all of them.
+   * @param {Step} step
+   */
+  #placeMenu({ menu, item, element }, index) {
+    if (!menu) return;
+    const place = index ? element : this.head;
+    if (index && item.calls.length && !item.pinned && !item.excluded) menu.element.remove();
+    else if (menu.element.parentNode !== place) place.append(menu.element);
   }
 
   /** @param {Flow} flow */

@@ -29,7 +29,7 @@ export class Thought {
   update(key, text, thinking) {
     this.#rename(key);
     this.element.hidden = !text;
-    if (text && !this.text && thinking && !this.fresh) this.begun = performance.now();
+    if (text && !this.text && !this.fresh) this.begun = performance.now();
     if (text && !thinking && this.begun) {
       this.kept.took.set(key, performance.now() - this.begun);
       this.begun = 0;
