@@ -8,7 +8,7 @@ from typing import Literal
 from django.db import transaction
 from django.utils import timezone
 
-from chatsite.conversations.beginning import opened, resent, turn_before
+from chatsite.conversations.beginning import opened, require_agent, resent, turn_before
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import locked, placed, reroute, uncount
@@ -28,6 +28,7 @@ def begin_again(
     *,
     owner: Owner,
     conversation: str,
+    agent: str,
     client_id: str,
     message: str,
     mode: Literal["again", "continue"],
@@ -40,10 +41,12 @@ def begin_again(
     again takes what answered it off the path, to which nothing is lost: it stays a version. To
     continue lets the same message be written further: `Begun.answer` is its id, whatever `answer`
     says. Whoever calls this must then call `Recaller.forget`.
-    Raises NotFound, Refused for another message than those, TurnRunning while an answer is
-    written; begun once by (conversation, client_id).
+    Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
+    message than those, TurnRunning while an answer is written; begun once by (conversation,
+    client_id).
     """
     row = locked(owner, conversation)
+    require_agent(row, agent)
     known = turn_before(row, client_id)
     if known is not None:
         return resent(row, known)

@@ -157,9 +157,14 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
         )
     if not owns(owner, row) or row.deleted is not None:
         raise NotFound("There is no such conversation.")
+    require_agent(row, agent)
+    return row
+
+
+def require_agent(row: Conversation, agent: str) -> None:
+    """An agent's tools and instructions are for conversations that were begun with it."""
     if row.agent != agent:
         raise BadCommand("This conversation is with another agent. Your text is kept.")
-    return row
 
 
 def owns(owner: Owner, row: Conversation) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from chatsite.errors import ProviderError
-from chatsite.events import CallEnded, CallsStarted
+from chatsite.events import CallEnded, CallsStarted, MessageView
 from chatsite.messages import UNSOUND, Message, ToolCall
 from chatsite.providers.base import Called, Finished
 from chatsite.tools.base import Using
@@ -21,11 +22,13 @@ from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Feed, Generation
 from chatsite.turns.progress import Progress
 
+logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")
 # What a call says as long as it has no result: it must have one at every moment.
 NOT_RUN = failure("NotRun", "This call has no result: the turn ended first.")
 # A result may take a quarter of the prompt's room, at four characters a token; this much always.
 LEAST_RESULT = 2_000
+AGAIN_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Calls:
     async def _begin(self, finished: Finished) -> list[Message]:
         """Store the calls, each with a place for its result, and begin the next message."""
         progress, generation = self.progress, self.progress.generation
-        calls = tuple(_call_of(called) for called in finished.calls)
+        calls = _calls_of(finished.calls)
         message = Message.assistant(
             generation.text or None,
             id=progress.answer,
@@ -86,24 +89,44 @@ class Calls:
             room_characters=max(LEAST_RESULT, self.answering.window.room),
         )
         (message,) = await self._counted([replace(place, content=result.content, tokens=None)])
-        view = await self.decider.run(self.decider.writes.end_call, turn=self.turn, message=message)
+        view = await self._stored(message)
         if view is not None:
             self.feed.publish(CallEnded(turn=self.turn, message=view))
+
+    async def _stored(self, message: Message) -> MessageView | None:
+        """Tried again once: without its result a round is lost, and the tool has run already."""
+        writes = self.decider.writes
+        try:
+            return await self.decider.run(writes.end_call, turn=self.turn, message=message)
+        except Exception:
+            logger.exception("turn %s: the result of a call couldn't be stored", self.turn)
+        await asyncio.sleep(AGAIN_SECONDS)
+        return await self.decider.run(writes.end_call, turn=self.turn, message=message)
 
     async def _counted(self, messages: list[Message]) -> list[Message]:
         counts = await self.decider.counting(self.asking, self.answering).of(messages)
         return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
 
 
-def _call_of(called: Called) -> ToolCall:
-    """Arguments that are no JSON object are stored as none; the call's result says so."""
+def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
+    """As they are stored. An id that is missing or was used before in this answer becomes one of
+    our own: results are found by it, and a group that doesn't pair is sent to nobody."""
+    found: dict[str, ToolCall] = {}
+    for called in calls:
+        id = sound(called.id)
+        if not id or id in found:
+            id = f"call_{uuid.uuid4().hex[:24]}"
+        found[id] = ToolCall(id=id, name=sound(called.name), arguments=_arguments(called))
+    return tuple(found.values())
+
+
+def _arguments(called: Called) -> dict[str, object]:
+    """What is no JSON object is stored as none; the call's result says so."""
     try:
         said = sound(json.loads(called.arguments or "{}"))
     except (ValueError, RecursionError):
         said = None
-    return ToolCall(
-        id=called.id, name=called.name, arguments=said if isinstance(said, dict) else {}
-    )
+    return said if isinstance(said, dict) else {}
 
 
 def sound(value: Any) -> Any:

@@ -49,6 +49,7 @@ class Writes(Protocol):
         *,
         owner: Any,
         conversation: str,
+        agent: str,
         client_id: str,
         message: str,
         mode: Literal["again", "continue"],

@@ -50,8 +50,8 @@ class Progress:
 
     @property
     def has_written(self) -> bool:
-        """Whether the turn left anything: a text, or a round of tools."""
-        return self.generation.length > 0 or len(self.rounds) > 1
+        """Whether the turn left anything: a text, or calls of tools."""
+        return self.generation.length > 0 or any(round.calls for round in self.rounds)
 
     def full_receipt(self, price: Price | None) -> dict[str, Any] | None:
         """The receipt with what was reported; None before the decision. Numbers of the prompt are

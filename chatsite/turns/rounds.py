@@ -63,7 +63,8 @@ class Rounds:
             if most and number > most:
                 self.progress.notes.append(LAST_ROUND.format(rounds=most))
             finished = await self._ask(number, ruling, may_call=number <= most)
-            if number > most or not finished.calls:
+            # Calls of an answer that was cut off are not whole, even where they can be read.
+            if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
             await self._call(finished)
 
@@ -134,7 +135,8 @@ class Rounds:
             finished = await self._answer(ruling, may_call=False)
         this = self.progress.rounds[-1]
         this.usage = finished.usage
-        this.calls = tuple(call.name for call in finished.calls)
+        called = finished.calls if finished.reason == "tool_calls" and may_call else ()
+        this.calls = tuple(call.name for call in called)
         self._look_for_cut(ruling, this)
         return finished
 

@@ -147,6 +147,7 @@ class Turns(Following):
                 self.decider.writes.begin_again,
                 owner=asking.owner,
                 conversation=asking.conversation,
+                agent=asking.agent,
                 client_id=client_id,
                 message=message,
                 mode=mode,

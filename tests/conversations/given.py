@@ -102,10 +102,12 @@ def again(
     mode: Literal["again", "continue"] = "again",
     owner: Owner = ADA,
     client_id: str = "",
+    agent: str = "demo",
 ) -> Begun:
     return store.begin_again(
         owner=owner,
         conversation=conversation,
+        agent=agent,
         client_id=client_id or new_id(),
         message=message,
         mode=mode,

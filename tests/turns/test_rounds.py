@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatsite.conversations.models import Message
-from chatsite.errors import ProviderError
+from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
 from chatsite.providers.base import Called, Chunk, Finished, Reasoning, Request, Text, Usage
 from chatsite.providers.base import Calling as CallBegun
@@ -270,3 +271,46 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
     snapshot, reader = await world.turns.open(asking)
     reader.close()
     assert [view.message.content for view in snapshot.messages] == ["Tell me", text]
+
+
+async def test_no_other_agent_answers_again_in_a_conversation(world: World) -> None:
+    asking = world.asking()
+    ended = (await turn(world, asking))[-1]
+    assert isinstance(ended, TurnEnded) and ended.message is not None
+    other = replace(asking, agent="other")
+    with pytest.raises(BadCommand, match="another agent"):
+        await world.turns.again(
+            other, client_id=new_id(), message=ended.message.message.id, mode="again"
+        )
+
+
+async def test_calls_that_share_an_id_or_have_none_are_told_apart(
+    world: World, tool: Lookup
+) -> None:
+    same = tuple(Called(id=id, name="lookup", arguments='{"of": 1}') for id in ("x", "x", ""))
+    steps(world, [Finished(reason="tool_calls", calls=same)], ANSWER)
+    await turn(world, world.asking())
+    assert len(world.provider.requests) == 2
+    said, *answers = world.provider.requests[1].messages[-4:]
+    ids = [call.id for call in said.calls]
+    assert len(set(ids)) == 3 and ids[0] == "x"
+    assert [message.call_id for message in answers] == ids
+
+
+async def test_calls_of_an_answer_that_was_cut_off_are_not_run(world: World, tool: Lookup) -> None:
+    cut = Called(id="x", name="lookup", arguments="")
+    steps(world, [Text("Let me"), Finished(reason="length", calls=(cut,))], ANSWER)
+    ended = (await turn(world, world.asking()))[-1]
+    assert isinstance(ended, TurnEnded) and ended.message is not None
+    assert (ended.state, ended.message.finish_reason, tool.asked) == ("complete", "length", [])
+
+
+async def test_a_result_that_can_not_be_stored_is_stored_a_moment_later(
+    world: World, tool: Lookup
+) -> None:
+    world.writes.failures["end_call"] = 1
+    steps(world, calls(2, 3), ANSWER)
+    ended = (await turn(world, world.asking()))[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    contents = [m.content or "" for m in world.provider.requests[1].messages[-2:]]
+    assert [json.loads(content) for content in contents] == [{"doubled": 4}, {"doubled": 6}]
