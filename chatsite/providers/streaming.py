@@ -7,14 +7,15 @@ early for a whole answer; their time-outs would let a person look at nothing for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 
+from chatsite.errors import ProviderError
 from chatsite.providers import failures
-from chatsite.providers.base import Chunk, Finished
+from chatsite.providers.base import Chunk, Finished, Reasoning, Text
 from chatsite.providers.sse import SseParser
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _USAGE_SECONDS = 5.0
 _TAIL_SECONDS = 0.05
 # How soon a silence that is over its limit is looked at again while nobody reads.
 _GLANCE = 0.05
+# From one read of an answer to the next: a little more than what lies between two frames of a page
+# (`turns.feed`). What arrives meanwhile is read together, at the cost of one token.
+_PACE = 0.04
 # A model that thinks unseen says nothing for minutes.
 _UNSEEN_THINKING = 6
 
@@ -109,15 +113,38 @@ async def relay(
                 payloads = parser.feed(data)
             except ValueError as error:
                 raise failures.malformed(type(error).__name__) from None
-            for payload in payloads:
-                for chunk in reader.take(payload):
-                    yield chunk
+            for chunk in _joined(reader, payloads):
+                yield chunk
         yield reader.finished()
         if not body.at_end():
             await watch.read_tail()
     finally:
         watch.close()
         await response.close()
+
+
+def _joined(reader: Reader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
+    """Their chunks, neighbouring pieces of text or reasoning as one. An error comes after what was
+    said before it."""
+    said: list[str] = []
+    kind: type[Text | Reasoning] = Text
+    try:
+        for payload in payloads:
+            for chunk in reader.take(payload):
+                if said and type(chunk) is not kind:
+                    yield kind("".join(said))
+                    said.clear()
+                if isinstance(chunk, Text | Reasoning):
+                    kind = type(chunk)
+                    said.append(chunk.text)
+                else:
+                    yield chunk
+    except ProviderError:
+        if said:
+            yield kind("".join(said))
+        raise
+    if said:
+        yield kind("".join(said))
 
 
 class _Watch:
@@ -132,6 +159,7 @@ class _Watch:
         self._limit = timeouts.first_token
         self._spent = spent
         self._signs = 0
+        self._latest = 0.0
         self._since: float | None = None
         self._timer = self._loop.call_later(max(self._limit - spent, 0), self._look)
 
@@ -143,6 +171,9 @@ class _Watch:
             self._sign(signs)
         self._since = since = self._loop.time()
         try:
+            pause = self._latest + _PACE - since
+            if pause > 0 and signs and not self._reader.ended:
+                await asyncio.sleep(pause)
             data = await self._body.read()
         except httpx2.RequestError as error:
             if self._reader.ended:
@@ -150,7 +181,8 @@ class _Watch:
             raise self._explained(error) from None
         finally:
             self._since = None
-        self._spent += self._loop.time() - since
+        self._latest = self._loop.time()
+        self._spent += self._latest - since
         return data
 
     async def read_tail(self) -> None:

@@ -26,6 +26,7 @@ from chatsite.providers.streaming import Timeouts
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_server import refused_url
+from tests.providers.chunks import joined
 
 KEY = "sk-ant-canary-0123456789"
 CLOCK = ToolSpec(name="clock", description="Tells the time.", parameters={"type": "object"})
@@ -72,10 +73,10 @@ async def ask(
         async for chunk in provider.stream(request(text, **more)):
             chunks.append(chunk)
     except ProviderError as error:
-        return chunks, error
+        return joined(chunks), error
     last = chunks.pop()
     assert isinstance(last, Finished)
-    return chunks, last
+    return joined(chunks), last
 
 
 def said(chunks: list[Chunk]) -> str:
@@ -103,8 +104,8 @@ async def test_thinking_and_calls_are_told_as_they_come(provider: AnthropicProvi
     wish = '[[before=I look.;think=2;calls=clock:{"zone": "Köln"}|clock:]]'
     asked = {"tools": (CLOCK,), "model": "claude-opus-5-5"}
     chunks, end = await ask(provider, wish, **asked)
-    thoughts = [Reasoning(" t0"), Reasoning(" t1")]
-    assert chunks == [*thoughts, Text("I"), Text(" look."), Calling("clock"), Calling("clock")]
+    said = [Reasoning(" t0 t1"), Text("I look.")]
+    assert chunks == [*said, Calling("clock"), Calling("clock")]
     assert isinstance(end, Finished) and end.reason == "tool_calls"
     assert end.calls == (
         Called(id="toolu_0001_0", name="clock", arguments='{"zone": "Köln"}'),

@@ -20,6 +20,7 @@ from chatsite.providers.servers import SERVERS
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
+from tests.providers.chunks import joined
 from tests.providers.openai_asked import KEY, ask, provider_at, request, until
 
 
@@ -41,10 +42,12 @@ async def test_an_answer_may_arrive_byte_by_byte(fake: FakeOpenAI) -> None:
     assert isinstance(end, Finished)
 
 
-async def test_it_streams_token_by_token(fake: FakeOpenAI) -> None:
+async def test_the_first_token_comes_at_once_and_the_others_in_frames(fake: FakeOpenAI) -> None:
     provider = provider_at(fake.base_url)
-    async with aclosing(provider.stream(request("[[tokens=4;rate=100]]"))) as stream:
-        assert [chunk async for chunk in stream][:4] == [Text(f" w{n}") for n in range(4)]
+    async with aclosing(provider.stream(request("[[tokens=9;rate=50]]"))) as stream:
+        *said, _ = [chunk async for chunk in stream]
+    assert said[0] == Text(" w0") and len(said) < 8
+    assert joined(said) == [Text("".join(f" w{n}" for n in range(9)))]
     await provider.aclose()
 
 

@@ -28,6 +28,7 @@ from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.openai_wishes import SIGNED
+from tests.providers.chunks import joined
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS = (
@@ -66,7 +67,7 @@ def user(text: str) -> Message:
 
 
 async def ask(provider: OpenAIProvider, asked: Request) -> tuple[list[Chunk], Finished]:
-    chunks = [chunk async for chunk in provider.stream(asked)]
+    chunks = joined([chunk async for chunk in provider.stream(asked)])
     last = chunks.pop()
     assert isinstance(last, Finished)
     return chunks, last
@@ -87,8 +88,7 @@ async def test_calls_come_together_from_their_pieces_and_their_results_go_back(
 ) -> None:
     question = user(f"[[{BOTH};before=Let me look.;text=Dry.;cached=7]]")
     chunks, end = await ask(provider, request(question))
-    said = [Text("Let"), Text(" me"), Text(" look.")]
-    assert chunks == [*said, Calling("weather"), Calling("clock")]
+    assert chunks == [Text("Let me look."), Calling("weather"), Calling("clock")]
     assert end.reason == "tool_calls" and end.usage.cached == 7 and end.metadata == ""
     called = [(call.name, call.arguments) for call in end.calls]
     assert called == [("weather", ROME), ("clock", "{}")]
@@ -149,7 +149,7 @@ async def test_reasoning_is_told_apart_from_the_answer(
     provider: OpenAIProvider, field: str
 ) -> None:
     chunks, end = await ask(provider, request(user(f"[[think=2;text=Yes.;field={field}]]")))
-    assert chunks == [Reasoning(" t0"), Reasoning(" t1"), Text("Yes.")]
+    assert chunks == [Reasoning(" t0 t1"), Text("Yes.")]
     assert end.metadata == "", "outside of a tool round nobody wants it back"
 
 
