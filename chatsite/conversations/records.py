@@ -34,6 +34,17 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What has been written so far of the message `answer`; the receipt where it isn't kept yet."""
+
+    turn: str
+    answer: str
+    text: str
+    reasoning: str = ""
+    receipt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A transcript with what the decision needs besides: at most three queries.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Sequence
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.path import count, counted, placed
+from chatsite.conversations.records import Checkpoint
 from chatsite.conversations.rows import columns_of, view_of
 from chatsite.conversations.versions import versions_beside
 from chatsite.events import MessageView
@@ -19,6 +20,11 @@ from chatsite.messages import Message as Said
 # What a call's end changes of its row, and what a round's does of the message with the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")
 ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
+SAVE_TEXT = (
+    f"UPDATE {Message._meta.db_table} SET content = %s, reasoning = %s "
+    "WHERE id = %s AND turn_id = %s AND state = 'running'"
+)
+SAVE_RECEIPT = f"UPDATE {Turn._meta.db_table} SET receipt = %s WHERE id = %s AND state = 'running'"
 
 
 @transaction.atomic
@@ -80,23 +86,33 @@ def end_call(*, turn: str, message: Said) -> MessageView | None:
     return view_of(row)
 
 
-def checkpoint(
-    *,
-    turn: str,
-    answer: str,
-    text: str,
-    reasoning: str = "",
-    receipt: Mapping[str, Any] | None = None,
-) -> None:
-    """Keep what has been written so far of the message `answer`; without effect once that or the
-    turn has ended.
+@transaction.atomic
+def checkpoint(written: Sequence[Checkpoint]) -> None:
+    """Keep what has been written so far of some answers; without effect on one that has ended, or
+    whose turn has.
 
-    `receipt` is kept too where one is given: once a round.
+    In plain SQL: all answers of the server are saved about once a second, and to build these two
+    statements for each takes fifty times as long as to run them.
     """
-    written = Message.objects.filter(id=answer, turn_id=turn, state="running")
-    written.update(content=text, reasoning=reasoning or None)
-    if receipt is not None:
-        Turn.objects.filter(id=turn, state="running").update(receipt=receipt)
+    id_of = Message._meta.pk.get_db_prep_value
+    texts = [
+        (
+            one.text,
+            one.reasoning or None,
+            id_of(one.answer, connection),
+            id_of(one.turn, connection),
+        )
+        for one in written
+    ]
+    receipts = [
+        (json.dumps(one.receipt), id_of(one.turn, connection))
+        for one in written
+        if one.receipt is not None
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(SAVE_TEXT, texts)
+        if receipts:
+            cursor.executemany(SAVE_RECEIPT, receipts)
 
 
 def running_answer(turn: str) -> Message | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from chatsite.conversations.records import Begun, Ended, Loaded, Opened
+from chatsite.conversations.records import Begun, Checkpoint, Ended, Loaded, Opened
 from chatsite.events import MessageView, Problem, State
 from chatsite.history import Entry, Reach
 from chatsite.messages import Attachment, Message, TokenCount
@@ -60,15 +60,7 @@ class Writes(Protocol):
         self, *, turn: str, message: Message, results: Sequence[Message], answer: str
     ) -> tuple[MessageView, ...] | None: ...
     def end_call(self, *, turn: str, message: Message) -> MessageView | None: ...
-    def checkpoint(
-        self,
-        *,
-        turn: str,
-        answer: str,
-        text: str,
-        reasoning: str = "",
-        receipt: Mapping[str, Any] | None = None,
-    ) -> None: ...
+    def checkpoint(self, written: Sequence[Checkpoint]) -> None: ...
     def end_turn(
         self,
         *,

@@ -25,6 +25,7 @@ from chatsite.turns.ports import Uploads
 from chatsite.turns.progress import Progress
 from chatsite.turns.rounds import Rounds
 from chatsite.turns.running import Caps, Registry, Running
+from chatsite.turns.saving import Saver
 from chatsite.turns.writing import Writing
 
 # What makes way for a turn, and what is begun after its end; neither is waited for.
@@ -74,6 +75,7 @@ class Turns(Following):
         self.tool_seconds = tool_seconds
         self.offering = Offering(decider.environment)
         self.breaker = Breaker(clock)
+        self.saver = Saver(decider.run, decider.writes)
         self._running = Registry(caps)
 
     def is_running(self, conversation: str) -> bool:
@@ -231,7 +233,7 @@ class Turns(Following):
                 tool_seconds=self.tool_seconds,
             )
 
-        running.writing = Writing(begun, feed, self.decider, rounds)
+        running.writing = Writing(begun, feed, self.decider, self.saver, rounds)
         feed.publish(started)
         running.task = asyncio.create_task(self._write(asking, answering, running))
         return started

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chatsite.conversations.records import Begun, Ended
+from chatsite.conversations.records import Begun, Checkpoint, Ended
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import Problem, State, TurnEnded
 from chatsite.messages import Message, TokenCount
@@ -17,10 +17,11 @@ from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Feed, Generation
 from chatsite.turns.progress import Progress
 from chatsite.turns.rounds import Rounds
+from chatsite.turns.saving import Saver
 
 logger = logging.getLogger("chatsite.turns")
-# What a killed process loses is at most a second of text: saved a little more often than that.
-SAVE_SECONDS = 0.8
+# An answer's id, its length and the decision that it was asked with.
+_State = tuple[str, int, Mapping[str, Any] | None]
 # Before the second and third attempt to store an answer's end.
 AGAIN_SECONDS = (0.2, 1.0)
 
@@ -45,18 +46,21 @@ NOT_STORED = Problem(
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Writing:
     """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
 
     begun: Begun
     feed: Feed
     decider: Decider
+    saver: Saver
     work: Callable[[Progress], Rounds]
     progress: Progress = field(init=False)
     rounds: Rounds = field(init=False)
     ending: Literal["stopped", "interrupted"] | None = None
     _work: asyncio.Task[None] | None = None
+    _seen: _State = ("", 0, None)
+    _saved: _State = ("", 0, None)
 
     def __post_init__(self) -> None:
         begun = self.begun
@@ -76,36 +80,28 @@ class Writing:
         self._work = asyncio.create_task(self.rounds.run())
         if self.ending is not None:
             self._work.cancel()
-        saving = asyncio.create_task(self._keep_saving())
-        await asyncio.wait({self._work})
-        saving.cancel()
-        await asyncio.wait({saving})
+        with self.saver.saving(self):
+            await asyncio.wait({self._work})
         state, problem = self._outcome(self._work)
         await self._end(state, problem)
 
-    async def _keep_saving(self) -> None:
-        """The text so far and, once, the receipt: a killed server leaves both."""
-        saved: tuple[str, int] | None = None
-        kept: object = None
-        while True:
-            await asyncio.sleep(SAVE_SECONDS)
-            progress = self.progress
-            generation, decided = progress.generation, progress.receipt
-            if (progress.answer, generation.length) != saved:
-                saved = (progress.answer, generation.length)
-                receipt = None if decided is kept else self._receipt()
-                kept = decided
-                try:
-                    await self.decider.run(
-                        self.decider.writes.checkpoint,
-                        turn=self.begun.turn,
-                        answer=progress.answer,
-                        text=generation.text,
-                        reasoning=generation.reasoning,
-                        receipt=receipt,
-                    )
-                except Exception:
-                    logger.exception("turn %s couldn't be saved in between", self.begun.turn)
+    def unsaved(self) -> Checkpoint | None:
+        """What has been written since it was last `saved`, with the receipt where that is new."""
+        progress, generation = self.progress, self.progress.generation
+        answer, length, receipt = self._saved
+        self._seen = (progress.answer, generation.length, progress.receipt)
+        if self._seen[:2] == (answer, length):
+            return None
+        return Checkpoint(
+            turn=self.begun.turn,
+            answer=progress.answer,
+            text=generation.text,
+            reasoning=generation.reasoning,
+            receipt=None if progress.receipt is receipt else self._receipt(),
+        )
+
+    def saved(self) -> None:
+        self._saved = self._seen
 
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""

@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import marks, queries, receipts, store, summaries, summary_queries
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Checkpoint
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.events import Problem
 from chatsite.history import Written
@@ -189,7 +189,9 @@ class TestContinuing:
         chat, begun = broken_off()
         further = again(chat, begun.answer, mode="continue")
         if added:
-            store.checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")
+            store.checkpoint(
+                [Checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")]
+            )
         store.end_interrupted(conversation=chat)
         assert shown(chat)[-1] == ("assistant", f"Half an{added}")
         further = again(chat, begun.answer, mode="continue")

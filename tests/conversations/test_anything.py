@@ -13,7 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 
 from chatsite.conversations import loading, marks, queries, receipts, store
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Checkpoint
 from chatsite.errors import Refused
 from chatsite.events import State
 from chatsite.history import Everything
@@ -103,7 +103,9 @@ class Conversation(RuleBasedStateMachine):
     def save(self) -> None:
         assert self.begun is not None
         self.text += " on"
-        store.checkpoint(turn=self.begun.turn, answer=self.answer, text=self.text, reasoning="Hm")
+        store.checkpoint(
+            [Checkpoint(turn=self.begun.turn, answer=self.answer, text=self.text, reasoning="Hm")]
+        )
 
     @precondition(lambda self: self.begun)
     @rule(

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from chatsite.conversations import loading, queries, receipts, store
 from chatsite.conversations.files import read_file, write_file
 from chatsite.conversations.models import Message
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Checkpoint
 from chatsite.events import MessageView, Problem
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
@@ -83,9 +83,9 @@ class TestRounds:
     def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
         chat, begun, results = in_a_round("tides", "clock")
         store.end_call(turn=begun.turn, message=result(results[0]))
-        store.checkpoint(turn=begun.turn, answer=begun.answer, text="Late")
+        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
         writing = str(messages(chat).get(state="running", role="assistant").id)
-        store.checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")
+        store.checkpoint([Checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")])
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [(v.message.role, v.state) for v in opened.messages] == [
             ("user", "complete"),
@@ -130,7 +130,9 @@ class TestRounds:
         assert store.end_call(turn=begun.turn, message=result(results[0])) is None
         late = round_of(begun.turn, asked_for("clock"), id=begun.answer, answer=new_id())
         assert late[1] is None
-        store.checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})
+        store.checkpoint(
+            [Checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})]
+        )
         assert end(begun) is None
         assert list(messages(chat).values()) == before
         assert totals(chat) == recounted(chat)

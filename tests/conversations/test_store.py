@@ -9,7 +9,7 @@ from chatsite.conversations import queries, store
 from chatsite.conversations.beginning import title_from
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.records import Begun, Ended
+from chatsite.conversations.records import Begun, Checkpoint, Ended
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.messages import Message as Said
 from tests.conversations.given import (
@@ -142,15 +142,15 @@ class TestEnding:
     def test_a_checkpoint_after_the_end_changes_nothing(self) -> None:
         chat = new_id()
         begun = begin(chat)
-        store.checkpoint(turn=begun.turn, answer=begun.answer, text="An")
+        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="An")])
         end(begun, "An answer.")
-        store.checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")
+        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
         assert Message.objects.get(role="assistant").content == "An answer."
 
     def test_what_a_killed_process_left_is_marked_with_its_last_checkpoint(self) -> None:
         written, silent, whole = new_id(), new_id(), new_id()
         begun = begin(written)
-        store.checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")
+        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")])
         begin(silent)
         end(begin(whole))
         assert store.end_interrupted() == 2

@@ -63,7 +63,7 @@ class TestStoringTheEnd:
     async def test_a_checkpoint_that_fails_stops_nothing(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("chatsite.turns.writing.SAVE_SECONDS", 0.02)
+        monkeypatch.setattr("chatsite.turns.saving.SAVE_SECONDS", 0.02)
         world.writes.failures["checkpoint"] = 2
         world.provider.script = endless("word ")
         asking = world.asking()
