@@ -21,6 +21,7 @@ from chatsite.providers.base import (
     Text,
     Usage,
 )
+from chatsite.providers.text import sound
 
 # `pause_turn`: the provider wants to be asked to go on; so does a person then.
 _REASONS: Mapping[str, FinishReason] = {
@@ -118,6 +119,7 @@ class AnthropicReader:
             case "redacted_thinking":
                 self._blocks.append(block)
             case "tool_use":
+                block |= {"id": _string(block["id"]), "name": sound(_string(block["name"]))}
                 self._blocks.append(block)
                 return (Calling(block["name"]),)
         return ()
@@ -130,19 +132,19 @@ class AnthropicReader:
             case "thinking_delta":
                 return self._thought(block, delta["thinking"])
             case "input_json_delta":
-                block["pieces"].append(delta["partial_json"])
+                block["pieces"].append(_string(delta["partial_json"]))
             case "signature_delta":
                 block["signature"] = delta["signature"]
         return ()
 
     @staticmethod
     def _text(block: dict[str, Any], text: str) -> Sequence[Chunk]:
-        block["length"] = block.get("length", 0) + len(text)
+        block["length"] = block.get("length", 0) + len(_string(text))
         return (Text(text),) if text else ()
 
     @staticmethod
     def _thought(block: dict[str, Any], thought: str) -> Sequence[Chunk]:
-        block["pieces"].append(thought)
+        block["pieces"].append(_string(thought))
         return (Reasoning(thought),) if thought else ()
 
     def _end(self, reason: str | None) -> None:
@@ -166,6 +168,12 @@ class AnthropicReader:
         return failures.refused(
             _STATUS.get(kind, 500), model=self._body.value["model"], name=kind, said=message
         )
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any]:

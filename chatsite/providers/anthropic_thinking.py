@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message
+from chatsite.providers.text import sound_json
 
 DIALECT = "anthropic"
 THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -26,7 +27,7 @@ def packed(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
     if not any(block["type"] in THINKING for block in blocks):
         return ""
     kept = [block if block["type"] in THINKING else _place(block) for block in blocks]
-    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": kept}}
+    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": sound_json(kept)}}
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 

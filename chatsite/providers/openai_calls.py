@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.messages import UNSOUND
 from chatsite.providers.base import Called, Calling
+from chatsite.providers.text import sound
 
 # Shorter ids ("call_0") come again in every round, and then results have two calls.
 _SHORTEST_ID = 8
@@ -48,14 +50,14 @@ class CallCollector:
         begun = []
         for piece in pieces:
             function = piece.get("function") or {}
-            name = function.get("name") or ""
+            name = sound(_string(function.get("name")))
             call = self._call_of(piece, name)
             if name and not call.name:
                 begun.append(Calling(name))
                 call.name = name
             elif name != call.name and not call.arguments:
                 call.name += name
-            call.id = call.id or piece.get("id") or ""
+            call.id = call.id or _string(piece.get("id"))
             call.extra = piece.get("extra_content") or call.extra
             arguments = function.get("arguments")
             if arguments:
@@ -76,7 +78,7 @@ class CallCollector:
         return {id: call.extra for id, call in pairs if call.extra}
 
     def _call_of(self, piece: Mapping[str, Any], name: str) -> _Call:
-        index, id = piece.get("index"), piece.get("id") or ""
+        index, id = piece.get("index"), _string(piece.get("id"))
         call = self._at(index, id, name)
         if call is not None and name and call.name:
             another = bool(id and call.id and id != call.id)
@@ -101,5 +103,13 @@ class CallCollector:
             self._ids = []
             for call in self._calls:
                 fits = len(call.id) >= _SHORTEST_ID and call.id not in self._ids
+                fits = fits and not UNSOUND.search(call.id)
                 self._ids.append(call.id if fits else f"call_{secrets.token_hex(12)}")
         return self._ids
+
+
+def _string(value: object) -> str:
+    """Raises TypeError for what is there and isn't text."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError("not text")
+    return value or ""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsite.messages import Message
+from chatsite.providers.text import sound_json
 
 # DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
 _FIELDS = ("reasoning_content", "reasoning")
@@ -57,7 +58,8 @@ class Kept:
             kept["calls"] = dict(extras)
         if not kept or not self._server:
             return ""
-        return json.dumps({self._server: {"model": self._model, **kept}}, ensure_ascii=False)
+        said = {self._server: {"model": self._model, **sound_json(kept)}}
+        return json.dumps(said, ensure_ascii=False)
 
     def _add(self, piece: dict[str, Any]) -> None:
         last = self._details[-1] if self._details else {}

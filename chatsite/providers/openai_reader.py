@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.messages import UNSOUND
 from chatsite.providers import failures
 from chatsite.providers.base import Chunk, Finished, FinishReason, Reasoning, Text, Usage
 from chatsite.providers.openai_calls import CallCollector
 from chatsite.providers.openai_kept import Kept
+from chatsite.providers.text import Joining
 
 _REASONS: dict[str, FinishReason] = {
     "length": "length",
@@ -42,7 +42,7 @@ class AnswerReader:
         self._calls = CallCollector()
         self._kept = Kept(server=server, model=model)
         self._after_tools = after_tools
-        self._half = ""
+        self._text, self._thought = Joining(), Joining()
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
         """One event's data. Raises ProviderError for an error event and for what isn't a chunk.
@@ -68,16 +68,19 @@ class AnswerReader:
         that a proxy ends early looks like a proper end otherwise."""
         if not self.ended:
             raise failures.interrupted("no finish_reason")
-        calls = self._calls.called()
-        # Gemini, Ollama and others say "stop" where they call tools.
-        reason = "tool_calls" if calls and self._reason == "stop" else self._reason
-        if reason == "tool_calls" and not calls:
-            reason = "stop"
+        reason, calls = self._reason, self._calls.called()
+        if reason in ("stop", "tool_calls"):
+            # Gemini, Ollama and others say "stop" where they call tools.
+            reason = "tool_calls" if calls else "stop"
+        else:
+            # Of an answer that was cut off, the last call may be half a call.
+            calls = ()
         in_round = bool(calls) or self._after_tools
+        extras = self._calls.extras() if calls else {}
         return Finished(
             reason=reason,
             usage=self._usage,
-            metadata=self._kept.to_json(extras=self._calls.extras(), in_round=in_round),
+            metadata=self._kept.to_json(extras=extras, in_round=in_round),
             calls=calls,
         )
 
@@ -89,7 +92,7 @@ class AnswerReader:
             chunks += self._unspoken(delta)
         if text:
             self.signs += 1
-            sound = self._sound(text)
+            sound = self._text.take(text)
             if sound:
                 chunks.append(Text(sound))
         finish = choice.get("finish_reason")
@@ -103,8 +106,9 @@ class AnswerReader:
         thought = self._kept.reasoning(delta)
         if thought or delta.get("reasoning_details"):
             self.signs += 1
-        if thought:
-            chunks.append(Reasoning(UNSOUND.sub("\ufffd", thought)))
+        sound = self._thought.take(thought)
+        if sound:
+            chunks.append(Reasoning(sound))
         pieces = delta.get("tool_calls")
         if pieces:
             self.signs += 1
@@ -127,27 +131,18 @@ class AnswerReader:
             return failures.refused(code, model=self._model, name="error event", said=said)
         return failures.failed_midway("error event")
 
-    def _sound(self, text: str) -> str:
-        """Half a character can't be stored; some servers cut an emoji in two."""
-        if not isinstance(text, str):
-            raise TypeError("content isn't text")
-        if text.isascii() and "\0" not in text and not self._half:
-            return text
-        text = self._half + text
-        self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
-        if self._half:
-            text = text[:-1]
-        if UNSOUND.search(text):
-            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return text.replace("\0", "\ufffd")
-
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
     """Servers leave out what they don't count."""
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens")
     return Usage(
-        prompt=usage.get("prompt_tokens"),
-        cached=usage.get("prompt_cache_hit_tokens") if cached is None else cached,
-        completion=usage.get("completion_tokens"),
+        prompt=_count(usage.get("prompt_tokens")),
+        cached=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        completion=_count(usage.get("completion_tokens")),
     )
+
+
+def _count(said: object) -> int | None:
+    """What is no number isn't reckoned with."""
+    return said if isinstance(said, int) and not isinstance(said, bool) else None

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic import AnthropicProvider
+from chatsite.providers.anthropic_body import Body
 from chatsite.providers.anthropic_families import family_of, thinking_for
+from chatsite.providers.anthropic_reader import AnthropicReader
 from chatsite.providers.base import Finished, Reasoning, Request, Text, ToolSpec
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -216,3 +219,30 @@ async def test_a_budget_leaves_room_for_the_answer(
     said = thinking_for(family_of("claude-haiku-4-5"), "high", reply=reply, longest=longest)
     assert said.params.get("thinking", {}).get("budget_tokens") == budget
     assert budget is None or budget < min(reply + said.room, longest)
+
+
+async def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
+    """A character may come in halves, and a name may hold anything."""
+    reader = AnthropicReader(Body({"model": "m"}, "anthropic:m", "p"))
+    blocks = [
+        ({"type": "thinking", "thinking": "hm \ud83d"}, "\ude00\0 ok"),
+        ({"type": "tool_use", "id": "toolu_1", "name": "x\ud83d", "input": {}}, None),
+    ]
+    for index, (block, more) in enumerate(blocks):
+        event = {"type": "content_block_start", "index": index, "content_block": block}
+        reader.take(json.dumps(event).encode())
+        if more is not None:
+            delta = {"type": "thinking_delta", "thinking": more}
+            event = {"type": "content_block_delta", "index": index, "delta": delta}
+            reader.take(json.dumps(event).encode())
+    end_of_it = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}
+    reader.take(json.dumps(end_of_it).encode())
+    end = reader.finished()
+    kept = json.loads(end.metadata.encode())["anthropic"]["blocks"][0]
+    assert kept["thinking"] == "hm 😀\ufffd ok"
+    assert end.calls[0].name == "x\ufffd"
+    nameless = {"type": "tool_use", "id": 7, "name": "clock"}
+    begin = {"type": "content_block_start", "index": 2, "content_block": nameless}
+    with pytest.raises(ProviderError) as told:
+        reader.take(json.dumps(begin).encode())
+    assert told.value.code == "malformed"

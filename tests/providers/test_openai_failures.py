@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base import Finished
+from chatsite.providers.base import Finished, Usage
 from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.openai_reader import AnswerReader, read_usage
 from tests.fakes.openai_server import FakeOpenAI, refused_url
 from tests.providers.openai_asked import KEY, ask, provider_at, request, until
 
@@ -170,3 +172,44 @@ async def test_a_refused_connection_is_told_as_unreachable() -> None:
     text, error = await ask(provider_at(refused_url()), "hello")
     assert isinstance(error, ProviderError)
     assert (text, error.code, error.retryable) == ("", "unreachable", True)
+
+
+def events(*choices: dict[str, object]) -> AnswerReader:
+    """A reader that has taken these choices, the last one with how the answer ended."""
+    reader = AnswerReader(server="vllm", model="m")
+    for choice in choices:
+        reader.take(json.dumps({"choices": [choice]}).encode())
+    return reader
+
+
+def calling(**call: object) -> dict[str, object]:
+    piece = {"index": 0, "id": "call_abcdefgh", "function": {"name": "delete_all"}} | call
+    return {"delta": {"tool_calls": [piece]}}
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_call_of_an_answer_that_was_cut_off_is_none(reason: str) -> None:
+    end = events(calling(extra_content={"s": 1}), {"delta": {}, "finish_reason": reason}).finished()
+    assert (end.reason, end.calls, end.metadata) == (reason, (), "")
+
+
+def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
+    """Some servers cut a character in two, and a name or an id may hold anything."""
+    call = calling(id="call_abc\ud83dh", function={"name": "x\ud83d", "arguments": "{}"})
+    thoughts = [{"delta": {"reasoning_content": piece}} for piece in ("hm \ud83d", "\ude00\0 ok")]
+    end = events(*thoughts, call, {"delta": {}, "finish_reason": "tool_calls"}).finished()
+    kept = json.loads(end.metadata.encode())
+    assert kept == {"vllm": {"model": "m", "reasoning_content": "hm 😀\ufffd ok"}}
+    assert end.calls[0].name == "x\ufffd"
+    assert end.calls[0].id.isascii() and end.calls[0].id.startswith("call_")
+
+
+@pytest.mark.parametrize("call", [{"id": 7}, {"function": {"name": 5}}])
+def test_a_call_that_is_none_is_told_as_such(call: dict[str, object]) -> None:
+    with pytest.raises(ProviderError) as told:
+        events(calling(**call))
+    assert told.value.code == "malformed"
+
+
+def test_counts_that_are_no_numbers_are_not_reckoned_with() -> None:
+    assert read_usage({"prompt_tokens": "12", "completion_tokens": None}) == Usage()
