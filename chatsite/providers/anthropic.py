@@ -192,7 +192,7 @@ class AnthropicProvider:
         from chatsite.providers import transport
 
         http = transport.client(self._url, connect=self._timeouts.connect)
-        return anthropic.AsyncAnthropic(
+        made = anthropic.AsyncAnthropic(
             api_key=self._key,
             base_url=self._url,
             max_retries=0,
@@ -201,6 +201,10 @@ class AnthropicProvider:
             # Nobody here reads spans, and they cost CPU.
             open_telemetry=False,
         )
+        # Those of ANTHROPIC_CUSTOM_HEADERS, where the keys of a gateway stand: every server of
+        # this dialect would get them.
+        made._custom_headers = {}
+        return made
 
 
 class _FilesLost(Exception):

@@ -133,13 +133,18 @@ class OpenAIProvider:
         from chatsite.providers import transport
 
         http = transport.client(self._server.base_url, connect=self._timeouts.connect)
-        return openai.AsyncOpenAI(
+        made = openai.AsyncOpenAI(
             api_key=self._key,
             base_url=self._server.base_url,
             max_retries=0,
             timeout=http.timeout,
             http_client=http,
         )
+        # The SDK reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, and OPENAI_CUSTOM_HEADERS, where the
+        # keys of a gateway stand: every server of this dialect would get them.
+        made.organization = made.project = None
+        made._custom_headers = {}
+        return made
 
 
 def _assumed(facts: ModelFacts, *, named: bool) -> str:

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from chatsite.providers.base import Provider
+from chatsite.errors import ProviderError
+from chatsite.messages import Message
+from chatsite.providers.anthropic import AnthropicProvider
+from chatsite.providers.base import Provider, Request
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
+from chatsite.providers.openai import OpenAIProvider
 from tests.fakes.anthropic_provider import provider_at as anthropic_at
+from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_provider import provider_at
+from tests.fakes.openai_server import FakeOpenAI
 
 # mypy checks with this list that each of them keeps the contract.
 PROVIDERS: list[Provider] = [
@@ -35,3 +42,27 @@ def test_the_small_model_is_called_what_it_is() -> None:
     model = PROVIDERS[-1].model("gpt-4o")
     assert model.label == "SmolLM2 135M, on this machine"
     assert "demonstration" in model.note and "larger model" in model.note
+
+
+async def test_what_the_sdks_find_in_the_environment_goes_to_no_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A gateway's key stands there: any other server of the same dialect would get it."""
+    for name in ("ORG_ID", "PROJECT_ID", "ADMIN_KEY"):
+        monkeypatch.setenv(f"OPENAI_{name}", "canary")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "canary")
+    for sdk in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{sdk}_CUSTOM_HEADERS", "X-Gateway: canary\nAuthorization: canary")
+    asked = Request(
+        conversation="c", messages=(Message.user("Hi", id="u"),), model="m", max_tokens=9
+    )
+    with FakeOpenAI() as openai, FakeAnthropic() as anthropic:
+        here: list[tuple[OpenAIProvider | AnthropicProvider, FakeOpenAI]] = [
+            (provider_at(openai.base_url, server="groq"), openai),
+            (anthropic_at(anthropic.base_url), anthropic),
+        ]
+        for provider, server in here:
+            with suppress(ProviderError):
+                [chunk async for chunk in provider.stream(asked)]
+            assert server.headers and "canary" not in str(server.headers)
+            await provider.aclose()
