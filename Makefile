@@ -46,7 +46,7 @@ bench: ## measure against a stated baseline
 
 pictures: ## make the pictures under docs/ anew, from the running application
 	@$(INSTALL) app dev engine!
-	PICTURES=docs $(PY) -m pytest tests/browser/test_pictures.py tests/browser/test_policy_pictures.py
+	PICTURES=docs $(PY) -m pytest tests/browser/test_*pictures.py
 
 vendor: ## fetch the front-end libraries of static/vendor anew (needs npm)
 	@$(INSTALL) app
