@@ -133,10 +133,14 @@ function inside(call) {
 function valueWords(value) {
   if (typeof value === "string") return value;
   if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
-  return "result" in value ? valueWords(value.result) : namedWords(value);
+  return "result" in value ? valueWords(value.result) : namedWords(value, counted);
 }
 
-const namedWords = (record) => Object.entries(record).map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ");
+/** Of a list in a result how long it is: what it holds is read by whoever opens the line. */
+const counted = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
+
+const namedWords = (record, words = JSON.stringify) =>
+  Object.entries(record).map(([key, value]) => `${key}: ${words(value)}`).join(", ");
 
 /** JSON with a line for each value; any other text as it is. */
 function formatted(text) {
