@@ -16,7 +16,17 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench import decisions, engine, first_token, memory, ranking, recall, relay, replay
+from tests.bench import (
+    crowd,
+    decisions,
+    engine,
+    first_token,
+    memory,
+    ranking,
+    recall,
+    relay,
+    replay,
+)
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import limit_of_files
 
@@ -26,6 +36,7 @@ BENCHES: Mapping[str, Bench] = {
     "decisions": decisions.run,
     "first_token": first_token.run,
     "relay": relay.run,
+    "crowd": crowd.run,
     "memory": memory.run,
     "engine": engine.run,
     "recall": recall.run,

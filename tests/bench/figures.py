@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# Milliseconds between two tokens that come every 20, on a machine that has time for them.
+SMOOTH = 40.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -54,6 +57,14 @@ def spread(values: Sequence[float], *, digits: int = 1) -> str:
 def ratios(ours: Sequence[float], baseline: Sequence[float]) -> list[float]:
     """Repetition by repetition: what else runs on the machine slows both sides of one."""
     return [one / other for one, other in zip(ours, baseline, strict=True)]
+
+
+def judged(target: str, holds: bool, *, gap: float) -> str:
+    """A target of times, which means something only where the machine is quiet enough: where the
+    99th percentile of the direct client's own gaps, in milliseconds, says so."""
+    if gap >= SMOOTH:
+        return f"{target}; not judged: direct gaps p99 {gap:.0f} ms, not under {SMOOTH:.0f}"
+    return f"{target}: {'holds' if holds else 'MISSED'} (direct gaps p99 {gap:.0f} ms)"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

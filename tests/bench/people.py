@@ -4,34 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 import aiohttp
 
 from tests.person import Page, Person
 
 PATIENCE = 120.0
+_STAMP = re.compile(r"@(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One answer as it arrived. `first` is in seconds from asking; `frames` carried text."""
+    """One answer as it arrived: pieces of text, each with its time. `first` is in seconds from
+    asking; `text` is the whole."""
 
     first: float
-    frames: int
+    pieces: Sequence[tuple[float, str]]
     text: str
+
+    def gaps(self) -> list[float]:
+        """Seconds between one piece and the next."""
+        times = [when for when, _ in self.pieces]
+        return [later - earlier for earlier, later in pairwise(times)]
+
+    def lags(self) -> list[float]:
+        """Seconds from when the provider sent a token, which the token says, to its arrival."""
+        return [
+            when - int(stamp) / 1e6 for when, text in self.pieces for stamp in _STAMP.findall(text)
+        ]
+
+    def wrong(self, tokens: int) -> int:
+        """Tokens lost or doubled; one at least where the text differs otherwise."""
+        if _STAMP.sub("", self.text) == expected(tokens):
+            return 0
+        return max(abs(len(self.text.split()) - tokens), 1)
 
 
 # Asks one question and hears the answer out.
 Ask = Callable[[str], Awaitable[Heard]]
 
 
-def question(*, tokens: int, rate: int = 50, first: float = 0.05) -> str:
-    """Tells the fake provider what to answer: tokens, tokens a second, seconds to the first."""
-    return f"Tell me about the sea. [[tokens={tokens};rate={rate};first={first}]]"
+def question(*, tokens: int, rate: int = 50, first: float = 0.05, stamped: bool = False) -> str:
+    """Tells the fake provider what to answer: tokens, tokens a second, seconds to the first.
+
+    Of `stamped` tokens each says when it was sent.
+    """
+    wish = f"tokens={tokens};rate={rate};first={first};stamp={int(stamped)}"
+    return f"Tell me about the sea. [[{wish}]]"
 
 
 def expected(tokens: int) -> str:
@@ -45,57 +70,62 @@ def asking_page(page: Page) -> Ask:
     lost or doubled shows in the text."""
 
     async def ask(prompt: str) -> Heard:
-        asked = time.perf_counter()
+        asked = time.monotonic()
         await page.send(prompt)
-        first, frames, text = 0.0, 0, ""
+        pieces, text = [], ""
         while (event := json.loads((await page.socket.receive()).data))["type"] != "turn_ended":
             if event["type"] == "delta":
-                first = first or time.perf_counter()
-                frames += 1
+                pieces.append((time.monotonic(), event["text"]))
                 text = text.ljust(event["offset"], "?") + event["text"]
             elif event["type"] == "refused":
                 raise RuntimeError(event["message"])
+        ended = time.monotonic()
         if event["state"] != "complete":
             raise RuntimeError(f"a turn ended {event['state']}: {event['problem']}")
         whole = event["message"]["content"]
-        first = first or time.perf_counter()
-        return Heard(first - asked, frames, whole if whole.startswith(text) else text)
+        if whole.startswith(text):  # the rest came with the end
+            pieces += [(ended, whole[len(text) :])] if whole != text else []
+            text = whole
+        return _heard(asked, pieces, text)
 
     return ask
 
 
 def asking_relay(socket: aiohttp.ClientWebSocketResponse) -> Ask:
     async def ask(prompt: str) -> Heard:
-        asked = time.perf_counter()
+        asked = time.monotonic()
         await socket.send_str(json.dumps({"text": prompt}))
-        first, pieces = 0.0, []
+        pieces = []
         while "delta" in (event := json.loads((await socket.receive()).data)):
-            first = first or time.perf_counter()
-            pieces.append(event["delta"])
-        return Heard(first - asked, len(pieces), "".join(pieces))
+            pieces.append((time.monotonic(), event["delta"]))
+        return _heard(asked, pieces)
 
     return ask
 
 
 def asking_provider(session: aiohttp.ClientSession, provider: str) -> Ask:
     async def ask(prompt: str) -> Heard:
-        asked = time.perf_counter()
+        asked = time.monotonic()
         body = {
             "model": "gpt-4o-mini",
             "messages": [{"role": "user", "content": prompt}],
             "stream": True,
         }
-        first, pieces = 0.0, []
+        pieces = []
         async with session.post(f"{provider}/chat/completions", json=body) as response:
             async for line in response.content:
                 if line.startswith(b"data: {"):
                     choice = json.loads(line[6:])["choices"][0]
                     if choice["delta"].get("content"):
-                        first = first or time.perf_counter()
-                        pieces.append(choice["delta"]["content"])
-        return Heard(first - asked, len(pieces), "".join(pieces))
+                        pieces.append((time.monotonic(), choice["delta"]["content"]))
+        return _heard(asked, pieces)
 
     return ask
+
+
+def _heard(asked: float, pieces: list[tuple[float, str]], text: str | None = None) -> Heard:
+    whole = "".join(piece for _, piece in pieces) if text is None else text
+    return Heard(pieces[0][0] - asked, pieces, whole)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -174,6 +175,8 @@ class Answer:
                 await asyncio.Event().wait()
 
     def word(self, token: str) -> str:
+        if self.wishes.stamped:
+            token += f"@{time.monotonic_ns() // 1000}"
         return (
             f'{{{self.base},"choices":[{{"index":0,"delta":{{"content":'
             f'{json.dumps(token, ensure_ascii=False)}}},"logprobs":null,"finish_reason":null}}]'

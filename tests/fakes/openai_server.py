@@ -18,6 +18,7 @@ b64          the words in URL-safe base64, for texts that hold `;` or `]]`
 rate         tokens a second; 0 is as fast as the socket takes them (0)
 first        seconds before the first token (0)
 crumbs       1: every byte is its own write
+stamp        1: every word ends with `@` and when it was sent, in microseconds of CLOCK_MONOTONIC
 
 calls        the tools to call, `weather:{"city": "Rome"}|clock:{}`: names with their arguments as
              they stand, good JSON or not. Only in a request with tools; after their results the

@@ -34,6 +34,11 @@ class Wishes:
         return tuple(re.findall(r"\s*\S+", self.keys.get("before", "")))
 
     @property
+    def stamped(self) -> bool:
+        """Whether every word says when it was sent."""
+        return self.keys.get("stamp") == "1"
+
+    @property
     def finish(self) -> str:
         return self.keys.get("finish") or ("tool_calls" if self.calls else "stop")
 
