@@ -13,7 +13,7 @@ from chatsite.turns.answering import Answering
 from chatsite.turns.files import for_model
 
 # Forms that nobody can count beforehand; a provider's rule gives a good guess.
-_MEDIA = {"image", "pdf", "audio", "video"}
+MEDIA = {"image", "pdf", "audio", "video"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Counting:
         return replace(
             count,
             tokenizer=self._name(count.tokenizer, message),
-            basis="estimated" if self._forms(message) & _MEDIA else count.basis,
+            basis="estimated" if self._forms(message) & MEDIA else count.basis,
         )
 
     def _name(self, tokenizer: str, message: Message) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from chatsite.providers.base import Finished, Model, Usage
 from chatsite.providers.prices import Price
 from chatsite.turns.feed import Generation
-from chatsite.turns.truncation import ServerCut
+from chatsite.turns.truncation import Before, ServerCut
 
 
 @dataclass(slots=True)
@@ -94,16 +94,16 @@ class Progress:
         )
 
 
-def usual_ratio(receipt: Mapping[str, Any] | None, model: Model) -> float | None:
-    """Prompt tokens that were reported for that receipt, to those counted here; None where its
-    answer was another model's, wasn't reported or was cut by the server."""
-    if not receipt or "server_cut" in receipt:
+def reported_before(receipt: Mapping[str, Any] | None, model: Model) -> Before | None:
+    """What was reported for that receipt's prompt; None where another model answered, nothing was
+    reported, the server cut it, or it held pictures or the like."""
+    if not receipt or "server_cut" in receipt or receipt.get("media"):
         return None
     who = receipt.get("provider", {})
     if (who.get("kind"), who.get("model")) != (model.provider, model.name):
         return None
     reported = receipt.get("reported", {}).get("prompt")
-    return reported / receipt["prompt_tokens"] if reported and receipt["prompt_tokens"] else None
+    return Before(sent=receipt["prompt_tokens"], reported=reported) if reported else None
 
 
 def _reported(usage: Usage) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from chatsite.conversations.records import Begun
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
-from chatsite.history import Entry, tokens_of
+from chatsite.history import Entry
 from chatsite.history.tokens import weakest
 from chatsite.messages import UNSOUND, Attachment, Message
 from chatsite.providers.base import Calling as CallBegun
@@ -25,10 +25,10 @@ from chatsite.turns.deciding import Decider, Ruling
 from chatsite.turns.feed import Feed, Part
 from chatsite.turns.files import told
 from chatsite.turns.log import log_decision
-from chatsite.turns.progress import Progress, Round, usual_ratio
+from chatsite.turns.progress import Progress, Round, reported_before
 from chatsite.turns.reliably import reliably
 from chatsite.turns.requests import fingerprint
-from chatsite.turns.truncation import server_cut
+from chatsite.turns.truncation import Before, has_media, server_cut, unsure_of
 
 NO_TOOLS = "This model can't use tools, so it was asked without them."
 TOO_MUCH = (
@@ -99,6 +99,8 @@ class Rounds:
             "fingerprint": await asyncio.to_thread(fingerprint, decision.request),
             "files": list(told(_attached(decision.request), model)),
         }
+        if has_media(decision.request, model):
+            receipt["media"] = True
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
         return ruling
@@ -208,12 +210,26 @@ class Rounds:
             sent=decision.tokens,
             sent_basis=weakest(part.basis for part in decision.parts),
             reported=this.usage.prompt,
-            usual=usual_ratio(ruling.last, model),
-            leading=decision.leading if this.number == 1 else 0,
-            files=sum(tokens_of(m) for m in decision.request if m.attachments),
+            before=self._before(ruling),
+            leading=decision.leading,
+            # Some servers get no descriptions of tools where none may be called, and some ignore
+            # them.
+            unsure=unsure_of(decision.request, model)
+            + sum(part.tokens for part in decision.parts if part.name == "tools"),
             server=server.label if server and server.local else "The server",
             model=model.label,
         )
+
+
+    def _before(self, ruling: Ruling) -> Before | None:
+        """The request before this one, as far as it was reported."""
+        model, rounds = self.answering.model, self.progress.rounds
+        if len(rounds) == 1:
+            return reported_before(ruling.last, model)
+        reported = rounds[-2].usage.prompt
+        if not reported or has_media(ruling.decision.request, model):
+            return None
+        return Before(sent=rounds[-2].sent, reported=reported)
 
 
 def _attached(messages: tuple[Message, ...]) -> tuple[Attachment, ...]:

@@ -7,30 +7,49 @@ least that an honest server could report:
 
 - Of a tokenizer that is the model's own, counts agree within a few percent.
 - Of an estimate, the truth is 0.62 (Arabic) to 1.1 of it, by o200k_base over prose in fifteen
-  scripts, code and data; 0.55 leaves room for tokenizers with larger vocabularies.
-- What stood in the request before too is known better: the ratio that the same model reported
-  then (`usual`) holds for it again, whatever the tokenizer.
+  scripts, code and data; the estimate for new Claude models is 1.3 times as high. 0.45 leaves room
+  for tokenizers with larger vocabularies.
+- What stood in the request before too was reported then: it takes as much again, whatever the
+  tokenizer is, and whatever a template adds to it unseen. What was in that request and isn't in
+  this one is taken off at the most that it can have been.
+- Of some parts nobody knows what they take (`unsure`): they may have taken nothing.
 
-A cut that stays above that bound is missed rather than guessed. But a server that cuts fills its
-context to the end, which mostly is a power of two; Ollama keeps half of it and two tokens more
-(2,050 of 4,096). What reports exactly that is believed sooner.
+A cut that stays above that bound is missed rather than guessed: a server that is accused wrongly
+costs a person more. But a server that cuts fills its context to the end, which mostly is a power
+of two; Ollama keeps half of it and two tokens more (2,050 of 4,096). What reports exactly that is
+believed sooner.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chatsite.messages import Basis
+from chatsite.messages import Basis, Message
+from chatsite.providers.base import Model
+from chatsite.providers.forms import form_of
+from chatsite.turns.counting import MEDIA
 
 # What an honest server reports at least, and usually, of a token that was sent.
-_LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.55}
+_LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.45}
 _TYPICAL: dict[Basis, float] = {"counted": 1.0, "estimated": 0.85}
-# Frames and templates differ a little from turn to turn; other content differs more.
-_SAME_CONTENT, _OTHER_CONTENT = 0.93, 0.7
+# Frames and templates differ a little from turn to turn.
+_SAME_CONTENT = 0.93
+# A token by our count may be so many of a small vocabulary. Where a whole request was more than
+# the second, it held something that isn't counted here, which may be gone.
+_MOST, _BELIEVED = 3.0, 1.25
 _WITH_SIGNATURE = 0.85
 # Nobody runs a chat in less; and some servers report nonsense like 0 or 1.
 _LEAST_SENT, _LEAST_REPORTED = 400, 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A request that came just before: its tokens by our count, and as they were reported."""
+
+    sent: int
+    reported: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,35 +86,68 @@ def server_cut(
     sent: int,
     sent_basis: Basis,
     reported: int | None,
-    usual: float | None = None,
+    before: Before | None = None,
     leading: int = 0,
-    files: int = 0,
+    unsure: int = 0,
     server: str = "The server",
     model: str = "the model",
 ) -> ServerCut | None:
     """None where nothing shows a cut.
 
-    `sent` is the whole request by our own count, tools included; `files` is the part of it that
-    attached files were estimated at: what they really take nobody knows beforehand, so it is left
-    out. `usual` is reported/sent of an earlier whole answer by the same model in this conversation
-    that wasn't cut. `leading` of the tokens were the beginning of that request too.
+    `sent` is the whole request by our own count, tools included, `unsure` the part of it that may
+    have taken nothing (`unsure_of`). `leading` of the tokens were the beginning of the request
+    `before` too, which the same model answered and which wasn't cut.
     """
-    sent, leading = sent - files, max(min(leading, sent) - files, 0)
+    sent, leading = sent - unsure, max(min(leading, sent) - unsure, 0)
     if reported is None or sent < _LEAST_SENT or reported < _LEAST_REPORTED:
         return None
     least, typical = _LEAST[sent_basis], _TYPICAL[sent_basis]
-    if usual is not None:
-        least, typical = max(least, usual * _OTHER_CONTENT), usual
-    known = leading if usual is not None else 0
-    bound = known * typical * _SAME_CONTENT + (sent - known) * least
+    bound, expected = sent * least, sent * typical
+    known = _known(before, leading)
+    new = sent - leading
+    bound = max(bound, known * _SAME_CONTENT + new * least) if known else bound
+    expected = max(expected, known + new * typical) if known else expected
     signed = _is_round(reported)
     if signed:
-        bound = max(bound, sent * typical * _WITH_SIGNATURE)
+        bound = max(bound, expected * _WITH_SIGNATURE)
     if reported >= bound:
         return None
-    if not signed and _only_new(reported, new=sent - leading, leading=leading):
+    if not signed and _only_new(reported, new=new, leading=leading):
         return None
-    return ServerCut(sent=round(sent * typical), reported=reported, server=server, model=model)
+    return ServerCut(sent=round(expected), reported=reported, server=server, model=model)
+
+
+def unsure_of(messages: Iterable[Message], model: Model) -> int:
+    """Tokens of the messages of which nobody knows what they take: pictures and the like are
+    guessed at, and thinking that goes back, or that stands in the text, is left out by many
+    servers' templates once the turn is over."""
+    return sum(
+        message.tokens.count
+        for message in messages
+        if message.tokens and (_has_media(message, model) or _has_thinking(message))
+    )
+
+
+def has_media(messages: Iterable[Message], model: Model) -> bool:
+    """Whether what the request took says nothing of another one."""
+    return any(_has_media(message, model) for message in messages)
+
+
+def _has_media(message: Message, model: Model) -> bool:
+    return any(form_of(attachment, model) in MEDIA for attachment in message.attachments)
+
+
+def _has_thinking(message: Message) -> bool:
+    return message.role == "assistant" and (
+        bool(message.metadata) or "</think>" in (message.content or "")
+    )
+
+
+def _known(before: Before | None, leading: int) -> float:
+    """The least that `leading` was reported as before; 0 where that says nothing."""
+    if before is None or not leading or before.reported > before.sent * _BELIEVED:
+        return 0.0
+    return max(before.reported - (before.sent - leading) * _MOST, 0.0)
 
 
 def _is_round(reported: int) -> bool:
@@ -107,7 +159,7 @@ def _is_round(reported: int) -> bool:
 def _only_new(reported: int, *, new: int, leading: int) -> bool:
     """Whether it may be the count of what the server hadn't in its cache: older servers report
     only that. A cut to the same size by chance is missed once."""
-    return leading > new > 0 and 0.5 * new <= reported <= 1.3 * new + 50
+    return leading > 0 and new > 0 and 0.5 * new <= reported <= 1.3 * new + 50
 
 
 def _rounded(tokens: int) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chatsite.messages import Basis, Message
+from chatsite.messages import Attachment, Basis, Message, TokenCount
+from chatsite.providers.base import Model
 from chatsite.providers.tokenizers import Estimate, O200k
-from chatsite.turns.truncation import server_cut
+from chatsite.turns.truncation import Before, has_media, server_cut, unsure_of
 from tests.providers.test_tokenizers import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,12 +21,18 @@ def found(
     reported: int | None,
     basis: Basis = "estimated",
     *,
-    usual: float | None = None,
+    before: tuple[int, int] | None = None,
     leading: int = 0,
-    files: int = 0,
+    unsure: int = 0,
 ) -> bool:
+    """`before` is what was sent and reported before."""
     cut = server_cut(
-        sent=sent, sent_basis=basis, reported=reported, usual=usual, leading=leading, files=files
+        sent=sent,
+        sent_basis=basis,
+        reported=reported,
+        before=Before(sent=before[0], reported=before[1]) if before else None,
+        leading=leading,
+        unsure=unsure,
     )
     return cut is not None
 
@@ -49,21 +57,22 @@ class TestFound:
 
     def test_a_small_cut_where_the_same_beginning_was_longer_before(self) -> None:
         # The last request of 4,000 was reported as 3,400; 300 were added, 3,000 came back.
-        assert found(4_300, 3_000, usual=0.85, leading=4_000)
+        assert found(4_300, 3_000, before=(4_000, 3_400), leading=4_000)
         assert not found(4_300, 3_000)
-        assert not found(4_300, 3_400, usual=0.85, leading=4_000)
+        assert not found(4_300, 3_400, before=(4_000, 3_400), leading=4_000)
 
     def test_what_is_said_of_it(self) -> None:
         cut = server_cut(
             sent=7_000,
             sent_basis="estimated",
             reported=2_050,
-            usual=0.9,
+            before=Before(sent=6_700, reported=6_030),
+            leading=6_700,
             server="Ollama",
             model="llama3.2",
         )
         assert cut is not None
-        assert (cut.sent, cut.reported, cut.missing) == (6_300, 2_050, 4_250)
+        assert (cut.sent, cut.reported, cut.missing) == (6_285, 2_050, 4_235)
         for part in (
             "Ollama, not the history policy, cut this prompt",
             "about 6,300 tokens llama3.2 read 2,050",
@@ -92,21 +101,51 @@ class TestNoAlarm:
 
     def test_other_content_than_before(self) -> None:
         # English at 0.9 until now, then as much Arabic at 0.62.
-        assert not found(8_000, 6_080, usual=0.9, leading=4_000)
+        assert not found(8_000, 6_080, before=(4_000, 3_600), leading=4_000)
+        # A greeting above which a template has put its own words, then something long.
+        assert not found(2_040, 1_750, before=(40, 68), leading=40)
+        assert not found(2_040, 1_900, before=(40, 100), leading=40)
+        assert not found(2_500, 2_300, before=(420, 900), leading=300)
+
+    def test_what_was_larger_than_we_thought_and_is_gone(self) -> None:
+        # A PDF that was estimated at 3,000 and took 20,000; thinking that nobody counted.
+        assert not found(1_500, 1_450, before=(3_500, 21_000), leading=200)
+        assert not found(900, 860, before=(685, 1_700), leading=100)
+        assert not found(600, 520, before=(500, 3_500), leading=500)
+        # A large part of another script, above a moving window.
+        assert not found(3_000, 1_700, before=(4_000, 4_800), leading=2_000)
 
     @pytest.mark.parametrize("reported", [None, 0, 1, 60])
     def test_a_server_that_reports_nothing_of_use(self, reported: int | None) -> None:
         assert not found(5_000, reported)
 
     def test_one_that_counts_only_what_it_had_not_kept(self) -> None:
-        assert not found(6_000, 420, usual=0.9, leading=5_500)
-        assert found(6_000, 2_050, usual=0.9, leading=5_500)
+        assert not found(6_000, 420, before=(5_500, 4_950), leading=5_500)
+        assert found(6_000, 2_050, before=(5_500, 4_950), leading=5_500)
         assert found(4_700, 2_048, leading=3_100), "a context that is full to its end"
-        assert not found(4_700, 1_400, usual=0.9, leading=3_100)
+        assert not found(4_700, 1_400, before=(3_100, 2_800), leading=3_100)
+        assert not found(2_000, 800, before=(900, 800), leading=900)
 
-    def test_images_that_cost_less_than_we_feared(self) -> None:
-        assert not found(3_000, 900, files=2_400)
-        assert found(8_000, 2_050, files=2_400)
+    def test_what_may_have_taken_nothing(self) -> None:
+        assert not found(3_000, 900, unsure=2_400)
+        assert not found(3_100, 700, before=(3_000, 2_900), leading=3_000, unsure=2_400)
+        assert found(8_000, 2_050, unsure=2_400)
+
+    def test_whose_size_nobody_knows(self) -> None:
+        picture = Attachment(id="f", name="a.png", modality="image", size=9)
+        count = TokenCount(count=100, tokenizer="t", basis="estimated")
+        said = [
+            Message.user("Hi", picture, id="0"),
+            Message.assistant("So.", id="1", metadata='{"ollama": {"reasoning": "Hm."}}'),
+            Message.assistant("<think>Hm.</think>So.", id="2"),
+            Message.assistant("So.", id="3"),
+            Message.user("</think>", id="4"),
+        ]
+        counted = [replace(message, tokens=count) for message in said]
+        sees = Model(provider="p", name="m", label="m", window=9, takes=frozenset({"image"}))
+        reads = replace(sees, takes=frozenset())
+        assert (unsure_of(counted, sees), unsure_of(counted, reads)) == (300, 200)
+        assert (has_media(counted, sees), has_media(counted, reads)) == (True, False)
 
     def test_a_short_prompt(self) -> None:
         assert not found(390, 150)
