@@ -6,12 +6,14 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from urllib.error import HTTPError
@@ -29,21 +31,37 @@ def free_port() -> int:
         return port
 
 
-# Collecting static files takes seconds; the first server of a test run does it for all.
-_COLLECTED = Path(tempfile.mkdtemp(prefix="chatsite-test-static-"))
+# Collecting static files and making the tables take seconds; the first server of a test run does
+# both for all that follow.
+_MADE = Path(tempfile.mkdtemp(prefix="chatsite-test-made-"))
+_DATABASE = "chatsite.sqlite3"
 
 
-def _take_static_files(folder: Path) -> None:
-    if (_COLLECTED / "static").is_dir() and not (folder / "static").exists():
-        shutil.copytree(_COLLECTED / "static", folder / "static", copy_function=os.link)
-        shutil.copy(_COLLECTED / "static.stamp", folder)
+def _take_what_was_made(folder: Path) -> None:
+    if (_MADE / "static").is_dir() and not (folder / "static").exists():
+        shutil.copytree(_MADE / "static", folder / "static", copy_function=os.link)
+        shutil.copy(_MADE / "static.stamp", folder)
+    if (_MADE / _DATABASE).is_file() and not (folder / _DATABASE).exists():
+        shutil.copy(_MADE / _DATABASE, folder)
 
 
-def _keep_static_files(folder: Path) -> None:
-    """None are collected with DEBUG."""
-    if (folder / "static.stamp").is_file() and not (_COLLECTED / "static").exists():
-        shutil.copytree(folder / "static", _COLLECTED / "static")
-        shutil.copy(folder / "static.stamp", _COLLECTED)
+def _keep_what_was_made(folder: Path, *, is_new: bool) -> None:
+    """No static files are collected with DEBUG; the tables are kept while they are empty."""
+    if (folder / "static.stamp").is_file() and not (_MADE / "static").exists():
+        shutil.copytree(folder / "static", _MADE / "static")
+        shutil.copy(folder / "static.stamp", _MADE)
+    if is_new and not (_MADE / _DATABASE).exists():
+        copy_database(folder, _MADE)
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """What a server has stored, also while it runs, into a folder that has no database yet."""
+    target.mkdir(parents=True, exist_ok=True)
+    with (
+        closing(sqlite3.connect(source / _DATABASE)) as stored,
+        closing(sqlite3.connect(target / _DATABASE)) as copy,
+    ):
+        stored.backup(copy)
 
 
 class Server:
@@ -78,7 +96,8 @@ class Server:
 
     def start(self) -> Server:
         self.folder.mkdir(parents=True, exist_ok=True)
-        _take_static_files(self.folder)
+        is_new = not (self.folder / _DATABASE).exists()
+        _take_what_was_made(self.folder)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.flags, "manage.py", "serve"],
@@ -93,7 +112,7 @@ class Server:
         except BaseException:
             self.kill()
             raise
-        _keep_static_files(self.folder)
+        _keep_what_was_made(self.folder, is_new=is_new)
         return self
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:

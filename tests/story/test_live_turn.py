@@ -391,7 +391,8 @@ class TestTheServersEnd:
                 )
                 assert done.returncode != 0
                 said = done.stdout + done.stderr
-                assert f"Another server already uses {folder}" in said
+                assert f"Another server already uses {folder}." in said
+                assert "Stop it first, or set VAR_DIR." in said
                 assert "Traceback" not in said
                 _, ended = await follow(page)
                 assert ended["message"]["content"] == WHOLE

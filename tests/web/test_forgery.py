@@ -20,6 +20,7 @@ CHANGING = {
     "restore": ("POST",),
     "clear": ("POST",),
     "message": ("PATCH",),
+    "show": ("POST",),
     "compare-draft": ("POST",),
     "compare-turn": ("POST",),
     "summary": ("POST",),
@@ -60,7 +61,7 @@ async def test_what_only_reads_takes_no_other_method(name: str, server: Server) 
 
 
 @pytest.mark.parametrize(
-    "name", ["conversation", "restore", "clear", "message", "files", "import", "logout"]
+    "name", ["conversation", "restore", "clear", "message", "show", "files", "import", "logout"]
 )
 async def test_what_changes_something_is_not_done_by_a_link(name: str, server: Server) -> None:
     async with Person(server.url) as ada:

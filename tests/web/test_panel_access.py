@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.person import Person
-from tests.running import Server
+from tests.running import Server, copy_database
 from tests.web.asking import ask, own, submit
 from tests.web.conftest import STAFF
 
@@ -46,12 +46,13 @@ async def test_with_debug_whoever_may_open_the_panel_sees_the_request(
     panel: str,
     guest: tuple[bool, int, int],
     staff: tuple[bool, int, int],
+    server: Server,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp(panel)
-    with Server(folder, DEBUG_PANEL=panel, DEBUG="true") as server:
-        server.add_user(*STAFF)
-        async with Person(server.url) as ada, Person(server.url) as grace:
+    copy_database(server.folder, folder)  # with its staff: an account takes as long as a start
+    with Server(folder, DEBUG_PANEL=panel, DEBUG="true") as other:
+        async with Person(other.url) as ada, Person(other.url) as grace:
             assert await shown(ada) == guest
             await grace.sign_in(*STAFF)
             assert await shown(grace) == staff
