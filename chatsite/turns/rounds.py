@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from chatsite.conversations.records import Begun
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
-from chatsite.history import Entry
+from chatsite.history import Entry, tokens_of
 from chatsite.history.tokens import weakest
 from chatsite.messages import UNSOUND, Attachment, Message
 from chatsite.providers.base import Calling as CallBegun
@@ -212,6 +212,7 @@ class Rounds:
             reported=this.usage.prompt,
             before=self._before(ruling),
             leading=decision.leading,
+            head=sum(tokens_of(message) for message in decision.request[: decision.head_messages]),
             # Some servers get no descriptions of tools where none may be called, and some ignore
             # them.
             unsure=unsure_of(decision.request, model)

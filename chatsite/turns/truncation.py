@@ -88,6 +88,7 @@ def server_cut(
     reported: int | None,
     before: Before | None = None,
     leading: int = 0,
+    head: int = 0,
     unsure: int = 0,
     server: str = "The server",
     model: str = "the model",
@@ -96,7 +97,8 @@ def server_cut(
 
     `sent` is the whole request by our own count, tools included, `unsure` the part of it that may
     have taken nothing (`unsure_of`). `leading` of the tokens were the beginning of the request
-    `before` too, which the same model answered and which wasn't cut.
+    `before` too, which the same model answered and which wasn't cut; `head` of them are that of
+    every conversation with this agent.
     """
     sent, leading = sent - unsure, max(min(leading, sent) - unsure, 0)
     if reported is None or sent < _LEAST_SENT or reported < _LEAST_REPORTED:
@@ -112,7 +114,7 @@ def server_cut(
         bound = max(bound, expected * _WITH_SIGNATURE)
     if reported >= bound:
         return None
-    if not signed and _only_new(reported, new=new, leading=leading):
+    if not signed and any(_only_new(reported, sent=sent, kept=kept) for kept in (leading, head)):
         return None
     return ServerCut(sent=round(expected), reported=reported, server=server, model=model)
 
@@ -156,10 +158,11 @@ def _is_round(reported: int) -> bool:
     return any(math.log2(size).is_integer() for size in (reported, reported - 2))
 
 
-def _only_new(reported: int, *, new: int, leading: int) -> bool:
+def _only_new(reported: int, *, sent: int, kept: int) -> bool:
     """Whether it may be the count of what the server hadn't in its cache: older servers report
     only that. A cut to the same size by chance is missed once."""
-    return leading > 0 and new > 0 and 0.5 * new <= reported <= 1.3 * new + 50
+    new = sent - kept
+    return kept > 0 and new > 0 and 0.5 * new <= reported <= 1.3 * new + 50
 
 
 def _rounded(tokens: int) -> int:

@@ -23,6 +23,7 @@ def found(
     *,
     before: tuple[int, int] | None = None,
     leading: int = 0,
+    head: int = 0,
     unsure: int = 0,
 ) -> bool:
     """`before` is what was sent and reported before."""
@@ -32,6 +33,7 @@ def found(
         reported=reported,
         before=Before(sent=before[0], reported=before[1]) if before else None,
         leading=leading,
+        head=head,
         unsure=unsure,
     )
     return cut is not None
@@ -125,6 +127,7 @@ class TestNoAlarm:
         assert found(4_700, 2_048, leading=3_100), "a context that is full to its end"
         assert not found(4_700, 1_400, before=(3_100, 2_800), leading=3_100)
         assert not found(2_000, 800, before=(900, 800), leading=900)
+        assert not found(1_700, 200, head=1_500), "the agent's head, of another chat"
 
     def test_what_may_have_taken_nothing(self) -> None:
         assert not found(3_000, 900, unsure=2_400)
