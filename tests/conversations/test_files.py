@@ -84,7 +84,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
 
 
 @given(chats, spoken)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> None:
     saved = read_file(write_file(view(title=title), messages))
     assert (saved.agent, saved.title) == ("demo", title.strip())
