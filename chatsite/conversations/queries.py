@@ -56,6 +56,15 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
     return owned(owner, conversation).agent
 
 
+def owner_of(*, conversation: str) -> Owner:
+    """Whose it is now, whoever asks: for a turn that was admitted there. Raises NotFound."""
+    row = Conversation.objects.filter(id=conversation, deleted=None).only("user_id", "guest")
+    found = row.first()
+    if found is None:
+        raise NotFound("There is no such conversation.")
+    return Owner(user=found.user_id, guest=found.guest)
+
+
 def path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(ON_PATH, conversation=row)
 

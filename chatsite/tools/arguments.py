@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NoReturn
@@ -51,7 +52,7 @@ def read(text: str) -> dict[str, object]:
     if len(text) > LONGEST:
         raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
     try:
-        found = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+        found = json.loads(text.strip() or "{}", parse_constant=_no_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise _bad(f"are no valid JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError):
@@ -159,3 +160,11 @@ def _bad(what: str) -> ToolError:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    """1e999 is valid JSON and no number that could be stored."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value

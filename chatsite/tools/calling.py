@@ -59,6 +59,11 @@ async def result_of(
         return Result(content=content, failed=False, arguments=arguments)
     except ToolError as error:
         name, message = error.name, error.message
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        name, message = "Cancelled", "The tool gave up by itself."
     except Exception as error:
         logger.error("the tool %s failed with %s", call_name[:_LONGEST_NAME], _where(error))
         name = type(error).__name__

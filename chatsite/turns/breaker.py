@@ -1,4 +1,4 @@
-"""Providers that keep failing are left alone for a while: who asks meanwhile is told at once."""
+"""Models that keep failing are left alone for a while: who asks meanwhile is told at once."""
 
 from __future__ import annotations
 
@@ -13,33 +13,41 @@ from chatsite.errors import ProviderError
 FAILURES = 5
 WITHIN_SECONDS = 30.0
 PAUSE_SECONDS = 15.0
-# What says that the provider itself is in trouble; a refused key or a bad request is ours.
+# While one request tries whether the trouble is over, the others wait no longer than this for it.
+PROBE_SECONDS = 5.0
+# What says that the provider itself is in trouble. Any other answer shows that it is there.
 COUNTED = frozenset({"unreachable", "provider_down", "overloaded", "timeout"})
 
 
 @dataclass(slots=True)
 class _Trouble:
+    """`probed` is when the last request was let through to try, None before the first."""
+
     failures: deque[float] = field(default_factory=deque)
     until: float = 0.0
-    probing: bool = False
+    probed: float | None = None
 
 
 class Breaker:
-    """By provider. After a pause one request is let through: it ends the trouble, or begins
-    another pause."""
+    """By name of provider and model: a model that is too slow says nothing of another one. After a
+    pause one request is let through: it ends the trouble, or begins another pause."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._troubles: dict[str, _Trouble] = {}
 
-    def admit(self, provider: str, *, label: str) -> None:
-        """Raises ProviderError ("provider_paused") during a pause. Every request that is admitted
-        must be reported by `succeeded`, `failed` or `left`."""
-        trouble = self._troubles.get(provider)
+    def admit(self, name: str, *, label: str) -> None:
+        """Raises ProviderError ("provider_paused") during a pause."""
+        trouble, now = self._troubles.get(name), self._clock()
         if trouble is None or not trouble.until:
             return
-        left = trouble.until - self._clock()
-        if left > 0 or trouble.probing:
+        if now > trouble.until + WITHIN_SECONDS:
+            del self._troubles[name]  # nobody asked for so long that it says nothing any more
+            return
+        left = trouble.until - now
+        if trouble.probed is not None:
+            left = max(left, trouble.probed + PROBE_SECONDS - now)
+        if left > 0:
             seconds = max(1, math.ceil(left))
             raise ProviderError(
                 f"{label} has failed several times in a row, so it isn't asked for the moment. "
@@ -47,26 +55,19 @@ class Breaker:
                 code="provider_paused",
                 retry_after=seconds,
             )
-        trouble.probing = True
+        trouble.probed = now
 
-    def succeeded(self, provider: str) -> None:
-        self._troubles.pop(provider, None)
+    def succeeded(self, name: str) -> None:
+        self._troubles.pop(name, None)
 
-    def left(self, provider: str) -> None:
-        """The request was given up before anything could be said of the provider."""
-        trouble = self._troubles.get(provider)
-        if trouble is not None:
-            trouble.probing = False
-
-    def failed(self, provider: str, error: ProviderError) -> None:
+    def failed(self, name: str, error: ProviderError) -> None:
+        """A refused key or a bad request is no trouble: the provider has answered."""
         if error.code not in COUNTED:
-            self.left(provider)
+            self.succeeded(name)
             return
-        trouble = self._troubles.setdefault(provider, _Trouble())
-        now = self._clock()
+        trouble, now = self._troubles.setdefault(name, _Trouble()), self._clock()
         trouble.failures.append(now)
         while trouble.failures[0] < now - WITHIN_SECONDS:
             trouble.failures.popleft()
-        if trouble.probing or len(trouble.failures) >= FAILURES:
-            trouble.until = now + PAUSE_SECONDS
-        trouble.probing = False
+        if trouble.probed is not None or len(trouble.failures) >= FAILURES:
+            trouble.until, trouble.probed = now + PAUSE_SECONDS, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import uuid
 from collections.abc import Coroutine, Sequence
@@ -14,7 +13,8 @@ from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted, MessageView
 from chatsite.messages import UNSOUND, Message, ToolCall
 from chatsite.providers.base import Called, Finished
-from chatsite.tools.base import Using
+from chatsite.tools.arguments import read
+from chatsite.tools.base import ToolError, Using
 from chatsite.tools.calling import failure, result_of
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
@@ -25,15 +25,20 @@ from chatsite.turns.progress import Progress
 logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")
 # What a call says as long as it has no result: it must have one at every moment.
-NOT_RUN = failure("NotRun", "This call has no result: the turn ended first.")
-# A result may take a quarter of the prompt's room, at four characters a token; this much always.
-LEAST_RESULT = 2_000
+NO_RESULT = failure(
+    "NoResult",
+    "The turn ended before this call had its result. It may have been carried out all the same.",
+)
+# The results of one round share so many percent of what is left of the prompt's room: the next
+# rounds and the answer need the rest. JSON and most scripts have at least two characters a token;
+# of one result no more is taken than a quarter of the whole room, at four characters a token.
+SHARED, CHARACTERS = 60, 2
 AGAIN_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`seconds` is what one call may take."""
+    """`seconds` is what one call may take, `room` the tokens by which the turn may still grow."""
 
     asking: Asking
     answering: Answering
@@ -42,17 +47,19 @@ class Calls:
     decider: Decider
     progress: Progress
     seconds: float
+    room: int
 
     async def run(self, finished: Finished) -> None:
         """The calls that `finished` asks for. Stop ends them; what has no result then keeps the
         words that say so."""
-        places = await unbroken(self._begin(finished))
+        places, characters = await unbroken(self._begin(finished))
         async with asyncio.TaskGroup() as group:
             for called, place in zip(finished.calls, places, strict=True):
-                group.create_task(self._result(called, place))
+                group.create_task(self._result(called, place, characters))
 
-    async def _begin(self, finished: Finished) -> list[Message]:
-        """Store the calls, each with a place for its result, and begin the next message."""
+    async def _begin(self, finished: Finished) -> tuple[list[Message], int]:
+        """Store the calls, each with a place for its result, and begin the next message. Returns
+        the places, and how many characters each result may have."""
         progress, generation = self.progress, self.progress.generation
         calls = _calls_of(finished.calls)
         message = Message.assistant(
@@ -62,7 +69,7 @@ class Calls:
             reasoning=generation.reasoning or None,
             metadata=finished.metadata,
         )
-        results = [Message.tool(NOT_RUN, id=_new_id(), call_id=call.id) for call in calls]
+        results = [Message.tool(NO_RESULT, id=_new_id(), call_id=call.id) for call in calls]
         counted, *places = await self._counted([message, *results])
         answer = _new_id()
         views = await self.decider.run(
@@ -77,19 +84,22 @@ class Calls:
         progress.answer, progress.generation = answer, Generation(self.turn)
         self.feed.begin(progress.generation)
         self.feed.publish(CallsStarted(turn=self.turn, messages=views))
-        return places
+        left = self.room - (counted.tokens.count if counted.tokens else 0)
+        share = left * SHARED // 100 * CHARACTERS // len(places)
+        return places, min(share, self.answering.window.room)
 
-    async def _result(self, called: Called, place: Message) -> None:
+    async def _result(self, called: Called, place: Message, characters: int) -> None:
         result = await result_of(
             called.name,
             called.arguments,
             self.answering.tools,
             Using(owner=self.asking.owner, conversation=self.asking.conversation),
             seconds=self.seconds,
-            room_characters=max(LEAST_RESULT, self.answering.window.room),
+            room_characters=characters,
         )
         (message,) = await self._counted([replace(place, content=result.content, tokens=None)])
-        view = await self._stored(message)
+        # Stop may come while it is stored; the tool has done its work by then.
+        view = await unbroken(self._stored(message))
         if view is not None:
             self.feed.publish(CallEnded(turn=self.turn, message=view))
 
@@ -113,32 +123,23 @@ def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
     our own: results are found by it, and a group that doesn't pair is sent to nobody."""
     found: dict[str, ToolCall] = {}
     for called in calls:
-        id = sound(called.id)
+        id = _sound(called.id)
         if not id or id in found:
             id = f"call_{uuid.uuid4().hex[:24]}"
-        found[id] = ToolCall(id=id, name=sound(called.name), arguments=_arguments(called))
+        found[id] = ToolCall(id=id, name=_sound(called.name), arguments=_arguments(called))
     return tuple(found.values())
 
 
 def _arguments(called: Called) -> dict[str, object]:
-    """What is no JSON object is stored as none; the call's result says so."""
+    """What can't be read is stored as none; the call's result says so."""
     try:
-        said = sound(json.loads(called.arguments or "{}"))
-    except (ValueError, RecursionError):
-        said = None
-    return said if isinstance(said, dict) else {}
+        return read(called.arguments)
+    except ToolError:
+        return {}
 
 
-def sound(value: Any) -> Any:
-    """A JSON value without what can't be stored in any text of it."""
-    match value:
-        case str():
-            return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value)
-        case list():
-            return [sound(item) for item in value]
-        case dict():
-            return {sound(key): sound(item) for key, item in value.items()}
-    return value
+def _sound(text: str) -> str:
+    return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _new_id() -> str:

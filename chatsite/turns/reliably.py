@@ -66,20 +66,17 @@ def _sentence(error: ProviderError, label: str) -> str:
 async def _once(
     provider: Provider, request: Request, label: str, breaker: Breaker
 ) -> AsyncGenerator[Chunk, None]:
-    breaker.admit(provider.kind, label=label)
+    name = f"{provider.kind}:{request.model}"
+    breaker.admit(name, label=label)
     told = False
     try:
         async with aclosing(provider.stream(request)) as chunks:
             async for chunk in chunks:
                 if not told:
                     told = True
-                    breaker.succeeded(provider.kind)
+                    breaker.succeeded(name)
                 yield chunk
     except ProviderError as error:
         if not told:
-            told = True
-            breaker.failed(provider.kind, error)
+            breaker.failed(name, error)
         raise
-    finally:
-        if not told:
-            breaker.left(provider.kind)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from chatsite.conversations.records import Begun
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
-from chatsite.history import Entry, tokens_of
+from chatsite.history import Decision, Entry, tokens_of
 from chatsite.history.tokens import weakest
 from chatsite.messages import UNSOUND, Attachment, Message
 from chatsite.providers.base import Calling as CallBegun
@@ -59,6 +59,8 @@ class Rounds:
         most = self.answering.template.max_steps if self.answering.tools else 0
         ruling: Ruling | None = None
         for number in range(1, most + 2):
+            if number > 1:
+                await self._look_who_asks()
             ruling = await self._decide(number, ruling)
             if most and number > most:
                 self.progress.notes.append(LAST_ROUND.format(rounds=most))
@@ -66,7 +68,14 @@ class Rounds:
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
-            await self._call(finished)
+            await self._call(finished, ruling)
+
+    async def _look_who_asks(self) -> None:
+        """A guest may have signed in while the tools ran: the conversation moved with them."""
+        owner = await self.decider.run(
+            self.decider.reads.owner_of, conversation=self.asking.conversation
+        )
+        self.asking = replace(self.asking, owner=owner)
 
     # ---- deciding ----------------------------------------------------------------------------
     async def _decide(self, number: int, before: Ruling | None) -> Ruling:
@@ -112,7 +121,7 @@ class Rounds:
         message = Message.assistant(self.begun.text, id=self.begun.answer)
         return Entry(message=message, seq=self.begun.place)
 
-    async def _call(self, finished: Finished) -> None:
+    async def _call(self, finished: Finished, ruling: Ruling) -> None:
         calls = Calls(
             asking=self.asking,
             answering=self.answering,
@@ -121,6 +130,7 @@ class Rounds:
             decider=self.decider,
             progress=self.progress,
             seconds=self.tool_seconds,
+            room=_room_left(ruling.decision),
         )
         await calls.run(finished)
         self.progress.finished = None
@@ -221,7 +231,6 @@ class Rounds:
             model=model.label,
         )
 
-
     def _before(self, ruling: Ruling) -> Before | None:
         """The request before this one, as far as it was reported."""
         model, rounds = self.answering.model, self.progress.rounds
@@ -231,6 +240,12 @@ class Rounds:
         if not reported or has_media(ruling.decision.request, model):
             return None
         return Before(sent=rounds[-2].sent, reported=reported)
+
+
+def _room_left(decision: Decision) -> int:
+    """Tokens that this turn may still grow by: all but what every request of it takes."""
+    stays = {"system", "prefilled", "tools", "current"}
+    return decision.limit - sum(part.tokens for part in decision.parts if part.name in stays)
 
 
 def _attached(messages: tuple[Message, ...]) -> tuple[Attachment, ...]:

@@ -12,7 +12,7 @@ import { icon } from "./icons.js";
 
 // Room for a long line; what doesn't fit the screen is cut by the style sheet.
 const LONGEST = 90;
-const NEVER = "NotRun";
+const NEVER = "NoResult";
 
 /** @type {WeakMap<import("./state.js").Message, CallView>} what was read of a result, long ones once */
 const read = new WeakMap();
@@ -47,7 +47,7 @@ export function callWords({ name, arguments: given }) {
 
 /** What came of it, on one line. */
 export function resultWords({ state, result }) {
-  if (state === "never") return "never ran";
+  if (state === "never") return "no result";
   if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
   return short(valueWords(parsed(result ?? "")), LONGEST);
 }

@@ -78,7 +78,7 @@ CALLS = (
 CALLING = view(
     Message.assistant("Let me see 👍🏽.", id="a1", calls=CALLS, reasoning="First 𝔘 the price."), 2
 )
-NEVER = '{"error": {"name": "NotRun", "message": "It never ran."}}'
+NEVER = '{"error": {"name": "NoResult", "message": "It never ran."}}'
 FAILED = '{"error": {"name": "ToolError", "message": "No connection."}}'
 RESULTS = (
     view(Message.tool("2000", id="r1", call_id="k1"), 3),

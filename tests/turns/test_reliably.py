@@ -10,7 +10,7 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base import Chunk, Finished, Request, Text
-from chatsite.turns.breaker import FAILURES, PAUSE_SECONDS, Breaker
+from chatsite.turns.breaker import FAILURES, PAUSE_SECONDS, PROBE_SECONDS, WITHIN_SECONDS, Breaker
 from chatsite.turns.reliably import reliably
 from tests.turns.conftest import Scripted, saying
 
@@ -114,12 +114,12 @@ async def test_after_five_failures_nobody_is_asked_and_one_probe_ends_it() -> No
     assert (await asked(broken, clock, breaker))[0] == "Here I am."
 
 
-async def test_of_many_at_once_one_probes_and_a_probe_that_is_stopped_frees_its_place() -> None:
+async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_seconds() -> None:
     clock = Clock()
     breaker = Breaker(clock)
     for _ in range(FAILURES):
-        breaker.admit("echo", label="Acme")
-        breaker.failed("echo", ProviderError("Down.", code="timeout"))
+        breaker.admit("echo:m", label="Acme")
+        breaker.failed("echo:m", ProviderError("Down.", code="timeout"))
     clock.now += PAUSE_SECONDS
     silent = Scripted()
     asked_now = asyncio.Event()
@@ -132,11 +132,26 @@ async def test_of_many_at_once_one_probes_and_a_probe_that_is_stopped_frees_its_
     silent.script = never
     probe = asyncio.create_task(asked(silent, clock, breaker))
     await asyncio.wait_for(asked_now.wait(), 20)
-    with pytest.raises(ProviderError, match="failed several times"):
-        breaker.admit("echo", label="Acme")
+    with pytest.raises(ProviderError, match="Try again in 5 s"):
+        breaker.admit("echo:m", label="Acme")
+    breaker.admit("echo:another", label="Acme")
     probe.cancel()
     await asyncio.wait({probe})
-    breaker.admit("echo", label="Acme")  # the next one may
+    clock.now += PROBE_SECONDS
+    breaker.admit("echo:m", label="Acme")  # the next one may
+    breaker.failed("echo:m", ProviderError("No.", code="key_refused"))  # it is there again
+    breaker.admit("echo:m", label="Acme")
+    breaker.admit("echo:m", label="Acme")
+
+
+def test_trouble_that_nobody_asked_about_for_long_is_forgotten() -> None:
+    clock = Clock()
+    breaker = Breaker(clock)
+    for _ in range(FAILURES):
+        breaker.failed("echo:m", ProviderError("Down.", code="unreachable"))
+    clock.now += PAUSE_SECONDS + WITHIN_SECONDS + 1
+    breaker.admit("echo:m", label="Acme")
+    breaker.admit("echo:m", label="Acme")
 
 
 def test_failures_that_lie_far_apart_or_are_our_own_begin_no_pause() -> None:

@@ -9,8 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 
+from chatsite.conversations import store
 from chatsite.conversations.models import Message
+from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
 from chatsite.providers.base import Called, Chunk, Finished, Reasoning, Request, Text, Usage
@@ -43,6 +46,10 @@ class Lookup:
         self.asked.append(of)
         if of == "boom":
             raise ToolError("It went boom.")
+        if of == "gives up":
+            raise asyncio.CancelledError
+        if of == "much":
+            return "word " * 20_000
         if of == "wait":
             self.waiting.set()
             await asyncio.Event().wait()
@@ -91,6 +98,10 @@ def roles(request: Request) -> list[str]:
 def stored(asking: Asking) -> list[tuple[str, str | None, str]]:
     rows = Message.objects.filter(conversation_id=asking.conversation, on_path=True).order_by("seq")
     return [(row.role, row.content, row.state) for row in rows]
+
+
+def a_user() -> int:
+    return int(get_user_model().objects.create_user("ada").pk)
 
 
 @pytest.fixture
@@ -154,6 +165,9 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
         (Called(id="x", name="nothing", arguments="{}"), "UnknownTool"),
         (Called(id="x", name="lookup", arguments="{not json"), "BadArguments"),
         (Called(id="x", name="lookup", arguments='{"of": "two"}'), "ValueError"),
+        (Called(id="x", name="lookup", arguments='{"of": NaN}'), "BadArguments"),
+        (Called(id="x", name="lookup", arguments='{"of": 1e999}'), "BadArguments"),
+        (Called(id="x", name="lookup", arguments='{"of": "gives up"}'), "Cancelled"),
         (Called(id="x", name="lookup", arguments='{"of": "\\u0000\\ud800"}'), "BadArguments"),
     ],
 )
@@ -207,7 +221,7 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     ended = next(event for event in seen if isinstance(event, TurnEnded))
     assert ended.state == "stopped"
     (left,) = ended.messages
-    assert "NotRun" in (left.message.content or "")
+    assert "NoResult" in (left.message.content or "")
     rows = await world.run(stored, asking)
     assert [row[0] for row in rows] == ["user", "assistant", "tool", "tool"]
     assert not any(row[2] == "running" for row in rows)
@@ -271,6 +285,36 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
     snapshot, reader = await world.turns.open(asking)
     reader.close()
     assert [view.message.content for view in snapshot.messages] == ["Tell me", text]
+
+
+async def test_results_share_the_room_that_is_left(world: World, tool: Lookup) -> None:
+    """The echo provider's window has 4,096 tokens, a word each."""
+    steps(world, calls("much", "much", "much"), calls("much"), ANSWER)
+    ended = (await turn(world, world.asking()))[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    cut = [
+        json.loads(m.content or "")
+        for m in world.provider.requests[-1].messages[-5:]
+        if m.role == "tool"
+    ]
+    assert all("there was no room" in result["cut"] for result in cut) and len(cut) == 4
+
+
+async def test_a_guest_who_signs_in_while_a_tool_runs_keeps_the_turn(
+    world: World, tool: Lookup
+) -> None:
+    user = await world.run(a_user)
+    guest = Owner(guest="g" * 20)
+    asking = replace(world.asking(), owner=guest)
+
+    async def moved(arguments: Mapping[str, object], using: Using) -> object:
+        await world.run(store.move_to_account, guest=guest.guest, user=user)
+        return "moved"
+
+    tool.run = moved  # type: ignore[method-assign]
+    steps(world, calls(1), ANSWER)
+    ended = (await turn(world, asking))[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
 
 
 async def test_no_other_agent_answers_again_in_a_conversation(world: World) -> None:
