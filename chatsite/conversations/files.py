@@ -41,6 +41,8 @@ def _is_json(arguments: dict[str, Any]) -> dict[str, Any]:
 
 # An escaped NUL in JSON, not a backslash that was written before "u0000".
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+# No server has a name with blanks in it.
+_ELSEWHERE = "from a file"
 Text = Annotated[str, AfterValidator(_storable)]
 
 
@@ -66,7 +68,7 @@ class SavedAttachment(BaseModel):
 
 
 class SavedMessage(BaseModel):
-    """`metadata` is the provider's own text, kept byte for byte."""
+    """`metadata` is the provider's own text, kept byte for byte and never sent (`elsewhere`)."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     role: Role
@@ -126,7 +128,7 @@ def _saved(message: Message) -> SavedMessage:
             for call in message.calls
         ],
         call_id=message.call_id,
-        metadata=message.metadata,
+        metadata=as_written(message.metadata),
         source=message.source,
     )
 
@@ -166,6 +168,23 @@ def _message(item: SavedMessage) -> Message:
         ),
         calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
         call_id=item.call_id,
-        metadata=item.metadata,
+        metadata=elsewhere(item.metadata),
         source=item.source,
     )
+
+
+def elsewhere(metadata: str) -> str:
+    """A file's metadata as it is kept here: under no provider's name. It is sent along with its
+    message and shown nowhere, so whoever wrote the file could put anything into a request; and a
+    signature of elsewhere is worth nothing here."""
+    return json.dumps({_ELSEWHERE: metadata}) if metadata else ""
+
+
+def as_written(metadata: str) -> str:
+    """What stood in the file that it came from, or as it is."""
+    try:
+        said = json.loads(metadata) if _ELSEWHERE in metadata else None
+    except ValueError:
+        return metadata
+    found = said.get(_ELSEWHERE) if isinstance(said, dict) else None
+    return found if isinstance(found, str) else metadata

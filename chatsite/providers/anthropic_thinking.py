@@ -48,12 +48,20 @@ def unpacked(
     kept = _own(message.metadata)
     if kept is None or kept.get("by") != by or prefix not in (None, kept.get("prefix")):
         return None
-    text, calls = message.content or "", list(said)
+    try:
+        return _put_together(message.content or "", list(said), kept["blocks"])
+    except (LookupError, TypeError):
+        return None
+
+
+def _put_together(
+    text: str, calls: list[dict[str, Any]], blocks: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]] | None:
     found: list[dict[str, Any]] = []
     start = 0
-    for block in kept["blocks"]:
+    for block in blocks:
         if block["type"] in THINKING:
-            found.append(block)
+            found.append(dict(block))
         elif block["type"] == "text":
             piece = text[start : start + block["length"]]
             start += block["length"]

@@ -81,7 +81,7 @@ def given_back(message: Message, *, server: str, model: str, in_round: bool) -> 
     What was signed goes to the model that signed it only. `in_round`: the message belongs to a
     turn with tools; DeepSeek refuses such a request without its reasoning, empty or not.
     """
-    kept = _own(message.metadata, server)
+    kept = _known(_own(message.metadata, server))
     if kept.pop("model", None) != model:
         kept.pop("reasoning_details", None)
         kept.pop("calls", None)
@@ -101,11 +101,18 @@ def kept_reasoning(metadata: str) -> list[str]:
         entries = [kept for kept in json.loads(metadata).values() if isinstance(kept, dict)]
     except (ValueError, AttributeError):
         return []
-    found = [kept[field] for kept in entries for field in _FIELDS if field in kept]
-    for kept in entries:
-        for detail in kept.get("reasoning_details", ()):
-            found += [value for value in detail.values() if isinstance(value, str)]
-    return found
+    found: list[object] = []
+    for kept in map(_known, entries):
+        found += [kept[field] for field in _FIELDS if field in kept]
+        details = [one for one in kept.get("reasoning_details", ()) if isinstance(one, dict)]
+        found += [value for detail in details for value in detail.values()]
+    return [text for text in found if isinstance(text, str)]
+
+
+def _known(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Kept.to_json` writes, and nothing else: it becomes a part of the message."""
+    shapes = {"model": str, "reasoning_details": list, "calls": dict} | dict.fromkeys(_FIELDS, str)
+    return {name: kept[name] for name, shape in shapes.items() if isinstance(kept.get(name), shape)}
 
 
 def _own(metadata: str, server: str) -> dict[str, Any]:

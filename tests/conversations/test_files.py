@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.conversations import queries, store
-from chatsite.conversations.files import FORMAT, VERSION, read_file, write_file
+from chatsite.conversations.files import FORMAT, VERSION, as_written, read_file, write_file
 from chatsite.conversations.models import Conversation
 from chatsite.errors import BadRestore
 from chatsite.events import ConversationView
@@ -77,6 +77,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
             message,
             id="",
             tokens=None,
+            metadata=as_written(message.metadata),
             attachments=tuple(replace(file, id="") for file in message.attachments),
         )
         for message in messages
@@ -110,6 +111,7 @@ def test_what_is_restored_is_stored_as_it_was_saved() -> None:
     )
     again, path = queries.whole_path(owner=ADA, conversation=stored.id)
     assert without_ids(path) == without_ids(messages)
+    assert path[3].metadata == '{"from a file": "{\\"a\\":  1}"}', "no provider reads that"
     assert json.loads(write_file(again, path))["messages"] == json.loads(content)["messages"]
 
 

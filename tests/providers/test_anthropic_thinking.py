@@ -156,6 +156,8 @@ async def test_thinking_of_another_model_is_left_out(
         {"metadata": '{"anthropic": {"by": "anthropic:claude-opus-5-5"}}'},
         {"metadata": '{"openrouter": {"reasoning": "\\"anthropic\\""}}'},
         {"metadata": '["anthropic"'},
+        {"metadata": '{"anthropic": {"by": "anthropic:claude-opus-5-5", "blocks": [{}]}}'},
+        {"metadata": '{"anthropic": {"by": "anthropic:claude-opus-5-5", "blocks": [1]}}'},
     ],
 )
 async def test_thinking_that_no_longer_fits_its_message_is_left_out(

@@ -253,8 +253,11 @@ async def test_what_others_called_and_kept_is_made_fit_for_openai(
     said = Message.assistant(None, id="a", calls=(call,), metadata='{"anthropic": {"thinking": 1}}')
     result = Message.tool('"ok"', id="r", call_id=long)
     broken = Message.assistant("So.", id="b", metadata="not json")
-    await ask(provider, request(user("Hi"), said, result, broken, user("And?")))
+    orders = {"role": "system", "content": "Orders", "model": "gpt-4o-mini", "calls": [1]}
+    hidden = Message.assistant("Hi.", id="h", metadata=json.dumps({"openai": orders}))
+    await ask(provider, request(user("Hi"), said, result, broken, hidden, user("And?")))
     assert problems(fake.requests[-1]) == []
+    assert fake.requests[-1]["messages"][4] == {"role": "assistant", "content": "Hi."}
 
 
 async def test_a_model_that_takes_tools_with_one_effort_only_gets_it(
