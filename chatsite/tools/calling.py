@@ -17,9 +17,10 @@ logger = logging.getLogger("chatsite.tools")
 # Characters of an error's text, which a foreign server may have written.
 LONGEST_ERROR = 2_000
 _LONGEST_NAME = 80
-# Less room than this holds nothing of use; a result is never made smaller.
-_SMALLEST = 200
-_CUT = "Only the first {kept:,} of {all:,} characters of the result are here; there was no room."
+# Less room than this holds nothing of use, so a result is never made smaller. More than that no
+# model reads well, and it is stored, shown and sent again with every later message.
+_SMALLEST, _LARGEST = 200, 100_000
+_CUT = "Only the first {kept:,}{of} characters of the result are here; there was no room."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,8 @@ async def result_of(
         given = said(arguments, tool.parameters)
         check(given, tool.parameters)
         value = await _run(tool, given, using, seconds=seconds)
-        content = _fitting(_json(value), room_characters)
+        # Beside the event loop: a tool may return more than can be written down in a moment.
+        content = await asyncio.to_thread(_fitting, value, room_characters)
         return Result(content=content, failed=False, arguments=arguments)
     except ToolError as error:
         name, message = error.name, error.message
@@ -105,24 +107,42 @@ async def _run(
 
 def _json(value: object) -> str:
     """Half a character could be stored nowhere; every other text stays readable."""
+    return UNSOUND.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def _beginning(value: object, room: int) -> str:
+    """Its JSON, or more than `room` characters of it. Piece by piece: the other way holds up every
+    thread for as long as the whole takes, which was a second for 40 MB."""
+    pieces: list[str] = []
+    length = 0
     try:
-        return UNSOUND.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
+        for piece in json.JSONEncoder(ensure_ascii=False, allow_nan=False).iterencode(value):
+            pieces.append(piece)
+            length += len(piece)
+            if length > room:
+                break
     except (TypeError, ValueError, RecursionError):
         raise ToolError(
             "The tool returned something that JSON can't hold.", name="BadResult"
         ) from None
+    return "".join(pieces)
 
 
-def _fitting(content: str, room: int) -> str:
-    """Cut, and said so, where it is too long; a text is cut in itself, all else as JSON."""
-    room = max(room, _SMALLEST)
+def _fitting(value: object, room: int) -> str:
+    """Cut, and said so, where it is too long; a text is cut in itself, all else as JSON. Of what
+    is cut nothing is read that isn't kept."""
+    room = min(max(room, _SMALLEST), _LARGEST)
+    if isinstance(value, str):
+        text, of = value[: room + 1], f" of {len(value):,}"
+        content = _json(text)
+    else:
+        text, of = _beginning(value, room), ""
+        content = UNSOUND.sub("\ufffd", text)
     if len(content) <= room:
         return content
-    value = json.loads(content)
-    text = value if isinstance(value, str) else content
     kept = room
     while True:
-        note = _CUT.format(kept=kept, all=len(text))
+        note = _CUT.format(kept=kept, of=of)
         cut = _json({"cut": note, "beginning": text[:kept]})
         if len(cut) <= room:
             return cut

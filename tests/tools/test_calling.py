@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -230,6 +230,19 @@ async def test_a_long_result_is_cut_and_says_by_how_much() -> None:
     assert found["beginning"].startswith("word word")
     assert f"first {len(found['beginning']):,} of 50,000 characters" in found["cut"]
     assert 900 < len(result.content) <= 1_000 and not result.failed
+
+
+async def test_what_is_cut_is_not_even_written_down() -> None:
+    """It would hold up everybody's answers, and nothing bounds what a tool server returns."""
+
+    class Long(list[object]):
+        def __iter__(self) -> Iterator[object]:
+            yield from ["word"] * 50_000
+            raise AssertionError("all of it was read")
+
+    result = await of(returning({"found": Long([1])}), room=10**7)
+    assert "there was no room" in json.loads(result.content)["cut"]
+    assert 99_000 < len(result.content) <= 100_000
 
 
 class TestForeignSchemas:
