@@ -27,7 +27,7 @@ from chatsite.history.policies import (
 )
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.receipt import Decision
-from chatsite.history.room import Part
+from chatsite.history.room import Part, Room
 from chatsite.history.selection import Selection
 from chatsite.history.settings import (
     ENVIRONMENT_NAMES,
@@ -67,6 +67,7 @@ __all__ = [
     "Reach",
     "Recall",
     "Run",
+    "Room",
     "RunningSummary",
     "Reason",
     "Said",

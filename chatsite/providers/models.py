@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 from chatsite.providers.base import Medium
@@ -199,6 +200,10 @@ _MAKERS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "de
 _DATE = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d$", re.ASCII)
 
 
+# So many models have their facts at hand.
+KEPT = 256
+
+
 def _nothing(server: str, model: str) -> Told | None:
     return None
 
@@ -210,12 +215,17 @@ class ModelTable:
 
     own: Mapping[str, ModelFacts] = field(default_factory=dict)
     told: Callable[[str, str], Told | None] = _nothing
+    _known: Callable[[str, str], ModelFacts | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """A turn asks a dozen times for the same one, at 0.05 ms."""
+        object.__setattr__(self, "_known", lru_cache(maxsize=KEPT)(known))
 
     def facts(self, server: str, model: str) -> ModelFacts | None:
         """None for a model that isn't known: its provider states what it assumes then."""
         if own := self.own.get(f"{server}:{model}"):
             return own
-        facts, told = known(server, model), self.told(server, model)
+        facts, told = self._known(server, model), self.told(server, model)
         if told is None:
             return facts
         least = told.least or ASSUMED_WINDOW

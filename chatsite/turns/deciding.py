@@ -21,6 +21,7 @@ from chatsite.history import (
     Previous,
     Reach,
     Recall,
+    Room,
     Settings,
     Transcript,
     decide,
@@ -162,13 +163,14 @@ class Decider:
         stored, so that it doesn't stand in the way of every later turn."""
         head = answering.head
         counts = await self.counting(asking, answering).of(head.messages)
-        decide(
-            Transcript(entries=(Entry(message=user, seq=1),)),
-            self.settings(asking, answering),
+        room = Room.of(
+            answering.window,
+            budget=self.settings(asking, answering).tokens.value,
             head=head.counted(counts),
-            window=answering.window,
-            agent=asking.agent,
+            system=(),
+            current=[user],
         )
+        room.require()
 
     async def _load(
         self, asking: Asking, wanted: Reach, *, ahead: int, reply_to: str | None
