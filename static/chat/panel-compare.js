@@ -36,8 +36,8 @@ export class Comparison {
    * @param {boolean} next
    */
   section(state, decision, next) {
-    // Before the first message every policy sends the same.
-    if (!decision || (next ? !state.conversation : !decision.turn)) return null;
+    // Before the first message every policy sends the same. Of an answer under way too little is stored.
+    if (!decision || (next ? !state.conversation : !decision.turn || decision.turn === state.turn?.id)) return null;
     const place = next ? state.conversationId : decision.turn;
     if (this.found?.place !== place) this.found = null;
     const waits = decision.facts.stored > LONG && this.wanted !== place;

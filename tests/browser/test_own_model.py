@@ -105,18 +105,10 @@ def test_tools_that_are_missing_are_named_and_a_call_is_shown_from_its_beginning
     ]
 
 
-def test_a_wait_is_shown_before_the_answer_and_a_prompt_cut_by_the_server_after_it(
+def test_a_prompt_that_its_server_cut_is_found_out_and_a_wait_is_shown_before_an_answer(
     visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit().open("/chat?agent=handy&debug=true")
-    chat.page.evaluate(RECORD)
-    chat.say("Busy? [[mode=429;retry_ms=600;fails=1;text=Not any more.]]")
-    expect(chat.answers.locator(".md")).to_have_text("Not any more.")
-    waited = chat.page.evaluate("waits")[0]
-    assert waited.endswith("is busy. Trying again in 1 s.")
-    last_answer(chat)
-    expect(chat.panel.locator("[data-section=rounds]")).to_contain_text("is busy")
-
     chat.say(f"{'The tide comes in twice a day. ' * 800} [[text=It does.]]")
     assert "cut" not in json.dumps(fake.requests[-1])
     cut = "not the history policy, cut this prompt without saying so"
@@ -126,6 +118,15 @@ def test_a_wait_is_shown_before_the_answer_and_a_prompt_cut_by_the_server_after_
     expect(chat.panel).to_contain_text(cut)
     chat.reload()
     expect(chat.endings).to_contain_text(cut)
+
+    chat.page.evaluate(RECORD)
+    last_answer(chat)
+    chat.say("Busy? [[mode=429;retry_ms=600;fails=1;text=Not any more.]]")
+    expect(chat.answers.last.locator(".md").last).to_have_text("Not any more.")
+    waited = chat.page.evaluate("waits")[0]
+    assert waited.endswith("is busy. Trying again in 1 s.")
+    expect(chat.panel.locator("[data-section=rounds]")).to_contain_text("is busy")
+    expect(chat.panel.locator(".compare .now")).to_have_count(1)
 
 
 def last_answer(chat: Chat) -> None:
