@@ -72,7 +72,7 @@ class Answering:
         files: Files = NO_FILES,
         may_call: bool = True,
     ) -> Request:
-        """`messages` as the model takes them (see `turns.files.for_model`)."""
+        """`messages` as the model takes them (see `turns.files.rendered`)."""
         return Request(
             conversation=conversation,
             messages=messages,

@@ -10,10 +10,7 @@ from chatsite.messages import Message, TokenCount
 from chatsite.providers.base import NO_FILES, Files, Tokenizer
 from chatsite.providers.forms import form_of
 from chatsite.turns.answering import Answering
-from chatsite.turns.files import for_model
-
-# Forms that nobody can count beforehand; a provider's rule gives a good guess.
-MEDIA = {"image", "pdf", "audio", "video"}
+from chatsite.turns.files import MEDIA, Rendered, best_forms, forms_of, rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,9 @@ class Counting:
     async def of(self, messages: Sequence[Message]) -> list[TokenCount]:
         """Each message's count, with the tokenizer's name and basis; one batch."""
         tokenizer = self.answering.provider.tokenizer(self.answering.model)
-        counts = await token_counts(tokenizer, await self.as_sent(messages))
+        # Each by its best form: in a request that has too many it takes less, never more.
+        alone = await rendered(messages, best_forms(messages, self.answering.model), self.files)
+        counts = await token_counts(tokenizer, alone.messages)
         return [
             self._with_files(message, count) if message.attachments else count
             for message, count in zip(messages, counts, strict=True)
@@ -51,11 +50,11 @@ class Counting:
             {m.id: counts[m.id] for m in missing},
         )
 
-    async def as_sent(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """The messages with their files in the form that the model takes."""
-        if not any(message.attachments for message in messages):
-            return tuple(messages)
-        return await for_model(messages, self.answering.model, self.files)
+    async def as_sent(self, request: Sequence[Message]) -> Rendered:
+        """The request with its files in the form in which they go."""
+        if not any(message.attachments for message in request):
+            return Rendered(tuple(request))
+        return await rendered(request, forms_of(request, self.answering.model), self.files)
 
     def is_missing(self, message: Message) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
 from chatsite.history import Decision, Entry, tokens_of
 from chatsite.history.tokens import weakest
-from chatsite.messages import UNSOUND, Attachment, Message
+from chatsite.messages import UNSOUND, Message
 from chatsite.providers.base import Calling as CallBegun
 from chatsite.providers.base import Finished, Reasoning, Request, Text
 from chatsite.providers.servers import SERVERS
@@ -23,11 +22,11 @@ from chatsite.turns.calling import Calls
 from chatsite.turns.continuing import continued
 from chatsite.turns.deciding import Decider, Ruling
 from chatsite.turns.feed import Feed, Part
-from chatsite.turns.files import told
+from chatsite.turns.files import Rendered, told
 from chatsite.turns.log import log_decision
 from chatsite.turns.progress import Progress, Round, reported_before
 from chatsite.turns.reliably import reliably
-from chatsite.turns.requests import fingerprint
+from chatsite.turns.requests import fingerprinted
 from chatsite.turns.truncation import Before, has_media, server_cut, unsure_of
 
 NO_TOOLS = "This model can't use tools, so it was asked without them."
@@ -54,6 +53,7 @@ class Rounds:
     breaker: Breaker
     clock: Callable[[], float]
     tool_seconds: float
+    sent: Rendered = Rendered(())
 
     async def run(self) -> None:
         most = self.answering.template.max_steps if self.answering.tools else 0
@@ -104,10 +104,14 @@ class Rounds:
             "number": self.begun.number,
             "provider": {"kind": model.provider, "model": model.name, "label": model.label},
             "asked": self.answering.parameters,
-            # 5 us a message: everybody else's answers would stand still for a long one.
-            "fingerprint": await asyncio.to_thread(fingerprint, decision.request),
-            "files": list(told(_attached(decision.request), model)),
+            "fingerprint": await fingerprinted(decision.request),
+            "files": list(told(decision.request, model)),
         }
+        self.sent = await self.decider.counting(self.asking, self.answering).as_sent(
+            decision.request
+        )
+        if self.sent.given:
+            receipt["given"] = [file.to_dict() for file in self.sent.given]
         if has_media(decision.request, model):
             receipt["media"] = True
         self.progress.receipt = receipt
@@ -138,13 +142,13 @@ class Rounds:
     # ---- asking ------------------------------------------------------------------------------
     async def _ask(self, number: int, ruling: Ruling, *, may_call: bool) -> Finished:
         try:
-            finished = await self._answer(ruling, may_call=may_call)
+            finished = await self._answer(may_call=may_call)
         except ProviderError as error:
             if error.code != "no_tools" or not self.answering.tools:
                 raise
             self.progress.notes.append(NO_TOOLS)
             self.answering = replace(self.answering, tools=())
-            finished = await self._answer(ruling, may_call=False)
+            finished = await self._answer(may_call=False)
         this = self.progress.rounds[-1]
         this.usage = finished.usage
         called = finished.calls if finished.reason == "tool_calls" and may_call else ()
@@ -152,12 +156,12 @@ class Rounds:
         self._look_for_cut(ruling, this)
         return finished
 
-    async def _answer(self, ruling: Ruling, *, may_call: bool) -> Finished:
+    async def _answer(self, *, may_call: bool) -> Finished:
         """One request, written into the generation as it comes."""
         counting = self.decider.counting(self.asking, self.answering)
         request = self.answering.request(
             self.asking.conversation,
-            await counting.as_sent(ruling.decision.request),
+            self.sent.messages,
             files=counting.files,
             may_call=may_call,
         )
@@ -246,7 +250,3 @@ def _room_left(decision: Decision) -> int:
     """Tokens that this turn may still grow by: all but what every request of it takes."""
     stays = {"system", "prefilled", "tools", "current"}
     return decision.limit - sum(part.tokens for part in decision.parts if part.name in stays)
-
-
-def _attached(messages: tuple[Message, ...]) -> tuple[Attachment, ...]:
-    return tuple(attachment for message in messages for attachment in message.attachments)

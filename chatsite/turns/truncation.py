@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from chatsite.messages import Basis, Message
 from chatsite.providers.base import Model
 from chatsite.providers.forms import form_of
-from chatsite.turns.counting import MEDIA
+from chatsite.turns.files import MEDIA
 
 # What an honest server reports at least, and usually, of a token that was sent.
 _LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.45}

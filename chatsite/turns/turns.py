@@ -18,7 +18,7 @@ from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking, greetings
 from chatsite.turns.breaker import Breaker
 from chatsite.turns.deciding import Decider
-from chatsite.turns.files import told
+from chatsite.turns.files import told_of_draft
 from chatsite.turns.following import Answers, Following
 from chatsite.turns.offering import Offering
 from chatsite.turns.ports import Uploads
@@ -96,7 +96,7 @@ class Turns(Following):
             asking, answering, draft, reply_to=reply_to, attachments=attached
         )
         return decision.to_dict() | {
-            "files": list(told(attached, answering.model)),
+            "files": list(told_of_draft(decision.request, attached, answering.model)),
             "offers": self.offering.offers(asking, answering),
         }
 

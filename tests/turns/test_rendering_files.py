@@ -10,9 +10,11 @@ from django.db import connections
 
 from chatsite.conversations import uploads
 from chatsite.errors import NotFound
+from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base import Content, Medium, Model, NoFiles
-from chatsite.turns.files import for_model, told
+from chatsite.providers.forms import SENT_BYTES, SENT_SIDE
+from chatsite.turns.files import best_forms, forms_of, rendered, told, told_of_draft
 from chatsite.turns.stored_files import StoredFiles
 from chatsite.wiring import Store
 from tests.conversations.given import ADA, BOB
@@ -63,7 +65,7 @@ def asked(text: str | None, *attachments: Attachment) -> Message:
 
 async def sent(message: Message, to: Model, files: Texts = STORED) -> tuple[str, list[str]]:
     """The text, and the names of what is still attached."""
-    (found,) = await for_model([message], to, files)
+    (found,) = (await rendered([message], best_forms([message], to), files)).messages
     return found.content or "", [attachment.name for attachment in found.attachments]
 
 
@@ -100,21 +102,61 @@ async def test_what_is_not_stored_any_more_is_said() -> None:
 
 async def test_messages_without_files_stay_the_same_object() -> None:
     message = asked("Hello")
-    assert (await for_model([message], model(), STORED))[0] is message
+    assert (await rendered([message], [()], STORED)).messages[0] is message
 
 
 def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:
-    assert told(EVERY, model("image", "pdf", "audio", "video")) == ()
-    assert told(EVERY, model("audio")) == (
+    assert told([asked(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
+    assert told([asked(None, *EVERY)], model("audio")) == (
         "report.pdf goes in as its text, 12,300 characters, because Sigma takes no PDFs.",
         "Of scan.pdf only the name goes in, because Sigma takes no PDFs.",
         "Of map.png only the name goes in, because Sigma takes no pictures.",
         "Of film.mp4 only the name goes in, because Sigma takes no video.",
     )
     empty = replace(NOTES, characters=0)
-    assert told((empty,), model()) == (
+    assert told([asked(None, empty)], model()) == (
         "Of notes.md only the name goes in, because no text was found in it.",
     )
+
+
+def test_all_files_of_a_request_are_bounded_and_newer_ones_come_first() -> None:
+    large = replace(PDF, size=9_000_000)
+    old = replace(large, id="7", name="old.pdf")
+    small = replace(MAP, id="8", name="small.png")
+    takes = model("image", "pdf")
+    request = [
+        asked("One", old, replace(old, id="9", name="scan.pdf", characters=0), small),
+        asked("Two"),
+        asked("Three", large, replace(large, id="10")),
+    ]
+    assert forms_of(request, takes) == (("text", "name", "name"), (), ("pdf", "pdf"))
+    why = "because the files of one request may have 18 MB together, and newer ones come first."
+    said = (
+        f"old.pdf goes in as its text, 12,300 characters, {why}",
+        f"Of scan.pdf only the name goes in, {why}",
+        f"Of small.png only the name goes in, {why}",
+    )
+    assert told(request, takes) == said
+    assert told_of_draft(request, request[2].attachments, takes) == said
+    # What doesn't fit in doesn't keep smaller ones out.
+    assert forms_of([asked("One", small), asked("Two", large, old, large)], takes) == (
+        ("name",),
+        ("pdf", "pdf", "text"),
+    )
+    assert forms_of([asked("One", old), asked("Two", large, small)], takes) == (
+        ("text",),
+        ("pdf", "image"),
+    )
+
+
+def test_pictures_count_by_what_is_sent_of_them() -> None:
+    assert (SENT_SIDE, SENT_BYTES) == (pictures.SENT_SIDE, pictures.SENT_BYTES)
+    photograph = replace(MAP, size=8_000_000, width=4_000, height=3_000)
+    ten = asked("Our trip", *[replace(photograph, id=str(id)) for id in range(10)])
+    assert set(forms_of([ten], model("image"))[0]) == {"image"}
+    drawing = replace(MAP, size=3_000_000, width=1_000, height=1_000)
+    seven = asked("Plans", *[replace(drawing, id=str(id)) for id in range(7)])
+    assert forms_of([seven], model("image"))[0] == ("image",) * 6 + ("name",)
 
 
 async def test_a_request_reaches_its_owners_files_only(
