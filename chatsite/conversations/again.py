@@ -17,9 +17,14 @@ from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.conversations.summaries import touched
 from chatsite.errors import NotFound, Refused
+from chatsite.history import BACKGROUND
 from chatsite.messages import Message as Said
 
 NOT_LAST = "Only the last message can be answered again. Open the conversation anew to see it."
+BEHIND = (
+    "A background task has written below this answer. What it wrote stays where it stands, so the "
+    "answer stays as it is, too. Send a message to go on."
+)
 NO_TEXT = "Only the last answer, and only one with text, can be written further."
 
 
@@ -42,8 +47,8 @@ def begin_again(
     continue lets the same message be written further: `Begun.answer` is its id, whatever `answer`
     says. Whoever calls this must then call `Recaller.forget`.
     Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
-    message than those, TurnRunning while an answer is written; begun once by (conversation,
-    client_id).
+    message than those and where a background task has written below, TurnRunning while an answer
+    is written; begun once by (conversation, client_id).
     """
     row = locked(owner, conversation)
     require_agent(row, agent)
@@ -83,14 +88,19 @@ def begin_again(
 
 
 def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]:
-    """The path's last user message and what answers it; `message` must be among them."""
-    users = path(row).filter(role="user").select_related("turn").order_by("-seq")
-    asked = users.first()
+    """What a person said last on the path and what answers it; `message` must be among them.
+
+    A task's report has the answer as its parent: off the path with it, nobody would see it.
+    """
+    users = path(row).filter(role="user").exclude(source__in=BACKGROUND)
+    asked = users.select_related("turn").order_by("-seq").first()
     said = []
     if asked is not None:
         said = list(path(row).filter(seq__gt=asked.seq).order_by("seq"))
     id = uuid.UUID(message)
     if asked is not None and any(one.id == id for one in (asked, *said)):
+        if any(one.source in BACKGROUND for one in said):
+            raise Refused(BEHIND, code="not_last")
         return asked, said
     if not Message.objects.filter(conversation=row, id=id).exists():
         raise NotFound("There is no such message.")

@@ -36,7 +36,7 @@ export function flows(state) {
   let asked = "";
   for (const item of items(state)) {
     const above = found.at(-1)?.items;
-    if (above && item.role === "assistant" && above.at(-1)?.calls.length) {
+    if (above && item.role === "assistant" && !item.background && above.at(-1)?.calls.length) {
       const idle = above.at(-1)?.calls.some((call) => call.state === "running");
       above.push(item.writing ? { ...item, key: `${item.key}:${above.length}`, idle } : item);
       continue;
@@ -46,8 +46,8 @@ export function flows(state) {
     found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], last: false });
     if (!item.background) asked = item.role === "user" ? item.id ?? "" : "";
   }
-  const newest = found.findLast(({ items: [item] }) => !item.background);
-  if (newest) newest.last = !state.turn && !state.pending.length;
+  const newest = found.at(-1);
+  if (newest) newest.last = !newest.items[0].background && !state.turn && !state.pending.length;
   return found;
 }
 

@@ -89,6 +89,7 @@ RUNNING = tuple(
 )
 CUT = Problem(code="server_cut", message="The server cut the prompt.")
 ENDED = view(Message.assistant("**2,000** each.", id="a2"), 5, problem=CUT)
+REPORT = view(replace(Message.assistant("It rains.", id="b"), source="briefing"), 6, turn=None)
 
 
 @pytest.mark.browser
@@ -146,3 +147,11 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
     told.expect_the_same(snapshot(ASKED, CALLING, *RESULTS, ENDED))
     lines.first.click()
     told.expect_the_same_in_a_new_page()
+    again = told.chat.page.get_by_role("button", name="Try again")
+    expect(again).to_have_count(1)
+    told.tell(snapshot(ASKED, CALLING, *RESULTS, ENDED, REPORT))
+    expect(told.chat.page.get_by_text("It rains.")).to_be_visible()
+    expect(again).to_have_count(0)  # it would be refused: the report stays where it stands
+    told.tell(snapshot(ASKED, CALLING, *RESULTS, REPORT))  # a report is no part of an answer
+    expect(told.chat.answers).to_have_count(2)
+    expect(again).to_have_count(0)

@@ -6,11 +6,13 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import marks, queries, receipts, store, summaries, summary_queries
+from chatsite.conversations.background import add_message
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.records import Begun, Checkpoint
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.events import Problem
 from chatsite.history import Written
+from chatsite.messages import Role
 from tests.conversations.given import (
     ADA,
     BOB,
@@ -151,6 +153,22 @@ class TestAgain:
         with pytest.raises(TurnRunning):
             again(chat, last, mode=mode)  # type: ignore[arg-type]
         assert Turn.objects.filter(mode__gt="").count() == 0
+
+    @pytest.mark.parametrize("role", ["assistant", "user"])
+    def test_what_a_background_task_wrote_below_is_never_taken_off(self, role: Role) -> None:
+        chat = new_id()
+        begun = begin(chat, "Tell me")
+        end(begun, "Half an", state="stopped")
+        task = add_message(conversation=chat, source="briefing", text="It rains.", role=role)
+        before = shown(chat)
+        for message in (begun.answer, begun.asked, task.message.id):
+            with pytest.raises(Refused, match="background task has written below"):
+                again(chat, message)
+            with pytest.raises(Refused, match="background task has written below"):
+                again(chat, message, mode="continue")
+        assert shown(chat) == before and totals(chat) == recounted(chat)
+        end(begin(chat, "And now?"), "It does.")
+        assert again(chat, answered(chat, 5)).asked == answered(chat, 4)
 
     def test_a_summary_of_it_holds_no_longer_until_it_is_shown_again(self) -> None:
         chat = new_id()

@@ -12,12 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hypothesis.stateful import run_state_machine_as_test as run
 
 from chatsite.conversations import loading, marks, queries, receipts, store
+from chatsite.conversations.background import add_message
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.records import Begun, Checkpoint
 from chatsite.errors import Refused
 from chatsite.events import State
-from chatsite.history import Everything
+from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as Said
+from chatsite.messages import Role
 from tests.conversations.given import (
     ADA,
     again,
@@ -66,21 +68,36 @@ class Conversation(RuleBasedStateMachine):
         self.started(begin(self.chat, "More?"))
 
     @precondition(rest)
+    @rule(source=st.sampled_from(sorted(BACKGROUND)), role=st.sampled_from(["assistant", "user"]))
+    def report(self, source: Any, role: Role) -> None:
+        add_message(conversation=self.chat, source=source, text="It rains.", role=role)
+
+    def last_turn(self) -> list[Message]:
+        """What a person asked last, and all below it."""
+        path = self.path()
+        asked = [m.seq for m in path if m.role == "user" and m.source not in BACKGROUND]
+        return [m for m in path if asked and m.seq >= asked[-1]]
+
+    @precondition(rest)
     @rule(pick=ANY)
     def try_again(self, pick: int) -> None:
-        path = self.path()
-        if last := [m for m in path if m.turn_seq and m.turn_seq == path[-1].turn_seq]:
-            self.started(again(self.chat, str(last[pick % len(last)].id)))
+        if last := self.last_turn():
+            try:
+                self.started(again(self.chat, str(last[pick % len(last)].id)))
+            except Refused:
+                assert any(m.source in BACKGROUND for m in last)
+            else:
+                assert not any(m.source in BACKGROUND for m in last)
 
     @precondition(rest)
     @rule()
     def go_on(self) -> None:
-        path = self.path()
-        if path and path[-1].turn_seq:
+        if last := self.last_turn():
             try:
-                self.started(again(self.chat, str(path[-1].id), mode="continue"))
+                self.started(again(self.chat, str(last[-1].id), mode="continue"))
             except Refused:
-                assert path[-1].role != "assistant" or not path[-1].content
+                said = [m for m in last[1:] if m.source not in BACKGROUND]
+                assert said != last[1:] or not (said and said[-1].content)
 
     @precondition(lambda self: self.begun and not self.open)
     @rule(calls=st.integers(1, 3), text=st.sampled_from([None, "Let me see."]))
@@ -175,9 +192,11 @@ class Conversation(RuleBasedStateMachine):
     def totals_are_those_of(self, path: list[Message]) -> None:
         found = row(self.chat)
         ended = [message for message in path if message.state != "running"]
-        assert (found.path_messages, found.path_users, found.path_tokens, found.marked) == (
+        totals = (found.path_messages, found.path_users, found.path_background)
+        assert (*totals, found.path_tokens, found.marked) == (
             len(ended),
             sum(m.role == "user" for m in ended),
+            sum(m.role == "user" and m.source in BACKGROUND for m in ended),
             sum(m.tokens for m in ended),
             sum(m.pinned or m.excluded for m in path),
         )
