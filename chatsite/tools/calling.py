@@ -57,7 +57,7 @@ async def result_of(
         check(given, tool.parameters)
         value = await _run(tool, given, using, seconds=seconds)
         # Beside the event loop: a tool may return more than can be written down in a moment.
-        content = await asyncio.to_thread(_fitting, value, room_characters)
+        content = await asyncio.to_thread(fitting, value, room_characters)
         return Result(content=content, failed=False, arguments=arguments)
     except ToolError as error:
         name, message = error.name, error.message
@@ -128,9 +128,9 @@ def _beginning(value: object, room: int) -> str:
     return "".join(pieces)
 
 
-def _fitting(value: object, room: int) -> str:
-    """Cut, and said so, where it is too long; a text is cut in itself, all else as JSON. Of what
-    is cut nothing is read that isn't kept."""
+def fitting(value: object, room: int) -> str:
+    """Its JSON in at most `room` characters. Cut, and said so, where it is too long; a text is cut
+    in itself, all else as JSON. Of what is cut nothing is read that isn't kept."""
     room = min(max(room, _SMALLEST), _LARGEST)
     if isinstance(value, str):
         text, of = value[: room + 1], f" of {len(value):,}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import uuid
 from collections.abc import Coroutine, Sequence
@@ -15,7 +16,7 @@ from chatsite.messages import UNSOUND, Message, ToolCall
 from chatsite.providers.base import Called, Finished
 from chatsite.tools.arguments import read
 from chatsite.tools.base import ToolError, Using
-from chatsite.tools.calling import failure, result_of
+from chatsite.tools.calling import failure, fitting, result_of
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.deciding import Decider
@@ -30,9 +31,15 @@ NO_RESULT = failure(
     "The turn ended before this call had its result. It may have been carried out all the same.",
 )
 # The results of one round share so many percent of what is left of the prompt's room: the next
-# rounds and the answer need the rest. JSON and most scripts have at least two characters a token;
-# of one result no more is taken than a quarter of the whole room, at four characters a token.
-SHARED, CHARACTERS = 60, 2
+# rounds and the answer need the rest. No result takes more than a quarter of the whole room.
+SHARED = 60
+# Characters to a token, at first; what has fewer is cut again when it is counted. A result of so
+# few tokens as the second is left as it is.
+CHARACTERS, LEAST = 4, 150
+# However large a window is, a result is stored, shown, and sent again with every later turn.
+LONGEST = 100_000
+# A tool server gets no more calls of one answer at once.
+AT_ONCE = 8
 AGAIN_SECONDS = 0.2
 
 
@@ -52,14 +59,20 @@ class Calls:
     async def run(self, finished: Finished) -> None:
         """The calls that `finished` asks for. Stop ends them; what has no result then keeps the
         words that say so."""
-        places, characters = await unbroken(self._begin(finished))
+        places, most = await unbroken(self._begin(finished))
+        few = asyncio.Semaphore(AT_ONCE)
+
+        async def run(called: Called, place: Message) -> None:
+            async with few:
+                await self._result(called, place, most)
+
         async with asyncio.TaskGroup() as group:
             for called, place in zip(finished.calls, places, strict=True):
-                group.create_task(self._result(called, place, characters))
+                group.create_task(run(called, place))
 
     async def _begin(self, finished: Finished) -> tuple[list[Message], int]:
         """Store the calls, each with a place for its result, and begin the next message. Returns
-        the places, and how many characters each result may have."""
+        the places, and how many tokens each result may take."""
         progress, generation = self.progress, self.progress.generation
         calls = _calls_of(finished.calls)
         message = Message.assistant(
@@ -85,21 +98,35 @@ class Calls:
         self.feed.begin(progress.generation)
         self.feed.publish(CallsStarted(turn=self.turn, messages=views))
         left = self.room - (counted.tokens.count if counted.tokens else 0)
-        share = left * SHARED // 100 * CHARACTERS // len(places)
-        return places, min(share, self.answering.window.room)
+        share = left * SHARED // 100 // len(places)
+        return places, max(0, min(share, self.answering.window.room // CHARACTERS))
 
-    async def _result(self, called: Called, place: Message, characters: int) -> None:
+    async def _result(self, called: Called, place: Message, most: int) -> None:
         result = await result_of(
             called.name,
             called.arguments,
             self.answering.tools,
             Using(owner=self.asking.owner, conversation=self.asking.conversation),
             seconds=self.seconds,
-            room_characters=characters,
+            room_characters=min(most * CHARACTERS, LONGEST),
         )
-        (message,) = await self._counted([replace(place, content=result.content, tokens=None)])
+        message = await self._fitted(replace(place, content=result.content, tokens=None), most)
         # Stop may come while it is stored; the tool has done its work by then.
-        view = await unbroken(self._stored(message))
+        await unbroken(self._end(message))
+
+    async def _fitted(self, result: Message, most: int) -> Message:
+        """With its tokens; cut once more where its script has fewer characters to a token."""
+        (counted,) = await self._counted([result])
+        taken = counted.tokens.count if counted.tokens else 0
+        if taken <= max(most, LEAST):
+            return counted
+        characters = len(result.content or "") * max(most, LEAST) // taken
+        shorter = await asyncio.to_thread(fitting, json.loads(result.content or ""), characters)
+        (counted,) = await self._counted([replace(result, content=shorter)])
+        return counted
+
+    async def _end(self, message: Message) -> None:
+        view = await self._stored(message)
         if view is not None:
             self.feed.publish(CallEnded(turn=self.turn, message=view))
 

@@ -42,7 +42,8 @@ LAST_ROUND = (
 
 @dataclass(slots=True)
 class Rounds:
-    """Fills `progress`; raises what ended the turn before its answer was whole."""
+    """Fills `progress`; raises what ended the turn before its answer was whole. `toolless` are the
+    models, as `provider:name`, that are known to take no tools; shared by all turns."""
 
     asking: Asking
     answering: Answering
@@ -53,9 +54,12 @@ class Rounds:
     breaker: Breaker
     clock: Callable[[], float]
     tool_seconds: float
+    toolless: set[str]
     sent: Rendered = Rendered(())
 
     async def run(self) -> None:
+        if self.answering.tools and self.answering.full_name in self.toolless:
+            return await self._run_without_tools()
         most = self.answering.template.max_steps if self.answering.tools else 0
         ruling: Ruling | None = None
         for number in range(1, most + 2):
@@ -64,11 +68,24 @@ class Rounds:
             ruling = await self._decide(number, ruling)
             if most and number > most:
                 self.progress.notes.append(LAST_ROUND.format(rounds=most))
-            finished = await self._ask(number, ruling, may_call=number <= most)
+            try:
+                finished = await self._ask(ruling, may_call=number <= most)
+            except ProviderError as error:
+                if error.code != "no_tools" or not self.answering.tools:
+                    raise
+                self.toolless.add(self.answering.full_name)
+                return await self._run_without_tools()
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
             await self._call(finished, ruling)
+
+    async def _run_without_tools(self) -> None:
+        """For a model whose server refuses them: decided anew, since there is more room now."""
+        self.answering = replace(self.answering, tools=())
+        self.progress.notes.append(NO_TOOLS)
+        self.progress.rounds.clear()
+        await self.run()
 
     async def _look_who_asks(self) -> None:
         """A guest may have signed in while the tools ran: the conversation moved with them."""
@@ -140,15 +157,8 @@ class Rounds:
         self.progress.finished = None
 
     # ---- asking ------------------------------------------------------------------------------
-    async def _ask(self, number: int, ruling: Ruling, *, may_call: bool) -> Finished:
-        try:
-            finished = await self._answer(may_call=may_call)
-        except ProviderError as error:
-            if error.code != "no_tools" or not self.answering.tools:
-                raise
-            self.progress.notes.append(NO_TOOLS)
-            self.answering = replace(self.answering, tools=())
-            finished = await self._answer(may_call=False)
+    async def _ask(self, ruling: Ruling, *, may_call: bool) -> Finished:
+        finished = await self._answer(may_call=may_call)
         this = self.progress.rounds[-1]
         this.usage = finished.usage
         called = finished.calls if finished.reason == "tool_calls" and may_call else ()

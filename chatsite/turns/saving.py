@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from chatsite.conversations.records import Checkpoint
@@ -54,14 +54,25 @@ class Saver:
     async def _keep_saving(self) -> None:
         while True:
             await asyncio.sleep(SAVE_SECONDS)
-            found = {answer: answer.unsaved() for answer in self._written}
-            news = {answer: text for answer, text in found.items() if text is not None}
-            if not news:
-                continue
             try:
-                await self._run(self._writes.checkpoint, list(news.values()))
+                await self._save(list(self._written))
             except Exception:
-                logger.exception("%d answers couldn't be saved in between", len(news))
-            else:
-                for answer in news:
-                    answer.saved()
+                logger.exception("answers couldn't be saved in between")
+
+    async def _save(self, answers: list[Unsaved]) -> None:
+        """All at once; one by one where that fails, so that one that can't be stored holds up
+        no other."""
+        found = {answer: answer.unsaved() for answer in answers}
+        news = {answer: text for answer, text in found.items() if text is not None}
+        try:
+            if news:
+                await self._run(self._writes.checkpoint, list(news.values()))
+        except Exception:
+            if len(answers) == 1:
+                raise
+            for answer in news:
+                with suppress(Exception):
+                    await self._save([answer])
+            raise
+        for answer in news:
+            answer.saved()

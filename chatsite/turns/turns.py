@@ -77,6 +77,7 @@ class Turns(Following):
         self.breaker = Breaker(clock)
         self.saver = Saver(decider.run, decider.writes)
         self._running = Registry(caps)
+        self._toolless: set[str] = set()
 
     def is_running(self, conversation: str) -> bool:
         return conversation in self._running
@@ -231,6 +232,7 @@ class Turns(Following):
                 breaker=self.breaker,
                 clock=self.clock,
                 tool_seconds=self.tool_seconds,
+                toolless=self._toolless,
             )
 
         running.writing = Writing(begun, feed, self.decider, self.saver, rounds)

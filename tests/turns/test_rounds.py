@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -50,6 +51,8 @@ class Lookup:
             raise asyncio.CancelledError
         if of == "much":
             return "word " * 20_000
+        if of == "dense":
+            return "好 " * 5_000  # as many tokens as characters
         if of == "wait":
             self.waiting.set()
             await asyncio.Event().wait()
@@ -198,6 +201,11 @@ async def test_a_model_that_refuses_tools_is_asked_without_and_the_receipt_says_
     steps(world, ProviderError("No tools.", code="no_tools"), ANSWER)
     events = await turn(world, world.asking())
     assert [bool(request.tools) for request in world.provider.requests] == [True, False]
+    steps(world, ANSWER)
+    again = (await turn(world, world.asking()))[-1]  # it is known from now on
+    assert not world.provider.requests[-1].tools and len(world.provider.requests) == 3
+    assert isinstance(again, TurnEnded) and again.receipt is not None
+    assert "tools" not in again.receipt["asked"]
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     assert ended.receipt is not None and "can't use tools" in " ".join(ended.receipt["notes"])
@@ -230,6 +238,34 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     assert await world.run(totals, asking.conversation) == await world.run(
         recounted, asking.conversation
     )
+
+
+async def test_a_result_that_came_before_stop_is_stored_and_told(
+    world: World, tool: Lookup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored_now, go_on = threading.Event(), threading.Event()
+    end_call = store.end_call
+
+    def slowly(**fields: Any) -> Any:
+        stored_now.set()
+        go_on.wait(20)
+        return end_call(**fields)
+
+    monkeypatch.setattr(store, "end_call", slowly)
+    steps(world, calls(2), ANSWER)
+    asking = world.asking()
+    _, reader = await world.turns.open(asking)
+    await world.turns.send(asking, client_id=new_id(), text="Double")
+    await asyncio.to_thread(stored_now.wait, 20)
+    assert await world.turns.stop(asking)
+    go_on.set()
+    seen = [await asyncio.wait_for(reader.read(), 20)]
+    while not isinstance(seen[-1], TurnEnded):
+        seen.append(await asyncio.wait_for(reader.read(), 20))
+    reader.close()
+    (told,) = [event for event in seen if isinstance(event, CallEnded)]
+    assert json.loads(told.message.message.content or "") == {"doubled": 4}
+    assert (await world.run(stored, asking))[-1] == ("tool", '{"doubled": 4}', "complete")
 
 
 async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: World) -> None:
@@ -289,7 +325,7 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
 
 async def test_results_share_the_room_that_is_left(world: World, tool: Lookup) -> None:
     """The echo provider's window has 4,096 tokens, a word each."""
-    steps(world, calls("much", "much", "much"), calls("much"), ANSWER)
+    steps(world, calls("much", "dense", "much"), calls("dense"), ANSWER)
     ended = (await turn(world, world.asking()))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     cut = [
