@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import shutil
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from weakref import WeakValueDictionary
 
 from chatsite.errors import BadCommand, Refused, TooMany
@@ -19,15 +22,25 @@ from chatsite.files.kinds import PDF, Kind
 from chatsite.files.texts import ENDING, cut_after
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 
+logger = logging.getLogger("chatsite.files")
 WRITE_BYTES = 1024 * 1024
 # Of one owner; further ones wait for their turn.
 AT_ONCE_PER_OWNER = 3
+# Of one owner, those that wait included: a message's ten, and two that are being given up.
+UNDER_WAY_PER_OWNER = 12
 # Of everybody, those that wait included: each holds up to 50 MB of the disk.
 AT_ONCE = 60
 # One of an owner: whose PDFs take half a minute each keeps nobody else waiting.
 LOOKS_AT_ONCE = 3
+# A guest costs nothing to make, so that all of them together never have every place.
+GUESTS_AT_ONCE = 40
+GUESTS_LOOKS = 2
 LOOK_SECONDS = 35.0
 SILENCE_SECONDS = 30.0
+# Bytes a second, on the whole: the slowest phone has more. 50 MB then end within two hours.
+LEAST_RATE = 8_000
+# Of the disk: what is written besides (answers, logs) must go on.
+KEPT_FREE = 500 * 1024 * 1024
 _ROOT = Path(__file__).parents[2]
 # Nothing of the server's own, where the keys are.
 _ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
@@ -50,73 +63,126 @@ class Taken:
 
 
 class _Owner:
-    """What one person has under way."""
+    """What one person has under way; `files` are those that wait, too."""
 
     def __init__(self) -> None:
+        self.files = 0
         self.coming = asyncio.Semaphore(AT_ONCE_PER_OWNER)
         self.look = asyncio.Lock()
 
 
 class Intake:
-    """Takes files in; lives as long as the server."""
+    """Takes files in; lives as long as the server. `silence` and `look` are in seconds, `rate` in
+    bytes a second, `kept_free` in bytes."""
 
     def __init__(
-        self, root: Path, *, silence: float = SILENCE_SECONDS, look: float = LOOK_SECONDS
+        self,
+        root: Path,
+        *,
+        silence: float = SILENCE_SECONDS,
+        look: float = LOOK_SECONDS,
+        rate: int = LEAST_RATE,
+        kept_free: int = KEPT_FREE,
     ) -> None:
         self._folder = Folder(root)
         self._silence = silence
         self._look = look
+        self._rate = rate
+        self._kept_free = kept_free
         self._owners: WeakValueDictionary[str, _Owner] = WeakValueDictionary()
         self._looks = asyncio.Semaphore(LOOKS_AT_ONCE)
+        self._guests_looks = asyncio.Semaphore(GUESTS_LOOKS)
         self._under_way = 0
+        self._of_guests = 0
 
     @asynccontextmanager
-    async def taken(self, blocks: AsyncIterator[bytes], *, owner: str) -> AsyncIterator[Taken]:
+    async def taken(
+        self, blocks: AsyncIterator[bytes], *, owner: str, guest: bool = False
+    ) -> AsyncIterator[Taken]:
         """What came of `blocks`; after the block nothing of it is left that wasn't kept.
 
-        Raises BadCommand for what isn't taken, Refused where it comes too slowly, TooMany.
+        Raises BadCommand for what isn't taken, Refused where it comes too slowly or the disk is
+        full, TooMany.
         """
-        if self._under_way >= AT_ONCE:
-            raise TooMany("Too many files are on their way here. Try again in a minute.")
-        self._under_way += 1
         mine = self._owners.setdefault(owner, _Owner())
-        path = self._folder.coming()
+        with self._place(mine, guest=guest):
+            path = self._folder.coming()
+            try:
+                async with mine.coming:
+                    size = await self._written(path, blocks)
+                    share = self._guests_looks if guest else nullcontext()
+                    async with mine.look, share, self._looks:
+                        found = await _looked_into(path, seconds=self._look)
+                    yield _taken(path, size, found)
+            finally:
+                discard(path)
+
+    @contextmanager
+    def _place(self, mine: _Owner, *, guest: bool) -> Iterator[None]:
+        """Among those under way. Raises TooMany."""
+        if mine.files >= UNDER_WAY_PER_OWNER:
+            raise TooMany(
+                f"{UNDER_WAY_PER_OWNER} of your files are on their way already. Wait until they "
+                "are here, or take some of them off."
+            )
+        if self._under_way >= AT_ONCE or (guest and self._of_guests >= GUESTS_AT_ONCE):
+            raise TooMany("Too many files are on their way here. Try again in a minute.")
+        mine.files += 1
+        self._under_way += 1
+        self._of_guests += guest
         try:
-            async with mine.coming:
-                size = await self._written(path, blocks)
-                async with mine.look, self._looks:
-                    found = await _looked_into(path, seconds=self._look)
-                yield _taken(path, size, found)
+            yield
         finally:
+            mine.files -= 1
             self._under_way -= 1
-            discard(path)
+            self._of_guests -= guest
 
     async def _written(self, path: Path, blocks: AsyncIterator[bytes]) -> int:
         size = 0
         waiting = bytearray()
+        began = time.monotonic()
         with opened(path) as file:
             while True:
                 try:
                     async with asyncio.timeout(self._silence):
                         block = await anext(blocks, b"")
                 except TimeoutError:
-                    raise Refused(
-                        f"Nothing of the file came for {self._silence:g} seconds. Nothing was "
-                        "kept; attach it again.",
-                        code="too_slow",
+                    raise _too_slow(
+                        f"Nothing of the file came for {self._silence:g} seconds."
                     ) from None
                 size += len(block)
                 if size > MAX_ATTACHMENT_BYTES:
                     raise BadCommand(TOO_LARGE, code="too_large")
+                seconds = time.monotonic() - began
+                if block and seconds > self._silence and size < seconds * self._rate:
+                    raise _too_slow(
+                        f"The file came too slowly, by less than {self._rate:,} bytes a second."
+                    )
                 waiting += block
                 if waiting and (not block or len(waiting) >= WRITE_BYTES):
-                    await asyncio.to_thread(file.write, bytes(waiting))
+                    await asyncio.to_thread(self._append, file, bytes(waiting))
                     waiting.clear()
                 if not block:
                     break
         if not size:
             raise BadCommand("This file is empty. Nothing was kept.", code="file_empty")
         return size
+
+    def _append(self, file: IO[bytes], data: bytes) -> None:
+        """Raises Refused where too little of the disk would be left."""
+        free = shutil.disk_usage(self._folder.root).free
+        if free - len(data) < self._kept_free:
+            logger.error("no files are taken: %d MB of the disk are free", free // 1024**2)
+            raise Refused(
+                "This server's disk is nearly full, so that no files are taken now. Nothing was "
+                "kept.",
+                code="disk_full",
+            )
+        file.write(data)
+
+
+def _too_slow(why: str) -> Refused:
+    return Refused(f"{why} Nothing was kept; attach it again.", code="too_slow")
 
 
 TOO_LARGE = (

@@ -45,7 +45,8 @@ async def files(request: HttpRequest) -> HttpResponse:
     body: Body = cast(Any, request).scope["chatsite.body"]
     await site.run(uploads.require_room, owner, size=body.length)
     try:
-        async with site.intake.taken(body.blocks(), owner=owner.key) as taken:
+        coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
+        async with coming as taken:
             kept = await _kept(site, owner, name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # nobody is there to read it

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatsite.errors import BadCommand, Refused
-from chatsite.files.intake import Intake, Taken
+from chatsite.errors import BadCommand, Refused, TooMany
+from chatsite.files import intake as module
+from chatsite.files.intake import GUESTS_AT_ONCE, UNDER_WAY_PER_OWNER, Intake, Taken
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from tests.files.given import DAMAGED, pdf, picture
 
@@ -59,6 +62,28 @@ async def test_a_file_that_stops_coming_is_given_up(tmp_path: Path) -> None:
         async with Intake(tmp_path, silence=0.05).taken(stuck(), owner="ada"):
             pass
     assert left(tmp_path) == []
+
+
+async def test_a_file_that_comes_too_slowly_is_given_up(tmp_path: Path) -> None:
+    async def dripping() -> AsyncIterator[bytes]:
+        while True:
+            await asyncio.sleep(0.01)
+            yield b"x"
+
+    intake = Intake(tmp_path, silence=0.05, rate=1_000)
+    with pytest.raises(Refused, match="too slowly, by less than 1,000 bytes a second"):
+        async with intake.taken(dripping(), owner="ada"):
+            pass
+    assert left(tmp_path) == []
+
+
+async def test_no_file_is_taken_where_the_disk_is_nearly_full(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Refused, match="disk is nearly full"):
+        await come(Intake(tmp_path, kept_free=shutil.disk_usage(tmp_path).total), b"text")
+    assert left(tmp_path) == []
+    assert "no files are taken" in caplog.text
 
 
 async def test_whoever_goes_away_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -113,6 +138,73 @@ async def test_one_person_sends_three_at_once_and_others_do_not_wait_for_them(
     go.set()
     await asyncio.gather(*mine)
     assert (waiting, left(tmp_path)) == (5, [])
+
+
+async def test_neither_one_person_nor_all_guests_have_every_place(tmp_path: Path) -> None:
+    intake, go = Intake(tmp_path), asyncio.Event()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def held() -> AsyncIterator[bytes]:
+        await go.wait()
+        yield b"text"
+
+    async def begin(count: int, owner: str, *, guest: bool = True) -> None:
+        async def enter() -> None:
+            async with intake.taken(held(), owner=owner, guest=guest):
+                pass
+
+        tasks.extend(asyncio.create_task(enter()) for _ in range(count))
+        await asyncio.sleep(0)
+
+    await begin(UNDER_WAY_PER_OWNER, "eve")
+    with pytest.raises(TooMany, match="12 of your files are on their way"):
+        async with intake.taken(pieces(b"text"), owner="eve", guest=True):
+            pass
+    for number in range(2):
+        await begin(UNDER_WAY_PER_OWNER, f"eve {number}")
+    await begin(GUESTS_AT_ONCE - 3 * UNDER_WAY_PER_OWNER, "eve 3")
+    with pytest.raises(TooMany, match="Too many files are on their way here"):
+        async with intake.taken(pieces(b"text"), owner="bob", guest=True):
+            pass
+    assert (await come(intake, b"Signed in", owner="ada")).size == 9
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    async with intake.taken(pieces(b"text"), owner="eve", guest=True) as taken:
+        assert taken.size == 4
+    assert left(tmp_path) == []
+
+
+async def test_looks_of_guests_leave_one_to_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intake, go = Intake(tmp_path), asyncio.Event()
+    looking: list[int] = []
+    two = asyncio.Event()
+    really = module._looked_into
+
+    async def long(path: Path, *, seconds: float) -> dict[str, Any]:
+        looking.append(1)
+        if len(looking) == 2:
+            two.set()
+        await go.wait()
+        return await really(path, seconds=seconds)
+
+    monkeypatch.setattr(module, "_looked_into", long)
+
+    async def enter(owner: str) -> None:
+        async with intake.taken(pieces(b"text"), owner=owner, guest=True):
+            pass
+
+    guests = [asyncio.create_task(enter(f"guest {number}")) for number in range(3)]
+    await two.wait()
+    monkeypatch.setattr(module, "_looked_into", really)
+    assert (await come(intake, b"Signed in", owner="ada")).size == 9
+    assert len(looking) == 2
+    for guest in guests:
+        guest.cancel()
+    await asyncio.gather(*guests, return_exceptions=True)
+    assert left(tmp_path) == []
 
 
 async def test_a_pdf_that_takes_for_ever_is_ended_and_what_was_read_is_kept(
