@@ -83,7 +83,7 @@ class Discovery:
             self._found.pop(server.name, None)
             return
         if server.name not in self._found:
-            logger.info("%s answers and lists %d models.", server.label, len(told))
+            logger.info("%s answers; models listed there: %d.", server.label, len(told))
         self._found[server.name] = told
         if not server.local:
             self._next[server.name] = time.monotonic() + AGAIN_ELSEWHERE_SECONDS
