@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from chatsite.history import Head, Transcript
-from chatsite.messages import Message, TokenCount
+from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base import NO_FILES, Files, Tokenizer
 from chatsite.providers.forms import form_of
 from chatsite.turns.answering import Answering
 from chatsite.turns.files import MEDIA, Rendered, best_forms, forms_of, rendered
 
 
+class FileCounts:
+    """What files take, by id, form and tokenizer; those asked for longest ago go first. A page
+    asks at every pause in typing, and ten long files take two seconds to count."""
+
+    def __init__(self, most: int = 2_000) -> None:
+        self._most = most
+        self._counts: OrderedDict[tuple[str, ...], int] = OrderedDict()
+
+    def get(self, key: tuple[str, ...]) -> int | None:
+        if key in self._counts:
+            self._counts.move_to_end(key)
+        return self._counts.get(key)
+
+    def keep(self, key: tuple[str, ...], count: int) -> None:
+        self._counts[key] = count
+        if len(self._counts) > self._most:
+            self._counts.popitem(last=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Counts for one model. `files` are those of the owner whose messages are counted."""
+    """Counts for one model. `files` are those of the owner whose messages are counted; `kept` is
+    shared by all."""
 
     answering: Answering
     files: Files = NO_FILES
+    kept: FileCounts = field(default_factory=FileCounts)
 
     async def of(self, messages: Sequence[Message]) -> list[TokenCount]:
-        """Each message's count, with the tokenizer's name and basis; one batch."""
+        """Each message's count, with the tokenizer's name and basis; one batch, and one for each
+        file that wasn't counted yet."""
         tokenizer = self.answering.provider.tokenizer(self.answering.model)
-        # Each by its best form: in a request that has too many it takes less, never more.
-        alone = await rendered(messages, best_forms(messages, self.answering.model), self.files)
-        counts = await token_counts(tokenizer, alone.messages)
+        counts = await token_counts(tokenizer, [message.to_text_only() for message in messages])
         return [
-            self._with_files(message, count) if message.attachments else count
+            await self._with_files(tokenizer, message, count) if message.attachments else count
             for message, count in zip(messages, counts, strict=True)
         ]
 
@@ -70,12 +91,29 @@ class Counting:
     def _forms(self, message: Message) -> set[str]:
         return {form_of(attachment, self.answering.model) for attachment in message.attachments}
 
-    def _with_files(self, message: Message, count: TokenCount) -> TokenCount:
+    async def _with_files(
+        self, tokenizer: Tokenizer, message: Message, count: TokenCount
+    ) -> TokenCount:
+        files = [await self._of_file(tokenizer, file) for file in message.attachments]
         return replace(
             count,
+            count=count.count + sum(files),
             tokenizer=self._name(count.tokenizer, message),
             basis="estimated" if self._forms(message) & MEDIA else count.basis,
         )
+
+    async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> int:
+        """By its best form: in a request that has too many it takes less, never more."""
+        key = (file.id, form_of(file, self.answering.model), tokenizer.name)
+        count = self.kept.get(key)
+        if count is None:
+            alone = [Message.user(None, file, id=file.id)]
+            sent = await rendered(alone, best_forms(alone, self.answering.model), self.files)
+            empty = Message.user("", id="empty")
+            with_frame, frame = await tokenizer.count([*sent.messages, empty])
+            count = max(0, with_frame - frame)
+            self.kept.keep(key, count)
+        return count
 
     def _name(self, tokenizer: str, message: Message) -> str:
         return "+".join((tokenizer, *sorted(self._forms(message))))

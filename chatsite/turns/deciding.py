@@ -33,7 +33,7 @@ from chatsite.messages import Attachment, Message
 from chatsite.providers.base import NO_FILES, Files
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import DRAFT, Asking, greetings
-from chatsite.turns.counting import Counting
+from chatsite.turns.counting import Counting, FileCounts
 from chatsite.turns.gathering import Gatherer, Gathering
 from chatsite.turns.ports import Loads, Owner, Reads, Run, Writes
 from chatsite.turns.reaching import widened
@@ -59,7 +59,8 @@ class Ruling:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
     """`gatherers` by policy, or selector: what gets for it what storage doesn't hold. `files`
-    gives the stored files of one owner."""
+    gives the stored files of one owner. `keeps`: counts that are made are stored; not so for a
+    look through another model's eyes than the next turn's, which would have to count anew."""
 
     environment: Mapping[str, str]
     run: Run
@@ -68,6 +69,7 @@ class Decider:
     writes: Writes
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
     files: Callable[[Owner], Files] = lambda owner: NO_FILES
+    file_counts: FileCounts = field(default_factory=FileCounts)
     _resolved: Callable[[str, bool, Template], Settings] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class Decider:
         )
 
     def counting(self, asking: Asking, answering: Answering) -> Counting:
-        return Counting(answering, self.files(asking.owner))
+        return Counting(answering, self.files(asking.owner), self.file_counts)
 
     def settings(self, asking: Asking, answering: Answering) -> Settings:
         return self._resolved(asking.query, asking.url_allowed, answering.template)
@@ -284,10 +286,10 @@ class Decider:
     async def _counted(
         self, asking: Asking, answering: Answering, transcript: Transcript
     ) -> tuple[Head, Transcript]:
-        """With every message counted; new counts are kept."""
+        """With every message counted; new counts are stored where they are kept."""
         counting = self.counting(asking, answering)
         head, counted, made = await counting.complete(answering.head, transcript)
         stored = {id: count for id, count in made.items() if not id.startswith(DRAFT)}
-        if stored:
+        if stored and self.keeps:
             await self.run(self.writes.save_counts, conversation=asking.conversation, counts=stored)
         return head, counted

@@ -9,7 +9,8 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound
-from chatsite.messages import Basis, Message, TokenCount
+from chatsite.messages import Attachment, Basis, Message, TokenCount
+from chatsite.providers.base import NoFiles
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.answering import answering
 from chatsite.turns.asking import Asking
@@ -52,6 +53,26 @@ def test_an_estimate_never_replaces_a_count(
     provider.tokenizer = lambda model: Counting(*tokenizer)  # type: ignore[assignment, method-assign]
     counting = ForModel(answering(template(), {"echo": provider}))
     assert counting.is_missing(message) is needed
+
+
+class OneFile(NoFiles):
+    asked = 0
+
+    async def text(self, attachment: Attachment) -> str:
+        self.asked += 1
+        return "word " * 50
+
+
+async def test_a_file_is_read_and_counted_once_however_often_a_page_asks() -> None:
+    files = OneFile()
+    counting = ForModel(answering(template(), {"echo": EchoProvider()}), files)
+    file = Attachment(id="f", name="notes.txt", size=9, modality="document", characters=250)
+    draft = Message.user("What is in it?", file, id="m")
+    first, again = [(await counting.of([draft]))[0].count for _ in range(2)]
+    asked = files.asked
+    assert first == again > 50
+    await counting.of([draft])
+    assert files.asked == asked == 1
 
 
 class TestDrafts:
