@@ -135,9 +135,6 @@ def test_an_answer_with_thoughts_and_tools(visit: Visit, fake: FakeOpenAI, pictu
     take(chat, pictures / "tools.png", last)
     in_the_dark(chat)
     take(chat, pictures / "tools-dark.png", last)
-    chat.page.set_viewport_size(PHONE)
-    last.scroll_into_view_if_needed()
-    take(chat, pictures / "tools-phone.png", last)
 
 
 def coast() -> bytes:
