@@ -15,7 +15,7 @@ from chatsite.conversations.answers import asked_by
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import TOTALS, placed
-from chatsite.conversations.queries import views
+from chatsite.conversations.queries import owns, views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
@@ -165,10 +165,6 @@ def require_agent(row: Conversation, agent: str) -> None:
     """An agent's tools and instructions are for conversations that were begun with it."""
     if row.agent != agent:
         raise BadCommand("This conversation is with another agent. Your text is kept.")
-
-
-def owns(owner: Owner, row: Conversation) -> bool:
-    return row.user_id == owner.user and row.guest == owner.guest
 
 
 def title_of(message: Said) -> str:
