@@ -163,7 +163,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(pick=ANY, mark=st.sampled_from([marks.pin, marks.exclude, marks.forget_above]))
     def mark(self, pick: int, mark: Any) -> None:
-        path = [m for m in self.path() if m.state != "running"]
+        path = [m for m in self.path() if m.state != "running" and m.turn_seq]
         if path:
             mark(owner=ADA, message=str(path[pick % len(path)].id), on=bool(pick % 3))
 
