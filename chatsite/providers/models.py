@@ -23,16 +23,17 @@ ASSUMED_WINDOW = 8192
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
     """`window` in tokens, reply included. `takes` besides text. A `reasoning` model refuses
-    temperature and top_p. `o200k`: its tokens are counted with that tokenizer. `longest` bounds
-    what it may reply with, None where that isn't known. `effort_with_tools`: what
-    `reasoning_effort` has to say where tools go along, "" where that is free. `assumed`: nobody
-    says the window.
+    temperature and top_p, and thinks; another one that `thinks` unasked takes both. `o200k`: its
+    tokens are counted with that tokenizer. `longest` bounds what it may reply with, None where
+    that isn't known. `effort_with_tools`: what `reasoning_effort` has to say where tools go along,
+    "" where that is free. `assumed`: nobody says the window.
     """
 
     window: int
     takes: frozenset[Medium] = frozenset()
     tools: bool = True
     reasoning: bool = False
+    thinks: bool = False
     o200k: bool = False
     longest: int | None = None
     price: Price | None = None
@@ -139,30 +140,37 @@ _OPENAI = {
     "o4": _thinking(_K200, 100_000),
     "o4-mini": _thinking(_K200, 100_000, 1.10, 0.275, 4.40),
 }
-# https://platform.claude.com/docs/en/models/overview, November 2026. Reused input costs a tenth.
+# https://platform.claude.com/docs/en/models/overview, November 2026. Reused input costs a tenth
+# with most of them.
 # Haiku 5.5 costs five times this for prompts of more than 100,000 tokens. "claude" is what is
 # assumed of those that aren't here: the smallest window, and nothing that one might refuse.
+_FABLE = _claude(_M1, _K128, 10.0, 1.0, 50.0)
+_LATER_FABLE = _claude(_M1, _K128, 10.0, 0.25, 50.0)
 _ANTHROPIC = {
     "claude": _claude(_K200, 64_000),
-    "claude-fable-5": _claude(_M1, _K128, 10.0, 1.0, 50.0),
-    "claude-fable-5-1": _claude(_M1, _K128, 10.0, 1.0, 50.0),
+    "claude-fable-5": _FABLE,
+    "claude-fable-5-1": _LATER_FABLE,
+    "claude-fable-5-2": _LATER_FABLE,
     "claude-haiku-4-5": _claude(_K200, 64_000, 1.0, 0.10, 5.0, fixed=False),
     "claude-haiku-5-5": _claude(_M1, _K128, 0.10, 0.01, 0.50),
+    "claude-mythos-5": _FABLE,
+    "claude-mythos-5-1": _LATER_FABLE,
+    "claude-mythos-5-2": _LATER_FABLE,
     "claude-opus-4-5": _claude(_K200, 64_000, 5.0, 0.50, 25.0, fixed=False),
     "claude-opus-4-6": _claude(_M1, _K128, 5.0, 0.50, 25.0, fixed=False),
     "claude-opus-4-7": _claude(_M1, _K128, 5.0, 0.50, 25.0),
     "claude-opus-4-8": _claude(_M1, _K128, 5.0, 0.50, 25.0),
     "claude-opus-5": _claude(_M1, _K128, 5.0, 0.50, 25.0),
-    "claude-opus-5-5": _claude(_M1, _K128, 4.0, 0.40, 20.0),
+    "claude-opus-5-5": _claude(_M1, _K128, 4.0, 0.20, 20.0),
     "claude-sonnet-4-5": _claude(_K200, 64_000, 3.0, 0.30, 15.0, fixed=False),
-    "claude-sonnet-4-6": _claude(_M1, 64_000, 3.0, 0.30, 15.0, fixed=False),
+    "claude-sonnet-4-6": _claude(_M1, _K128, 3.0, 0.30, 15.0, fixed=False),
     "claude-sonnet-5": _claude(_M1, _K128, 2.0, 0.20, 10.0),
     "claude-sonnet-5-5": _claude(_M1, _K128, 2.0, 0.20, 10.0),
 }
 # https://ai.google.dev/gemini-api/docs/models, and .../docs/openai for what passes there: images
 # and audio; what it takes of files and video only passes Google's own interface.
 _GEMINI_TAKES: frozenset[Medium] = frozenset({"image", "audio"})
-_GEMINI_ANY = ModelFacts(window=1_048_576, longest=65_536, takes=_GEMINI_TAKES)
+_GEMINI_ANY = ModelFacts(window=1_048_576, longest=65_536, takes=_GEMINI_TAKES, thinks=True)
 _GEMINI = {
     "gemini": _GEMINI_ANY,
     "gemini-3.8-flash": replace(_GEMINI_ANY, price=Price(0.75, None, 3.75)),
@@ -170,18 +178,18 @@ _GEMINI = {
 _GROQ = {
     "llama-3.1-8b-instant": _open(_K131, _K131),
     "llama-3.3-70b-versatile": _open(_K131, 32_768),
-    "openai/gpt-oss-120b": _open(_K131, 65_536),
-    "openai/gpt-oss-20b": _open(_K131, 65_536),
+    "openai/gpt-oss-120b": replace(_open(_K131, 65_536), thinks=True),
+    "openai/gpt-oss-20b": replace(_open(_K131, 65_536), thinks=True),
 }
 # https://api-docs.deepseek.com/quick_start/pricing: prices change with the hour there.
 _DEEPSEEK = {
-    "deepseek-flash": replace(_open(_M1, 384_000), takes=_IMAGES),
-    "deepseek-v4-flash": _open(_M1, 384_000),
-    "deepseek-v4-pro": _open(_M1, 384_000),
+    "deepseek-flash": replace(_open(_M1, 384_000), takes=_IMAGES, thinks=True),
+    "deepseek-v4-flash": replace(_open(_M1, 384_000), thinks=True),
+    "deepseek-v4-pro": replace(_open(_M1, 384_000), thinks=True),
 }
 # The windows of accounts that pay nothing; others have twice as much, which no key tells.
 _CEREBRAS = {
-    "gpt-oss-120b": _open(_K64, 32_768, 0.35, None, 0.75),
+    "gpt-oss-120b": replace(_open(_K64, 32_768, 0.35, None, 0.75), thinks=True),
     "qwen-3.8-27b": _open(_K64, 32_768),
 }
 _TABLE: Mapping[str, Mapping[str, ModelFacts]] = MappingProxyType(

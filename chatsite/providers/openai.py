@@ -14,6 +14,7 @@ from chatsite.providers.base import Chunk, Model, Request, Status
 from chatsite.providers.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.openai_files import Sent, account
 from chatsite.providers.openai_reader import AnswerReader
+from chatsite.providers.openai_room import longest_reply
 from chatsite.providers.openai_wire import wire_messages, wire_tools
 from chatsite.providers.servers import Server
 from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Response, Timeouts, relay
@@ -216,8 +217,8 @@ class _Asking:
     def _body(self) -> dict[str, Any]:
         """Sampling values are left out where the model would refuse the request for them."""
         request, facts = self._request, self._facts
-        longest = facts.longest if facts and facts.longest else request.max_tokens
         reasoning = facts is not None and facts.reasoning
+        more = self._effort() if reasoning else self._sampling()
         own_bound = "max_completion_tokens" if reasoning else self._server.bound
         body: dict[str, Any] = {
             "messages": wire_messages(
@@ -227,13 +228,13 @@ class _Asking:
                 parts=self._sent.parts,
             ),
             "stream_options": {"include_usage": True},
-            own_bound: min(request.max_tokens, longest),
+            own_bound: longest_reply(request, facts, effort=more.get("reasoning_effort")),
         }
         if request.tools and (request.may_call or not self._server.local):
             body["tools"] = wire_tools(request.tools)
             # Ollama doesn't know this word, but doesn't mind calls of tools that aren't named.
             body |= {} if request.may_call else {"tool_choice": "none"}
-        return body | (self._effort() if reasoning else self._sampling())
+        return body | more
 
     def _effort(self) -> dict[str, object]:
         """Some models take tools with one effort only."""

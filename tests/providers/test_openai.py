@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.messages import Message, ToolCall
+from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.providers.base import Finished, Request, Text, Usage
-from chatsite.providers.models import ModelTable, Told
+from chatsite.providers.models import ModelTable, Told, known
 from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.openai_room import longest_reply
 from chatsite.providers.servers import SERVERS
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
@@ -176,6 +177,26 @@ async def test_a_model_gets_only_what_it_takes(fake: FakeOpenAI) -> None:
     assert not {"temperature", "max_tokens"} & set(body)
     body = await sent("openai", "gpt-4o-mini")
     assert (body["max_tokens"], body["temperature"]) == (16_384, 0.5)
+
+
+async def test_thinking_has_room_besides_the_reply() -> None:
+    """At most servers it counts as a part of it: a thousand tokens would end before a word."""
+
+    def longest(server: str, model: str, *, effort: str | None = None, taken: int = 0) -> int:
+        count = TokenCount(count=taken, tokenizer="t", basis="estimated")
+        asked = request("Hi", model=model, max_tokens=1_000)
+        said = replace(asked.messages[-1], tokens=count)
+        return longest_reply(replace(asked, messages=(said,)), known(server, model), effort=effort)
+
+    assert longest("openai", "gpt-6-luna") == 1_000 + 16_384
+    assert longest("openai", "gpt-6-luna", effort="low") == 1_000 + 4_096
+    assert longest("openai", "gpt-6-luna", effort="none") == 1_000
+    assert longest("groq", "openai/gpt-oss-120b") == longest("gemini", "gemini-3.8-flash") == 17_384
+    assert longest("cerebras", "gpt-oss-120b", effort="high") == 1_000 + 24_576
+    # What no longer fits the window would be refused.
+    assert longest("cerebras", "gpt-oss-120b", taken=57_000) == 58_982 - 57_000
+    assert longest("cerebras", "gpt-oss-120b", taken=60_000) == 1_000
+    assert longest("openai", "gpt-4.1") == longest("groq", "unknown") == 1_000
 
 
 def test_a_server_says_what_its_bound_is_called(fake: FakeOpenAI) -> None:

@@ -63,7 +63,7 @@ async def test_it_asks_for_little_thinking_and_no_invention(
     await ask(provider, "Hello", model="gpt-6-luna")
     asked = fake.requests[-1]
     assert asked["reasoning_effort"] == "low" and "temperature" not in asked
-    assert asked["max_completion_tokens"] == 50
+    assert asked["max_completion_tokens"] == 50 + 4_096, "room to think"
 
 
 @pytest.mark.parametrize(
