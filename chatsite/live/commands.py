@@ -22,8 +22,6 @@ from chatsite.messages import MAX_ATTACHMENTS
 Ref = Annotated[str, StringConstraints(max_length=64)]
 Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Query = Annotated[str, StringConstraints(max_length=4096)]
-# `provider:name`; "" is the agent's own.
-ModelName = Annotated[str, StringConstraints(max_length=200)]
 Attached = Annotated[tuple[UUID, ...], Field(max_length=MAX_ATTACHMENTS)]
 
 
@@ -35,6 +33,8 @@ def without_nul(text: str) -> str:
 
 
 Words = Annotated[str, AfterValidator(without_nul)]
+# `provider:name`; "" is the agent's own.
+ModelName = Annotated[str, StringConstraints(max_length=200), AfterValidator(without_nul)]
 
 
 class Command(BaseModel):

@@ -180,4 +180,6 @@ async def unbroken(work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # marks it as seen: the turn is over anyway
         raise
