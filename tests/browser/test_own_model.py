@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, asking
 from tests.browser.test_accessibility import violations
 from tests.fakes.openai_server import FakeOpenAI
-from tests.running import ROOT, Server
+from tests.running import ROOT, START_SECONDS, Server
 
 pytestmark = pytest.mark.browser
 AGENTS = {
@@ -63,7 +65,19 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         GEMINI_BASE_URL=fake.base_url,
     )
     with Server(folder / "var", **environment) as running:
+        wait_for_tools(running)
         yield running
+
+
+def wait_for_tools(server: Server) -> None:
+    """A message waits for a tool server too, but only some seconds: too few on a busy machine."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        with urllib.request.urlopen(f"{server.url}/chat?agent=handy", timeout=5) as page:
+            if b"gate__wait" in page.read():
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"the tool server isn't there after {START_SECONDS} s:\n{server.log}")
 
 
 def directive(*calls: tuple[str, dict[str, str]], text: str) -> str:
