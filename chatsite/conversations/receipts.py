@@ -59,6 +59,12 @@ def kept(
     )
 
 
+def whose(turn: str) -> Owner:
+    """Whoever asked a turn: for the administrator. Raises NotFound."""
+    conversation = _any_turn(turn).conversation
+    return Owner(user=conversation.user_id, guest=conversation.guest)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """A conversation of anybody, for the administrator's own questions."""
@@ -107,6 +113,7 @@ def as_asked(*, owner: Owner, turn: str) -> Asked:
     )
     return Asked(
         conversation=str(conversation.id),
+        model=conversation.model,
         loaded=loaded,
         receipt=row.receipt,
         summary=_summary_then(row, asked, rows),

@@ -61,9 +61,11 @@ class Loaded:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A turn that was answered, as it was asked: the path down to its message, with the receipt
-    of the answer before, and its own. `summary` is the version that it had or could have had."""
+    of the answer before, and its own. `summary` is the version that it had or could have had;
+    `model` is the one that the conversation keeps now, "" for the agent's own."""
 
     conversation: str
+    model: str
     loaded: Loaded
     receipt: Mapping[str, Any]
     summary: RunningSummary | None

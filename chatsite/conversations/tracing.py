@@ -35,6 +35,7 @@ class Traced:
 
     conversation: str
     agent: str
+    model: str
     seq: int
     pinned: bool
     excluded: str | None
@@ -61,6 +62,7 @@ def traced(*, owner: Owner, message: str) -> Traced:
     return Traced(
         conversation=str(row.id),
         agent=row.agent,
+        model=row.model,
         seq=found.seq,
         pinned=found.pinned,
         excluded=str(left_out) if left_out else None,

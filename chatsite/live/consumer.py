@@ -152,24 +152,28 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self.following is not None:
             self.following.cancel()
         await self._say(snapshot)
+        self.model = snapshot.conversation.model if snapshot.conversation else ""
         self.following = asyncio.create_task(self._follow(asking, reader))
 
     async def _follow(self, asking: Asking, reader: Reader) -> None:
-        engine = asyncio.create_task(self._follow_engine(asking.agent))
+        engine = asyncio.create_task(self._follow_engine(asking))
         try:
             while True:
-                await self._say(await reader.read())
+                event = await reader.read()
+                if isinstance(event, TurnStarted):
+                    self.model = event.conversation.model
+                await self._say(event)
         except ReaderLost:
             await self.close(TRY_AGAIN)
         finally:
             engine.cancel()
             reader.close()
 
-    async def _follow_engine(self, agent: str) -> None:
-        """While a model loads, say how far it is."""
+    async def _follow_engine(self, asking: Asking) -> None:
+        """While the conversation's model loads, say how far it is."""
         said = None
         while True:
-            engine = self.site.turns.engine(agent)
+            engine = self.site.turns.engine(asking.agent, self.model, staff=asking.staff)
             if engine != said and (said or engine.state == "loading"):
                 await self._say(engine)
             said = engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -11,17 +11,20 @@ from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
 from chatsite.history.comparing import ToolGroups, outcome
 from chatsite.history.offers import Alternative, alternatives, as_then
+from chatsite.messages import Attachment
 from chatsite.providers.prices import PUBLISHED, Price, reusable
 from chatsite.providers.vectors import SentenceVectors
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.deciding import Decider
+from chatsite.turns.following import Answers
 from chatsite.turns.offering import Offering
 from chatsite.turns.past import as_it_was
 from chatsite.turns.reaching import as_loaded
 
 ON_SENDING = "chosen on sending"
 TOO_LARGE = "doesn't fit"
+OTHER_MODEL = "{then} answered then and can't be had now: this is as {now} would be asked."
 STRATEGY_NOW = "By the agent's strategy as it is now."
 
 # What storage gives, or would have given, for some settings.
@@ -41,19 +44,25 @@ class Comparing:
     decider: Decider
     reads: AskedReads
     offering: Offering
-    answering: Callable[[str], Answering]
+    answering: Answers
     vectors: SentenceVectors | None = None
 
     async def of_draft(
-        self, asking: Asking, draft: str, *, reply_to: str | None = None
+        self,
+        asking: Asking,
+        draft: str,
+        *,
+        reply_to: str | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> dict[str, Any]:
         """The next message of a conversation that has begun. Raises NotFound or ProviderError."""
         agent = await self.decider.run(
             self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
         )
-        asking, answering = replace(asking, agent=agent), self.answering(agent)
+        answering = self.answering(agent, asking.model, staff=asking.staff)
+        asking = replace(asking, agent=agent)
         whole = await self.decider.with_draft(
-            asking, answering, draft, Everything(), reply_to=reply_to
+            asking, answering, draft, Everything(), reply_to=reply_to, attachments=attachments
         )
         whole = await self.decider.counted(asking, answering, whole)
 
@@ -62,7 +71,7 @@ class Comparing:
             if wanted == Everything():
                 return whole
             return await self.decider.with_draft(
-                asking, answering, draft, wanted, reply_to=reply_to
+                asking, answering, draft, wanted, reply_to=reply_to, attachments=attachments
             )
 
         settings = self.offering.sources(asking, answering).resolve()
@@ -72,22 +81,34 @@ class Comparing:
 
     async def of_turn(self, asking: Asking, turn: str) -> dict[str, Any]:
         """A turn that was answered, under the settings it had and with what could be gathered
-        then; the agent and the marks are as they are now."""
+        then, as the model that answered would be asked; the agent and the marks are as they are
+        now."""
         asked = await self.decider.run(self.reads.as_asked, owner=asking.owner, turn=turn)
         agent = asked.loaded.agent
         asking = replace(asking, conversation=asked.conversation, agent=agent)
-        answering = self.answering(agent)
-        whole = await self.decider.counted(asking, answering, asked.loaded)
-        decider = as_it_was(self.decider, asked, vectors=self.vectors)
+        now = self.answering(agent, asked.model, staff=asking.staff)
+        answering = self._that_answered(asked, now, staff=asking.staff)
+        decider = replace(self.decider, keeps=answering.full_name == now.full_name)
+        whole = await decider.counted(asking, answering, asked.loaded)
+        decider = as_it_was(decider, asked, vectors=self.vectors)
 
         async def read(settings: Settings) -> Loaded:
             wanted = reach(settings, room=answering.window.room)
             return replace(whole, transcript=as_loaded(whole.transcript.entries, wanted))
 
         settings = self.offering.sources(asking, answering).resolve()
-        return await _Turn(decider, asking, answering, whole, read, past=True).compared(
+        found = await _Turn(decider, asking, answering, whole, read, past=True).compared(
             self.offering, as_then(settings, asked.receipt)
         )
+        return found | {"note": " ".join(filter(None, (_changed(asked, answering), found["note"])))}
+
+    def _that_answered(self, asked: Asked, now: Answering, *, staff: bool) -> Answering:
+        """With the model of the turn, where it can be had; else as the next turn would be."""
+        then = _model_then(asked)
+        if then in ("", now.full_name):
+            return now
+        tried = (self.answering(now.agent, name, staff=staff) for name in ("", then))
+        return next((one for one in tried if one.full_name == then), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +172,20 @@ class _Turn:
         if self.past and settings.policy.value == "strategy":
             notes.append(STRATEGY_NOW)
         return row | {"outcome": numbers, "note": " ".join(notes)}
+
+
+def _model_then(asked: Asked) -> str:
+    """As `provider:model`; "" where the receipt doesn't say."""
+    provider: Mapping[str, str] = asked.receipt.get("provider") or {}
+    return f"{provider['kind']}:{provider['model']}" if provider.get("kind") else ""
+
+
+def _changed(asked: Asked, answering: Answering) -> str:
+    then = _model_then(asked)
+    if not then or then == answering.full_name:
+        return ""
+    label = asked.receipt["provider"].get("label") or then
+    return OTHER_MODEL.format(then=label, now=answering.model.label)
 
 
 def _note(rows: list[dict[str, Any]], price: Price | None, label: str) -> str:

@@ -70,6 +70,7 @@ class Decider:
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
     files: Callable[[Owner], Files] = lambda owner: NO_FILES
     file_counts: FileCounts = field(default_factory=FileCounts)
+    keeps: bool = True
     _resolved: Callable[[str, bool, Template], Settings] = field(init=False)
 
     def __post_init__(self) -> None:

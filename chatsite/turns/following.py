@@ -74,6 +74,7 @@ class Following:
             await self.decider.run(self.decider.writes.end_interrupted, turn=opened.running)
             opened = await self._opened(asking)
         agent = opened.conversation.agent if opened.conversation else asking.agent
+        model = opened.conversation.model if opened.conversation else ""
         described = self.describe(agent)
         if opened.conversation is None and described is None:
             raise NotFound("There is no such agent.")
@@ -93,7 +94,7 @@ class Following:
             earlier=opened.earlier,
             turn=turn,
             receipt=opened.receipt,
-            engine=self.engine(agent).to_dict(),
+            engine=self.engine(agent, model, staff=asking.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
         )
@@ -105,10 +106,10 @@ class Following:
             conversation=asking.conversation,
         )
 
-    def engine(self, agent: str) -> Engine:
-        """Whether the agent's provider can answer now."""
+    def engine(self, agent: str, model: str = "", *, staff: bool = False) -> Engine:
+        """Whether the provider can answer now: that of `model`, or the agent's own for ""."""
         try:
-            status = self.answering(agent).provider.status()
+            status = self.answering(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:
             status = Status(state="unavailable", sentence=error.message)
         return Engine(

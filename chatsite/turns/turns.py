@@ -92,7 +92,7 @@ class Turns(Following):
     ) -> dict[str, Any]:
         """What the draft would be sent with; nothing is stored and no model is called."""
         answering = self.answering(asking.agent, asking.model, staff=asking.staff)
-        attached = await self._attachments(asking, attachments)
+        attached = await self.attachments(asking, attachments)
         decision = await self.decider.for_draft(
             asking, answering, draft, reply_to=reply_to, attachments=attached
         )
@@ -101,7 +101,7 @@ class Turns(Following):
             "offers": self.offering.offers(asking, answering),
         }
 
-    async def _attachments(self, asking: Asking, ids: Sequence[str]) -> tuple[Attachment, ...]:
+    async def attachments(self, asking: Asking, ids: Sequence[str]) -> tuple[Attachment, ...]:
         """Raises NotFound or Refused for what can't be attached here by this owner."""
         if not ids:
             return ()
@@ -129,7 +129,7 @@ class Turns(Following):
         """
 
         async def stored(answering: Answering) -> Begun:
-            found = await self._attachments(asking, attachments)
+            found = await self.attachments(asking, attachments)
             said = text if text.strip() or not found else None
             user = Message.user(said, *found, id=_new_id(), reply_to=reply_to)
             try:

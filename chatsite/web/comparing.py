@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.asking import Asking
 from chatsite.web.api import answers_errors, fields, sound
+from chatsite.web.drafts import ids, model_name
 from chatsite.web.people import is_staff, owner_of, site_of
 
 MAX_QUERY = 4_096
@@ -18,8 +19,8 @@ MAX_QUERY = 4_096
 @require_POST
 @answers_errors
 async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{query, draft, reply_to}` of the page: the next message. A POST, because a draft has no
-    place in an address."""
+    """`{query, draft, reply_to, attachments, model}` of the page: the next message. A POST, because
+    a draft has no place in an address."""
     body = fields(request)
     asking = await _asking(request, body, conversation=str(id))
     reply_to = body.get("reply_to")
@@ -27,8 +28,11 @@ async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
         reply_to = str(UUID(reply_to)) if reply_to else None
     except (ValueError, AttributeError, TypeError):
         raise BadCommand("reply_to is the id of a message.") from None
-    comparing = site_of(request).comparing
-    return JsonResponse(await comparing.of_draft(asking, _text(body, "draft"), reply_to=reply_to))
+    site, draft = site_of(request), _text(body, "draft")
+    attached = await site.turns.attachments(asking, ids(body.get("attachments", [])))
+    return JsonResponse(
+        await site.comparing.of_draft(asking, draft, reply_to=reply_to, attachments=attached)
+    )
 
 
 @require_POST
@@ -52,6 +56,7 @@ async def _asking(request: HttpRequest, body: dict[str, object], *, conversation
         conversation=conversation,
         agent="",
         query=query,
+        model=model_name(body.get("model", "")),
     )
 
 

@@ -12,6 +12,7 @@ from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import SummaryChanged
 from chatsite.history.forgetting import why as tell
 from chatsite.web.api import answers_errors, fields, sound
+from chatsite.web.drafts import ids, model_name
 from chatsite.web.people import is_staff, owner_of, site_of
 
 MARKS = {"pinned": marks.pin, "excluded": marks.exclude, "forget_above": marks.forget_above}
@@ -40,8 +41,9 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_GET
 @answers_errors
 async def why(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Why a message is or isn't sent. `query` is the page's own; `draft` and `reply_to` are what
-    is being written there."""
+    """Why a message is or isn't sent. `query` is the page's own; `draft`, `reply_to` and
+    `attachment` (one for each) are what is being written there. `model` is the one chosen there,
+    as `provider:name`, "" for the agent's own; without it the conversation's."""
     query, draft = (sound(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
         raise BadCommand("The page's address or the draft is too long for this question.")
@@ -49,6 +51,7 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
         reply_to = str(UUID(said)) if (said := request.GET.get("reply_to", "")) else None
     except ValueError:
         raise BadCommand("reply_to is the id of a message.") from None
+    attached = ids(request.GET.getlist("attachment"))
     site, owner = site_of(request), await owner_of(request)
     found = await site.run(tracing.traced, owner=owner, message=str(id))
     asking = site.asking(
@@ -57,10 +60,11 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
         conversation=found.conversation,
         agent=found.agent,
         query=query,
+        model=model_name(request.GET.get("model", found.model)),
     )
     coming, problem = None, ""
     try:
-        coming = await site.turns.preview(asking, draft, reply_to=reply_to)
+        coming = await site.turns.preview(asking, draft, reply_to=reply_to, attachments=attached)
     except ChatsiteError as error:
         problem = error.message
     trail = await site.run(tracing.trail, found=found, coming=coming)

@@ -53,7 +53,7 @@ const chip = new Chip(() => session.wantPreview());
 const panel = new Panel(page, {
   close: () => frame.panel(false),
   toMessage: (seq) => transcript.toMessage(seq),
-  draft: () => ({ draft: composer.said.text, reply_to: composer.reply.quote?.id ?? null }),
+  draft: () => session.written,
   apply: (address) => chip.say(address),
 });
 frame.opened.push(() => panel.opened());

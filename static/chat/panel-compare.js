@@ -14,7 +14,7 @@ const LONG = 2_000;
 export class Comparison {
   /**
    * @param {import("./page.js").Page} page
-   * @param {{draft: () => {draft: string, reply_to: string|null},
+   * @param {{draft: () => import("./session.js").Session["written"],
    *   apply: (address: Record<string, string|null>) => void, redraw: () => void}} actions
    */
   constructor(page, actions) {

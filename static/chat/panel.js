@@ -19,7 +19,7 @@ export class Panel {
   /**
    * @param {import("./page.js").Page} page
    * @param {{close: () => void, toMessage: (seq: number) => void,
-   *   draft: () => {draft: string, reply_to: string|null},
+   *   draft: () => import("./session.js").Session["written"],
    *   apply: (address: Record<string, string|null>) => void}} actions
    */
   constructor(page, actions) {

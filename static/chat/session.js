@@ -127,11 +127,18 @@ export class Session {
     this.#hear(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
   }
 
+  /** What is being written and who is to answer it, as questions about the next message name them. */
+  get written() {
+    const said = this.listeners.draft();
+    return { draft: said.text, ...beside(said), model: this.#model() };
+  }
+
   /** @returns {Promise<import("./why.js").Told>} why a message is or isn't sent with what is typed */
   why(id) {
-    const { text, reply } = this.listeners.draft();
-    const asking = new URLSearchParams({ query: query(), reply_to: reply?.id ?? "" });
-    if (text.length <= LONGEST_ASKED) asking.set("draft", text);
+    const { draft, reply_to: replied, attachments, model } = this.written;
+    const asking = new URLSearchParams({ query: query(), reply_to: replied ?? "", model });
+    for (const one of attachments) asking.append("attachment", one);
+    if (draft.length <= LONGEST_ASKED) asking.set("draft", draft);
     return get(`${this.page.urls.messages}/${id}/why?${asking}`);
   }
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatsite.conversations import receipts, store
+from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
-from chatsite.messages import Message, ToolCall
+from chatsite.messages import Attachment, Message, ToolCall
+from chatsite.providers.base import Basis, Model
+from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.comparing import Comparing
 from chatsite.turns.offering import Offering
 from tests.conversations.given import ADA, BOB, new_id, row
 from tests.turns.conftest import World
+
+
+class Letters:
+    """A token a letter, and by how many letters the model's name has: each model counts its own."""
+
+    basis: Basis = "counted"
+
+    def __init__(self, model: str) -> None:
+        self.name = model or "own"
+
+    async def count(self, messages: Sequence[Message]) -> list[int]:
+        return [len(one.content or "") + len(self.name) for one in messages]
 
 
 def comparing(world: World) -> Comparing:
@@ -118,6 +134,64 @@ async def test_no_price_is_made_up(world: World) -> None:
     found = await comparing(world).of_draft(await talk(world, "One"), "")
     assert found["note"].startswith("Tokens: estimated. No price known for")
     assert {one["outcome"]["cost"] for one in found["rows"]} == {None}
+
+
+class TestTheModelThatAnswers:
+    @pytest.fixture
+    def two(self, world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+        """A model of this agent's own, and another one that can be chosen, by the same provider."""
+        one = world.answering("demo")
+
+        def answers(agent: str, model: str = "", *, staff: bool = False) -> Answering:
+            if model != "echo:large":
+                return one
+            return replace(one, model=replace(one.model, name="large", label="Large"))
+
+        def tokenizer(model: Model) -> Letters:
+            return Letters(model.name)
+
+        monkeypatch.setattr(world, "answering", answers)
+        monkeypatch.setattr(world.turns, "answering", answers)
+        monkeypatch.setattr(world.provider, "tokenizer", tokenizer)
+        return world
+
+    async def counted_by(self, world: World) -> set[str]:
+        return await world.run(lambda: set(Row.objects.values_list("tokenizer", flat=True)))
+
+    async def test_the_chosen_one_is_compared_with_its_window_and_tokenizer_and_files(
+        self, two: World
+    ) -> None:
+        asking = await talk(two, "One", "Two", "Three")
+        chosen = replace(asking, model="echo:large")
+        attached = (Attachment(id=new_id(), name="tides.txt", size=9, modality="document"),)
+        plain = by_words(await comparing(two).of_draft(chosen, "Four"))["all"]["outcome"]
+        seen = await two.turns.preview(chosen, "Four")
+        assert plain["tokens"] == seen["prompt_tokens"]
+        own = await two.turns.preview(asking, "Four")
+        assert seen["prompt_tokens"] != own["prompt_tokens"]
+        found = await comparing(two).of_draft(chosen, "Four", attachments=attached)
+        assert by_words(found)["all"]["outcome"]["tokens"] > plain["tokens"]
+        assert "No price known for Large." in found["note"]
+
+    async def test_a_turn_is_compared_as_the_model_that_answered_it(self, two: World) -> None:
+        asking = await talk(two, "One", "Two")
+        await two.say(replace(asking, model="echo:large"), "Three")
+        await two.say(asking, "Four")
+        turns = await two.run(lambda: list(Turn.objects.order_by("number")))
+        own = await self.counted_by(two)
+        receipt = turns[2].receipt
+        assert receipt is not None and receipt["provider"]["model"] == "large"
+        found = await comparing(two).of_turn(asking, str(turns[2].id))
+        (then,) = [one for one in found["rows"] if one["in_force"]]
+        assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
+        assert "can't be had now" not in found["note"]
+        assert await self.counted_by(two) == own  # the next turn would count all of it again
+        gone = replace(
+            comparing(two),
+            answering=lambda agent, model="", *, staff=False: two.turns.answering(agent),
+        )
+        found = await gone.of_turn(asking, str(turns[2].id))
+        assert found["note"].startswith("Large answered then and can't be had now: this is as ")
 
 
 async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> None:
