@@ -63,7 +63,9 @@ def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
     return tuple(reversed(found))
 
 
-async def rendered(messages: Sequence[Message], forms: Sequence[Forms], files: Files) -> Rendered:
+async def rendered(
+    messages: Sequence[Message], forms: Sequence[Sequence[Sent]], files: Files
+) -> Rendered:
     """The messages with their files in these forms: only what goes as it is is still attached.
 
     Each file has its line `File: name` below the message's text, and below that its text where it

@@ -199,5 +199,8 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound("There is no such answer.")
-    kept = await site.run(receipts.kept, owner=await owner_of(request), turn=str(id))
-    return JsonResponse(request_of(kept, site.agents.would_answer(kept.agent).head).to_dict())
+    owner = await owner_of(request)
+    kept = await site.run(receipts.kept, owner=owner, turn=str(id))
+    head = site.agents.would_answer(kept.agent).head
+    rebuilt = await request_of(kept, head, site.turns.decider.files(owner))
+    return JsonResponse(rebuilt.to_dict())

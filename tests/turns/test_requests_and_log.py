@@ -13,10 +13,13 @@ import pytest
 from chatsite.conversations import receipts, store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
+from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.replaying import Kept
-from chatsite.messages import Message
+from chatsite.messages import Attachment, Message
+from chatsite.providers.base import NO_FILES, Model, NoFiles
 from chatsite.providers.openai_wire import wire_messages
+from chatsite.turns.files import forms_of, rendered
 from chatsite.turns.requests import fingerprint, request_of
 from tests.conversations.given import ADA
 from tests.turns.conftest import World
@@ -42,8 +45,8 @@ def as_bytes(messages: Sequence[Message]) -> bytes:
     return json.dumps(wire_messages(messages)).encode()
 
 
-def test_the_request_is_head_and_what_was_sent() -> None:
-    found = request_of(kept(), HEAD).to_dict()
+async def test_the_request_is_head_and_what_was_sent() -> None:
+    found = (await request_of(kept(), HEAD, NO_FILES)).to_dict()
     assert found["messages"] == [
         {"role": "system", "content": "You are Demo."},
         {"role": "user", "content": "Hello"},
@@ -91,12 +94,68 @@ CHANGED = replace(ENTRIES[1], message=replace(SENT[1], content="Ho."))
         ),
     ],
 )
-def test_it_says_where_it_can_not_be_the_same(head: Head, what: Kept, note: str) -> None:
-    found = request_of(what, head).to_dict()
+async def test_it_says_where_it_can_not_be_the_same(head: Head, what: Kept, note: str) -> None:
+    found = (await request_of(what, head, NO_FILES)).to_dict()
     assert not found["complete"] and note in found["note"]
 
 
-def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> None:
+PLAN = Attachment(
+    id="f1",
+    name="plan.pdf",
+    size=9,
+    modality="document",
+    mime_type="application/pdf",
+    characters=10,
+)
+MAP = Attachment(id="f2", name="map.png", size=9, modality="image", mime_type="image/png")
+LOST = replace(PLAN, id="f3", name="lost.pdf")
+ASKED = Message.user("And these?", PLAN, MAP, LOST, id="m3")
+TAKES = Model(provider="x", name="x", label="X", window=8192, takes=frozenset({"image"}))
+
+
+class Texts(NoFiles):
+    def __init__(self, **texts: str) -> None:
+        self._texts = texts
+
+    async def text(self, attachment: Attachment) -> str:
+        if attachment.id not in self._texts:
+            raise NotFound("gone")
+        return self._texts[attachment.id]
+
+
+async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
+    then = Texts(f1="Dredge it.", f2="")
+    sent = await rendered([ASKED], forms_of([ASKED], TAKES), then)
+    entries = (*ENTRIES, Entry(message=ASKED, seq=3))
+    mark = fingerprint([*HEAD.messages, *SENT, ASKED])
+    given = json.loads(json.dumps([file.to_dict() for file in sent.given]))
+    asked: dict[str, Any] = {"layout": [{"first": 1, "last": 3}], "fingerprint": mark}
+    what = kept(entries, given=given, **asked)
+    rebuilt = await request_of(what, HEAD, then)
+    assert rebuilt.messages[-1] == sent.messages[0]
+    found = rebuilt.to_dict()
+    assert found["complete"] and "only their names are shown" in found["note"]
+    assert found["messages"][-1] == {
+        "role": "user",
+        "content": "And these?\n\nFile: plan.pdf\n```\nDredge it.\n```\n\nFile: map.png\n\n"
+        "File: lost.pdf (no longer stored)",
+        "files": [{"name": "map.png", "form": "image"}],
+    }
+    for files, note in [
+        (Texts(f1="Drain it.", f2=""), "The text of plan.pdf was changed since."),
+        (Texts(f2=""), "plan.pdf isn't stored any more: its text, which was sent, can't be shown."),
+        (Texts(f1="Dredge it."), "map.png isn't stored any more: it was sent."),
+    ]:
+        unlike = (await request_of(what, HEAD, files)).to_dict()
+        assert not unlike["complete"] and note in unlike["note"]
+    old = (await request_of(kept(entries, **asked), HEAD, then)).differences
+    assert old[0] == "How plan.pdf went isn't in this receipt: only its name is shown."
+    assert len(old) == 3
+    with pytest.raises(ValueError, match="form"):
+        await request_of(kept(entries, given=[{"id": "f1", "form": "x"}], **asked), HEAD, then)
+
+
+async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> None:
     verdicts = [
         {"first": 0, "last": 0, "sent": True},
         {"first": 1, "last": 1, "sent": False},
@@ -104,10 +163,10 @@ def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> None:
     ]
     old = {"head": {"hash": HEAD.hash}, "verdicts": verdicts, "facts": {"sent": 1}}
     what = Kept(agent="demo", receipt=old, entries=ENTRIES[1:], summaries={})
-    found = request_of(what, HEAD).to_dict()
+    found = (await request_of(what, HEAD, NO_FILES)).to_dict()
     assert found["complete"]
     assert [one["content"] for one in found["messages"]] == ["You are Demo.", "Hi."]
-    gone = request_of(replace(what, entries=()), HEAD)
+    gone = await request_of(replace(what, entries=()), HEAD, NO_FILES)
     assert gone.differences
 
 
@@ -123,12 +182,12 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
     head = world.answering("demo").head
     for turn, sent in zip(turns, world.provider.requests, strict=True):
         found = await world.run(receipts.kept, owner=ADA, turn=str(turn.id))
-        rebuilt = request_of(found, head)
+        rebuilt = await request_of(found, head, NO_FILES)
         assert rebuilt.differences == ()
         assert as_bytes(rebuilt.messages) == as_bytes(sent.messages)
     await world.run(lambda: Row.objects.filter(content="Two").update(content="2"))
     found = await world.run(receipts.kept, owner=ADA, turn=str(turns[2].id))
-    assert "was changed since" in request_of(found, head).differences[0]
+    assert "was changed since" in (await request_of(found, head, NO_FILES)).differences[0]
 
 
 async def test_each_turn_logs_its_settings_and_what_was_left_out_without_a_word_of_it(

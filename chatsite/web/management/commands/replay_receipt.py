@@ -10,9 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations import receipts
+from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError
-from chatsite.history import Head
-from chatsite.turns.requests import Rebuilt, request_of
+from chatsite.history.replaying import Kept
+from chatsite.turns.requests import BESIDE, Rebuilt, request_of
 from chatsite.wiring import Site
 
 NOT_A_RECEIPT = (
@@ -46,14 +47,18 @@ class Command(BaseCommand):
             raise CommandError(
                 "This is not byte for byte what was sent:\n- " + "\n- ".join(rebuilt.differences)
             )
-        self.stderr.write(f"Byte for byte the request that was sent: {len(messages)} messages.")
+        beside = f" {BESIDE}" if rebuilt.files else ""
+        self.stderr.write(
+            f"Byte for byte the request that was sent: {len(messages)} messages.{beside}"
+        )
 
     def _rebuilt(self, file: Path) -> Rebuilt:
         """Raises CommandError for what can't be read or isn't here."""
         try:
             receipt = json.loads(file.read_text())
-            kept = receipts.kept(turn=str(receipt["turn"]), receipt=receipt)
-            return request_of(kept, asyncio.run(_head(kept.agent)))
+            turn = str(receipt["turn"])
+            kept = receipts.kept(turn=turn, receipt=receipt)
+            return asyncio.run(_again(kept, receipts.whose(turn)))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}.") from None
         except ChatsiteError as error:
@@ -62,10 +67,11 @@ class Command(BaseCommand):
             raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
 
 
-async def _head(agent: str) -> Head:
-    """What stands before the conversation, as the agent is now. Raises NotFound."""
+async def _again(kept: Kept, owner: Owner) -> Rebuilt:
+    """With the agent as it is now, and what is still stored of the owner's files."""
     site = Site()
     try:
-        return site.agents.would_answer(agent).head
+        head = site.agents.would_answer(kept.agent).head
+        return await request_of(kept, head, site.turns.decider.files(owner))
     finally:
         await site.stop()
