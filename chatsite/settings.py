@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import environ
 
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
 from chatsite.providers.keys import Keys
-from chatsite.providers.models_file import ModelsFile, elsewhere
+from chatsite.providers.models_file import ADDRESS, ModelsFile, elsewhere, is_address
 from chatsite.providers.models_file import read as read_models
 from chatsite.providers.servers import Server
 from chatsite.tools.mcp_file import tool_servers
@@ -57,15 +56,9 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
 
 def address(name: str) -> str:
     value = text(name)
-    try:
-        parts = urlsplit(value)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        good = False
-    if value and not good:
-        raise BadSetting(
-            f"{name}={value!r} is not allowed. It is an address with http:// or https://."
-        )
+    if value and not is_address(value):
+        # What stands there isn't repeated: it may hold a password.
+        raise BadSetting(f"{name} is not allowed as it is. It is {ADDRESS}.")
     return value
 
 

@@ -27,6 +27,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
 _OWN_SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 _SERVER = ("label", "base_url", "key", "dialect", "default_model", "small_model", "files")
 _MODEL = ("window", "takes", "tools", "reasoning", "price", "longest", "tokenizer")
+ADDRESS = "an address with http:// or https://, without a name, a password or a ?"
 _MOST_TOKENS = 100_000_000
 
 
@@ -210,16 +211,20 @@ def _variable(said: object, place: str) -> str:
 
 
 def _address(said: object, place: str) -> str:
+    if not is_address(said):
+        raise _Bad(place, f"must be {ADDRESS}")
+    return str(said).rstrip("/")
+
+
+def is_address(said: object) -> bool:
+    """Whether requests can be sent there; one that holds a key would stand in logs."""
     try:
         parts = urlsplit(said if isinstance(said, str) else "")
         good = parts.scheme in ("http", "https") and bool(parts.hostname)
         plain = not (parts.username or parts.password or parts.query or parts.fragment)
     except ValueError:
         good = plain = False
-    if not (good and plain):
-        why = "must be an address with http:// or https://, without a name, a password or a ?"
-        raise _Bad(place, why)
-    return str(said).rstrip("/")
+    return good and plain
 
 
 def _one_of(said: object, allowed: tuple[Any, ...], place: str) -> Any:
