@@ -50,6 +50,8 @@ class Providers:
         self._keys = keys
         self._timeouts = timeouts
         self._made: dict[str, Remote] = {}
+        self._first: dict[str, str] = {}
+        self._gone: list[Remote] = []
         self._questions = Questions()
         found_here = {name for name in LOCAL if look and servers[name].local}
         asked = {
@@ -64,13 +66,14 @@ class Providers:
 
     def full_name(self, name: str) -> str:
         """`provider:model` for what an administrator wrote; a name alone belongs to the server
-        that is known to have it, else to the first of those that can be asked."""
+        that is known to have it, else to the first of those that can be asked; where there is
+        none it stays as it is, and can't be reached."""
         if not name or name.partition(":")[0] in (*self.servers, *BUILT_IN):
             return name
         ready = [server for server in self.servers if server in self._ready]
         knowing = [server for server in ready if self.table.facts(server, name)]
         chosen = next(iter(knowing or ready), "")
-        return f"{chosen}:{name}" if chosen else ""
+        return f"{chosen}:{name}" if chosen else name
 
     def facts(self, server: str, model: str) -> ModelFacts | None:
         return self.table.facts(server, model)
@@ -89,6 +92,7 @@ class Providers:
         self.discovery.look_soon()
         found: dict[str, Provider] = {}
         for name in self.servers:
+            self._drop_if_gone(name)
             provider = self._made.get(name) or self._make(name)
             if provider is not None and (name in self._ready or name in self.discovery.found):
                 found[name] = provider
@@ -102,8 +106,17 @@ class Providers:
 
     async def aclose(self) -> None:
         await self.discovery.aclose()
-        await asyncio.gather(*(provider.aclose() for provider in self._made.values()))
+        made = (*self._made.values(), *self._gone)
+        await asyncio.gather(*(provider.aclose() for provider in made))
         await self._questions.aclose()
+
+    def _drop_if_gone(self, name: str) -> None:
+        """The first model that a server listed answers there for whoever names none; somebody may
+        have removed it since. Its answers under way go on."""
+        first, listed = self._first.get(name), self.discovery.found.get(name, {})
+        if first and listed and first not in listed:
+            del self._first[name]
+            self._gone.append(self._made.pop(name))
 
     def _make(self, name: str) -> Remote | None:
         """None while nobody can say which model would answer there."""
@@ -116,6 +129,8 @@ class Providers:
             server = replace(server, default_model=chat or listed)
             if not server.default_model:
                 return None
+            if not chat:
+                self._first[name] = listed
         make = AnthropicProvider if server.dialect == "anthropic" else OpenAIProvider
         provider: Remote = make(
             server=server,

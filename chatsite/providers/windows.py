@@ -133,7 +133,8 @@ async def _ollama(
     }
 
     async def show(name: str, digest: str) -> None:
-        if digest not in shown:
+        # While Ollama loads a model it may not answer in time: it is asked again then.
+        if shown.get(digest) is None:
             shown[digest] = await questions.post(f"{root}/api/show", {"model": name}, key=key)
 
     await asyncio.gather(*(show(name, digest) for name, digest in digests.items()))

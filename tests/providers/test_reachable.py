@@ -176,6 +176,23 @@ async def test_a_server_that_stops_is_gone_after_the_next_look(
             assert providers.reachable() == {}
 
 
+async def test_ollama_is_asked_again_what_it_could_not_show_and_for_a_model_that_is_gone() -> None:
+    pages = dict(OLLAMA)
+    del pages["/api/show"]
+    with FakeOpenAI(pages=pages) as fake:
+        async with looked(moved(ollama=fake.base_url)) as providers:
+            ollama = providers.reachable()["ollama"]
+            assert ollama.model(None).name == "big:7b" and not ollama.model(None).takes
+            listed = pages["/v1/models"]["data"]
+            server = providers.servers["ollama"]
+            fake.behaviour.pages["/api/show"] = OLLAMA["/api/show"]
+            await providers.discovery._ask(server)
+            assert ollama.model(None).takes == {"image"}
+            fake.behaviour.pages["/v1/models"] = {"data": listed[1:]}
+            await providers.discovery._ask(server)
+            assert providers.reachable()["ollama"].model(None).name == "cut:latest"
+
+
 async def test_nobody_waits_for_a_server_that_hangs_and_each_look_is_one() -> None:
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.append(reader)
@@ -235,7 +252,7 @@ class TestTheAdministratorsModel:
     def test_a_name_alone_belongs_to_the_server_that_has_it_or_to_the_first(self) -> None:
         assert self.name("claude-sonnet-5", "openai", "anthropic") == "anthropic:claude-sonnet-5"
         assert self.name("llama3:8b", "openai", "anthropic") == "openai:llama3:8b"
-        assert self.name("llama3:8b") == ""
+        assert self.name("llama3:8b") == "llama3:8b", "it can't be reached, and the page says so"
 
     async def test_it_answers_there_whatever_an_agent_names(self) -> None:
         providers = Providers(ready=["openai"], keys={}, chat_model="own", fast_model="tiny")
