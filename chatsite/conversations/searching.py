@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F, Q
 from django.db.models.functions import Substr
 
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.tools.search_history import Line, Looked
 
@@ -82,7 +82,7 @@ def _left_out(
     """
     if not chats:
         return set(), set(), set()
-    rows = Message.objects.filter(conversation__in=chats, on_path=True, excluded=True)
+    rows = Message.objects.filter(ON_PATH, conversation__in=chats, excluded=True)
     turns, answers, touched = set(), set(), set()
     for id, chat, turn, role, calls in rows.values_list(
         "id", "conversation_id", "turn_seq", "role", "calls"
@@ -102,8 +102,8 @@ def _said(chats: Sequence[uuid.UUID], words: Sequence[str]) -> list[Any]:
     any_word = reduce(or_, (Q(content__icontains=word) for word in words))
     said = Message.objects.filter(
         any_word,
+        ON_PATH,
         conversation__in=chats,
-        on_path=True,
         turn_seq__gt=0,
         role__in=("user", "assistant"),
         seq__gte=F("conversation__forget_above"),
