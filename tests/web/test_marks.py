@@ -108,12 +108,30 @@ async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) 
         assert (await ada.ask("GET", why(third, **asked)))["sent"]
         assert (await ada.ask("GET", why(first, reply_to=first, **asked)))["sent"]
         assert (await ada.ask("GET", why(first)))["sent"]  # the page's address decides
+        written = {**asked, "model": "echo:echo", "attachment": NOBODYS}
+        assert (await ada.ask("GET", why(first, **written)))["sentences"][-1] != told["sentences"][
+            -1
+        ]
+        body = {**asked, "attachments": [NOBODYS], "model": "echo:echo"}
+        compare = f"/conversations/{page.conversation}/compare"
+        assert (await own(ada, "POST", compare, data=json.dumps(body))).status in (404, 409)
+        body["attachments"] = []
+        assert (await own(ada, "POST", compare, data=json.dumps(body))).status == 200
         await ada.ask("PATCH", f"/messages/{first}", {"excluded": True})
         told = await ada.ask("GET", why(first, **asked))
         assert (told["fixes"], told["excluded"]) == (["take_back"], first)
 
 
-@pytest.mark.parametrize("asked", [{"query": "x" * 5000}, {"draft": "x" * 2001}, {"reply_to": "1"}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"query": "x" * 5000},
+        {"draft": "x" * 2001},
+        {"reply_to": "1"},
+        {"model": "x" * 201},
+        {"attachment": "1"},
+    ],
+)
 async def test_a_question_that_is_too_long_or_wrong_is_refused(
     asked: dict[str, str], server: Server
 ) -> None:
