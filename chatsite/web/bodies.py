@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from chatsite.files.intake import TOO_LARGE
@@ -17,8 +17,9 @@ from chatsite.messages import MAX_ATTACHMENT_BYTES
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-App = Callable[[Event, Receive, Send], Awaitable[None]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Scope = dict[str, Any]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FILES = "/files"
 # A conversation that is restored may have 20 MB, and what a form wraps it in.
@@ -37,7 +38,7 @@ class Bodies:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         file = scope["path"] == FILES and scope["method"] == "POST"
         bounded = _Bounded(receive, send, MAX_ATTACHMENT_BYTES if file else LARGEST)
         length = _stated_length(scope)
@@ -108,7 +109,7 @@ class _Bounded:
             return GONE
         return event
 
-    async def send(self, event: Event) -> None:
+    async def send(self, event: Mapping[str, Any]) -> None:
         if not self._refused:
             await self._send(event)
 
@@ -133,7 +134,7 @@ class _Bounded:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _stated_length(scope: Event) -> int:
+def _stated_length(scope: Scope) -> int:
     """0 where none is stated, or none that is a number: then what comes is counted."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -174,7 +174,7 @@ async def test_a_refused_connection_is_told_as_unreachable() -> None:
     assert (text, error.code, error.retryable) == ("", "unreachable", True)
 
 
-def events(*choices: dict[str, object]) -> AnswerReader:
+def events(*choices: Mapping[str, object]) -> AnswerReader:
     """A reader that has taken these choices, the last one with how the answer ended."""
     reader = AnswerReader(server="vllm", model="m")
     for choice in choices:

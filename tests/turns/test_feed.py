@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -97,7 +98,8 @@ class Chat:
     def start(self) -> None:
         if self.feed.generation is None:
             self.turns += 1
-            begun = {"text": "so far", "reasoning": "hm"} if self.turns % 3 == 0 else {}
+            more: dict[str, Any] = {"text": "so far", "reasoning": "hm"}
+            begun = more if self.turns % 3 == 0 else {}
             self.feed.begin(Generation(f"t{self.turns}", **begun))
             self.feed.publish(
                 TurnStarted(
