@@ -12,8 +12,8 @@ from chatsite.conversations import receipts, store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
-from chatsite.messages import Attachment, Message, ToolCall
-from chatsite.providers.base import Basis, Model
+from chatsite.messages import Attachment, Basis, Message, ToolCall
+from chatsite.providers.base import Model
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.comparing import Comparing
