@@ -25,3 +25,4 @@ def test_it_answers_and_the_page_calls_it_a_demonstration(visit: Visit, tmp_path
         expect(chat.endings).to_have_count(0)
         assert len(chat.answers.last.locator(".body").inner_text().split()) > 3
         expect(chat.page.locator("#model")).to_contain_text("SmolLM2")
+        chat.page.close()  # it would look for the server that ends here

@@ -26,3 +26,4 @@ def test_an_engine_that_can_not_run_is_explained_in_the_conversation(
         chat.say("Is anybody there?")
         expect(chat.answers.last).to_contain_text("Echo: you said “Is anybody there?”")
         expect(line).to_contain_text("Correct it and start the server again.")
+        chat.page.close()  # it would look for the server that ends here

@@ -86,7 +86,7 @@ async def busy_slots(engine: Engine) -> int:
 
 
 async def until_busy(engine: Engine, count: int) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while await busy_slots(engine) != count:  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
 
