@@ -178,6 +178,7 @@ class AnthropicProvider:
             takes=facts.takes,
             tools=facts.tools,
             price=facts.price,
+            samples=not facts.reasoning,
         )
 
     async def _open(self) -> AsyncAnthropic:

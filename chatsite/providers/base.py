@@ -170,8 +170,8 @@ class Status:
 class Model:
     """What is known of the model that would answer: `window` in tokens, reply included.
 
-    `takes` is what it takes besides text; `tools` says whether it can call any. `price` is None
-    where none is known.
+    `takes` is what it takes besides text; `tools` says whether it can call any, `samples`
+    whether it takes a temperature. `price` is None where none is known.
     """
 
     provider: str
@@ -182,6 +182,7 @@ class Model:
     takes: frozenset[Medium] = frozenset()
     tools: bool = False
     price: Price | None = None
+    samples: bool = True
 
 
 class Tokenizer(Protocol):

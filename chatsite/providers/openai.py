@@ -92,6 +92,7 @@ class OpenAIProvider:
             takes=known.takes,
             tools=known.tools,
             price=known.price,
+            samples=not known.reasoning,
         )
 
     # ---- asking -------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ class Answering:
         asked = {
             "model": self.model.name,
             "max_tokens": self.settings.max_tokens,
-            "temperature": self.settings.temperature,
-            "top_p": self.settings.top_p,
+            "temperature": self.settings.temperature if self.model.samples else None,
+            "top_p": self.settings.top_p if self.model.samples else None,
             **self.settings.options,
             "tools": [tool.name for tool in self.tools] or None,
         }

@@ -52,6 +52,7 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
     except ValueError:
         raise BadCommand("reply_to is the id of a message.") from None
     attached = ids(request.GET.getlist("attachment"))
+    chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site, owner = site_of(request), await owner_of(request)
     found = await site.run(tracing.traced, owner=owner, message=str(id))
     asking = site.asking(
@@ -60,7 +61,7 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
         conversation=found.conversation,
         agent=found.agent,
         query=query,
-        model=model_name(request.GET.get("model", found.model)),
+        model=found.model if chosen is None else chosen,
     )
     coming, problem = None, ""
     try:

@@ -92,6 +92,8 @@ def test_clear_asks_first_and_starts_an_empty_path(chat: Chat) -> None:
 
 def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -> None:
     chat.turns("Keep this.", "And this, too: *äöü* 漢字.")
+    greeting = chat.page.get_by_text("the agent's greeting: shown to you")
+    expect(greeting).to_be_visible()
     before = chat.transcript()
     menu = chat.menu("Keep this.")
     with chat.page.expect_download() as download:
@@ -104,6 +106,7 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
     expect(chat.toasts).to_contain_text("Restored “Keep this.”.")
     expect(chat.users).to_have_count(2)
     assert chat.page.url != first
+    expect(greeting).to_be_visible()
     assert chat.transcript() == before
     assert chat.stored() == json.loads(path.read_text())["messages"]
     expect(chat.conversations).to_have_count(2)

