@@ -19,8 +19,9 @@ from chatsite.providers.anthropic_families import family_of
 from chatsite.providers.anthropic_files import forget, inline, named
 from chatsite.providers.anthropic_reader import AnthropicReader
 from chatsite.providers.anthropic_tokens import ClaudeEstimate
-from chatsite.providers.base import Chunk, Model, Request, Status
-from chatsite.providers.models import ASSUMED_WINDOW, ModelFacts, ModelTable
+from chatsite.providers.at_server import AtServer
+from chatsite.providers.base import Chunk, Model, Request
+from chatsite.providers.models import ModelTable
 from chatsite.providers.servers import Server
 from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Response, Timeouts, relay
 
@@ -32,9 +33,8 @@ _OFFICIAL = "api.anthropic.com"
 _UPLOAD_SECONDS = 120.0
 
 
-class AnthropicProvider:
-    """`model` overrides what agents ask for, `fast` the small model. `api_key` may be None for
-    servers that want none."""
+class AnthropicProvider(AtServer):
+    """`api_key` may be None for servers that want none."""
 
     def __init__(
         self,
@@ -46,14 +46,11 @@ class AnthropicProvider:
         fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
-        self._server = server
+        super().__init__(server=server, table=table, model=model, fast=fast)
         # The SDK's paths begin with the version, which other addresses often end with.
         self._url = server.base_url.rstrip("/").removesuffix("/v1")
         # Without one the SDK would look for a key in the environment and in files of its own.
         self._key = api_key or "none"
-        self._table = table
-        self._model = model
-        self._fast = fast
         self._timeouts = timeouts
         self._official = urlsplit(self._url).hostname == _OFFICIAL
         # Files belong to an account, which only its key tells apart.
@@ -62,30 +59,8 @@ class AnthropicProvider:
         self._client: AsyncAnthropic | None = None
         self._loading = asyncio.Lock()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(server={self._server.name!r}, model={self._model!r})"
-
-    @property
-    def kind(self) -> str:
-        return self._server.name
-
-    def model(self, name: str | None) -> Model:
-        return self._described(self._model or name or self._server.default_model)
-
-    def small(self, beside: Model | None = None) -> Model | None:
-        """Where the administrator chose the model, only they know a small one beside it."""
-        if self._fast:
-            return self._described(self._fast)
-        if self._server.small_model and not self._model:
-            return self._described(self._server.small_model)
-        return beside or self.model(None)
-
     def tokenizer(self, model: Model) -> ClaudeEstimate:
         return ClaudeEstimate(finer=family_of(model.name).finer)
-
-    def status(self) -> Status:
-        """Always ready: whether the provider answers shows when it is asked."""
-        return Status(state="ready")
 
     async def warm(self) -> None:
         """Load the SDK in a thread (it takes a second), so that the first answer isn't late."""
@@ -162,24 +137,6 @@ class AnthropicProvider:
         import anthropic
 
         return failures.explained(error, sdk=anthropic, model=model)
-
-    def _facts(self, model: str) -> ModelFacts | None:
-        return self._table.facts(self._server.name, model)
-
-    def _described(self, chosen: str) -> Model:
-        facts = self._facts(chosen) or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
-        assumed = f"Its window isn't known; {facts.window:,} tokens are assumed."
-        return Model(
-            provider=self.kind,
-            name=chosen,
-            label=chosen,
-            window=facts.window,
-            note=assumed if facts.assumed else "",
-            takes=facts.takes,
-            tools=facts.tools,
-            price=facts.price,
-            samples=not facts.reasoning,
-        )
 
     async def _open(self) -> AsyncAnthropic:
         async with self._loading:

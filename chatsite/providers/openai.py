@@ -10,8 +10,9 @@ from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 
 from chatsite.providers import failures, openai_files
-from chatsite.providers.base import Chunk, Model, Request, Status
-from chatsite.providers.models import ASSUMED_WINDOW, ModelFacts, ModelTable
+from chatsite.providers.at_server import AtServer
+from chatsite.providers.base import Chunk, Model, Request
+from chatsite.providers.models import ModelFacts, ModelTable
 from chatsite.providers.openai_files import Sent, account
 from chatsite.providers.openai_reader import AnswerReader
 from chatsite.providers.openai_room import longest_reply
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 _PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
 
 
-class OpenAIProvider:
-    """`model` overrides what agents ask for: another server knows other names. `fast` names the
-    small model. `api_key` may be None for servers that want none.
-    """
+class OpenAIProvider(AtServer):
+    """`api_key` may be None for servers that want none."""
 
     def __init__(
         self,
@@ -41,12 +40,8 @@ class OpenAIProvider:
         fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
-        self.kind = server.name
-        self._server = server
+        super().__init__(server=server, table=table, model=model, fast=fast)
         self._key = api_key or "none"
-        self._table = table
-        self._model = model
-        self._fast = fast
         self._timeouts = timeouts
         self._keeps = account(server.base_url, self._key) if server.files else None
         self._client: AsyncOpenAI | None = None
@@ -54,46 +49,9 @@ class OpenAIProvider:
         self._o200k = O200k.find()
         self._estimate = Estimate()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.kind!r}, model={self._model!r})"
-
-    # ---- which model --------------------------------------------------------------------------
-    def model(self, name: str | None) -> Model:
-        return self._described(self._model or name or self._server.default_model)
-
-    def small(self, beside: Model | None = None) -> Model | None:
-        """Another server's small models have names that only its administrator knows."""
-        if self._fast:
-            return self._described(self._fast)
-        if self._server.small_model and not self._model:
-            return self._described(self._server.small_model)
-        return beside or self.model(None)
-
     def tokenizer(self, model: Model) -> O200k | Estimate:
         facts = self._facts(model.name)
         return self._o200k if facts and facts.o200k and self._o200k else self._estimate
-
-    def status(self) -> Status:
-        """Always ready: whether the provider answers shows when it is asked."""
-        return Status(state="ready")
-
-    def _facts(self, model: str) -> ModelFacts | None:
-        return self._table.facts(self.kind, model)
-
-    def _described(self, name: str) -> Model:
-        facts = self._facts(name)
-        known = facts or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
-        return Model(
-            provider=self.kind,
-            name=name,
-            label=name,
-            window=known.window,
-            note=_assumed(known, named=facts is not None),
-            takes=known.takes,
-            tools=known.tools,
-            price=known.price,
-            samples=not known.reasoning,
-        )
 
     # ---- asking -------------------------------------------------------------------------------
     async def warm(self) -> None:
@@ -147,14 +105,6 @@ class OpenAIProvider:
         made.organization = made.project = None
         made._custom_headers = {}
         return made
-
-
-def _assumed(facts: ModelFacts, *, named: bool) -> str:
-    """What is taken for granted of a model that isn't known, or not wholly."""
-    if not facts.assumed:
-        return ""
-    said = f"Its window isn't known; {facts.window:,} tokens are assumed"
-    return f"{said}." if named else f"{said}, and it is taken to use tools and to read text only."
 
 
 class _Asking:

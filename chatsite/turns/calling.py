@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted, MessageView
-from chatsite.messages import UNSOUND, Message, ToolCall
+from chatsite.messages import Message, ToolCall
 from chatsite.providers.base import Called, Finished
+from chatsite.providers.text import sound
 from chatsite.tools.arguments import read
 from chatsite.tools.base import ToolError, Using
 from chatsite.tools.calling import failure, fitting, result_of
@@ -150,10 +151,10 @@ def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
     our own: results are found by it, and a group that doesn't pair is sent to nobody."""
     found: dict[str, ToolCall] = {}
     for called in calls:
-        id = _sound(called.id)
+        id = sound(called.id)
         if not id or id in found:
             id = f"call_{uuid.uuid4().hex[:24]}"
-        found[id] = ToolCall(id=id, name=_sound(called.name), arguments=_arguments(called))
+        found[id] = ToolCall(id=id, name=sound(called.name), arguments=_arguments(called))
     return tuple(found.values())
 
 
@@ -163,10 +164,6 @@ def _arguments(called: Called) -> dict[str, object]:
         return read(called.arguments)
     except ToolError:
         return {}
-
-
-def _sound(text: str) -> str:
-    return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _new_id() -> str:

@@ -11,10 +11,11 @@ from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
 from chatsite.history import Decision, Entry, tokens_of
 from chatsite.history.tokens import weakest
-from chatsite.messages import UNSOUND, Message
+from chatsite.messages import Message
 from chatsite.providers.base import Calling as CallBegun
 from chatsite.providers.base import Finished, Reasoning, Request, Text
 from chatsite.providers.servers import SERVERS
+from chatsite.providers.text import sound
 from chatsite.turns.answering import FALLBACKS, Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.breaker import Breaker
@@ -217,7 +218,7 @@ class Rounds:
 
     def _write(self, text: str, part: Part) -> None:
         # Some providers cut a character in two.
-        self.feed.write(UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text), part)
+        self.feed.write(sound(text), part)
 
     def _wait(self, sentence: str, seconds: float) -> None:
         self.progress.rounds[-1].retried = sentence
