@@ -14,6 +14,7 @@ class AtServer:
     def __init__(
         self, *, server: Server, table: ModelTable, model: str | None, fast: str | None
     ) -> None:
+        self.kind = server.name
         self._server = server
         self._table = table
         self._model = model
@@ -21,10 +22,6 @@ class AtServer:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind!r}, model={self._model!r})"
-
-    @property
-    def kind(self) -> str:
-        return self._server.name
 
     def model(self, name: str | None) -> Model:
         return self._described(self._model or name or self._server.default_model)
