@@ -8,6 +8,7 @@ from typing import Literal
 from django.db import transaction
 from django.utils import timezone
 
+from chatsite.conversations import loading
 from chatsite.conversations.beginning import opened, require_agent, resent, turn_before
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
@@ -17,7 +18,7 @@ from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.conversations.summaries import touched
 from chatsite.errors import NotFound, Refused
-from chatsite.history import BACKGROUND
+from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as Said
 
 NOT_LAST = "Only the last message can be answered again. Open the conversation anew to see it."
@@ -38,6 +39,7 @@ def begin_again(
     message: str,
     mode: Literal["again", "continue"],
     answer: str,
+    reach: Reach,
     model: str = "",
 ) -> Begun:
     """Open a turn that answers the path's last user message once more, or goes on with its answer.
@@ -45,7 +47,8 @@ def begin_again(
     `message` is any message of that turn; for "continue" its last one, an answer with text. To try
     again takes what answered it off the path, to which nothing is lost: it stays a version. To
     continue lets the same message be written further: `Begun.answer` is its id, whatever `answer`
-    says. Whoever calls this must then call `Recaller.forget`.
+    says. What `reach` wants is read in the same transaction. Whoever calls this must then call
+    `Recaller.forget`.
     Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
     message than those and where a background task has written below, TurnRunning while an answer
     is written; begun once by (conversation, client_id).
@@ -71,6 +74,7 @@ def begin_again(
         written.save(force_insert=True)
     row.save()
     going_on = mode == "continue"
+    reply_to = str(asked.reply_to) if asked.reply_to else None
     return Begun(
         turn=str(turn.id),
         number=turn.number,
@@ -80,7 +84,8 @@ def begin_again(
         answer=str(written.id),
         place=written.seq,
         asked=str(asked.id),
-        reply_to=str(asked.reply_to) if asked.reply_to else None,
+        reply_to=reply_to,
+        loaded=loading.loaded(row, reach, reply_to=reply_to),
         gone=(str(written.id),) if going_on else tuple(str(one.id) for one in said),
         text=(written.content or "") if going_on else "",
         reasoning=(written.reasoning or "") if going_on else "",

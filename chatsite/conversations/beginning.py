@@ -7,23 +7,25 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
-from chatsite.conversations import uploads
+from chatsite.conversations import loading, uploads
 from chatsite.conversations.answers import asked_by
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import TOTALS, placed
-from chatsite.conversations.queries import owns, views
+from chatsite.conversations.queries import free_or_owned, views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
-from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
+from chatsite.conversations.statements import CONVERSATIONS, MESSAGES, TURNS, Rows, key
+from chatsite.errors import BadCommand, Refused, TurnRunning
+from chatsite.history import Reach
 from chatsite.messages import Message as Said
 
 TITLE_LENGTH = 60
 # What a conversation's row learns of a new turn.
-GROWN = ("next_seq", *TOTALS, "last_background", "turns", "updated", "model")
+GROWN = Rows(Conversation, *("next_seq", *TOTALS, "last_background", "turns", "updated", "model"))
+KNOWN = Rows(Turn, "id", "client_id", "number", "asked")
 RUNNING = "An answer is still being written here. Your text is kept."
 
 
@@ -37,13 +39,14 @@ def begin_turn(
     user: Said,
     answer: str,
     greeting: Sequence[Said],
+    reach: Reach,
     model: str = "",
 ) -> Begun:
     """Store a user message and open its turn; unique by (conversation, client_id).
 
     The conversation is created with its first turn, for this owner; `greeting` is stored before
     it where the path is empty. `answer` is the id that the answer will have; `model` is what the
-    page has chosen, "" for the agent's own.
+    page has chosen, "" for the agent's own. What `reach` wants is read in the same transaction.
     Raises NotFound for another owner's conversation, BadCommand for another agent than the
     conversation's, Refused where the message replied to isn't on the path or one of the files is
     gone, TurnRunning while an answer is written.
@@ -61,9 +64,12 @@ def begin_turn(
     messages += placed(row, [user], now=now, turn=turn, after=messages)
     empty = [Said.assistant("", id=answer)]
     written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
-    row.save(force_insert=new, update_fields=None if new else GROWN)
-    turn.save(force_insert=True)
-    Message.objects.bulk_create([*messages, *written])
+    if new:
+        CONVERSATIONS.insert([row])
+    else:
+        GROWN.update(row)
+    TURNS.insert([turn])
+    MESSAGES.insert([*messages, *written])
     uploads.claim(row, [attachment.id for attachment in user.attachments])
     return Begun(
         turn=str(turn.id),
@@ -75,6 +81,7 @@ def begin_turn(
         place=written[0].seq,
         asked=user.id,
         reply_to=user.reply_to,
+        loaded=loading.loaded(row, reach, reply_to=user.reply_to),
     )
 
 
@@ -82,8 +89,8 @@ def turn_before(row: Conversation, client_id: str) -> Turn | None:
     """The turn that was begun under this id already. Raises TurnRunning where another one runs."""
     if not row.turns:
         return None
-    found = Turn.objects.filter(Q(client_id=client_id) | Q(state="running"), conversation=row)
-    turns = list(found.only("client_id", "number", "asked"))
+    either = "conversation_id = %s AND (client_id = %s OR state = 'running')"
+    turns = KNOWN.where(either, key(row.id), client_id)
     known = next((turn for turn in turns if turn.client_id == client_id), None)
     if turns and known is None:
         raise TurnRunning(RUNNING)
@@ -143,7 +150,7 @@ def _require_replied(row: Conversation, id: str) -> None:
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
     """The stored one, locked, or a new one that the caller saves, with its first totals."""
-    row = next(iter(Conversation.objects.select_for_update().filter(id=id)), None)
+    row = free_or_owned(owner, id, locked=True)
     if row is None:
         now = timezone.now()
         return Conversation(
@@ -155,8 +162,6 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
             created=now,
             updated=now,
         )
-    if not owns(owner, row) or row.deleted is not None:
-        raise NotFound("There is no such conversation.")
     require_agent(row, agent)
     return row
 

@@ -7,26 +7,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.path import estimated
 from chatsite.conversations.records import Ended
 from chatsite.conversations.rows import ENTRY, message_of, view_of
+from chatsite.conversations.statements import Rows, changed, for_update, key, moment
 from chatsite.conversations.versions import bring_back, versions_beside
 from chatsite.events import MessageView, Problem, State
 from chatsite.messages import TokenCount
 
-ANSWER = (
+ANSWER = Rows(
+    Message,
     *("content", "reasoning", "metadata", "state", "finish_reason"),
     *("tokens", "tokenizer", "basis"),
 )
-# What is read of them: a turn and its conversation whole would take three times as long.
-READ = (
-    *ENTRY,
-    *("state", "finish_reason", "conversation", "parent", "turn"),
-    *("turn__mode", "turn__asked", "turn__conversation"),
+READ = Rows(Message, *ENTRY, "state", "finish_reason", "conversation", "parent", "turn")
+# Without the receipt: the one that was kept in between is needed only where there is no other.
+RUNNING = Rows(Turn, "id", "conversation", "mode", "asked", "problem_code", "problem")
+STILL_RUNNING = "id = %s AND state = 'running'"
+OVER = Rows(Turn, "state", "ended", "problem_code", "problem")
+WITH_RECEIPT = Rows(Turn, "state", "ended", "problem_code", "problem", "receipt")
+GROWN = (
+    f"UPDATE {Conversation._meta.db_table} SET path_messages = path_messages + %s, "
+    "path_tokens = path_tokens + %s, updated = %s, last_turn_id = COALESCE(%s, last_turn_id) "
+    "WHERE id = %s"
 )
 
 
@@ -49,19 +55,19 @@ def end_turn(
     checkpoint. An answer that says nothing leaves no message behind, and what it was to take the
     place of comes back. Calls that haven't ended keep the result that they have.
     """
-    now = timezone.now()
-    changed: dict[str, Any] = {"state": state, "ended": now}
-    if problem is not None:
-        changed |= {"problem_code": problem.code, "problem": problem.message}
-    if receipt is not None:
-        changed["receipt"] = receipt
-    if not Turn.objects.filter(id=turn, state="running").update(**changed):
+    row = RUNNING.one(STILL_RUNNING + for_update(RUNNING.table), key(turn))
+    if row is None:
         return None
-    row, rows = _written(turn)
-    for name in ("state", "problem_code", "problem"):
-        setattr(row, name, changed.get(name, ""))
-    if receipt is None:
-        receipt = Turn.objects.values_list("receipt", flat=True).get(id=turn)
+    row.state, row.ended = state, timezone.now()
+    if problem is not None:
+        row.problem_code, row.problem = problem.code, problem.message
+    if receipt is not None:
+        row.receipt = receipt
+        WITH_RECEIPT.update(row)
+    else:
+        OVER.update(row)
+        receipt = row.receipt
+    rows = _written(row)
     results = [one for one in rows if one.role == "tool"]
     _close(results, "stopped" if state == "stopped" else "interrupted")
     ended = [*results]
@@ -76,11 +82,13 @@ def end_turn(
         else:
             answer.delete()
             closed = [*closed, *bring_back(row)]
-    Conversation.objects.filter(id=row.conversation_id).update(
-        path_messages=F("path_messages") + len(ended),
-        path_tokens=F("path_tokens") + sum(one.tokens for one in ended),
-        updated=now,
-        **({"last_turn": turn} if receipt is not None else {}),
+    changed(
+        GROWN,
+        len(ended),
+        sum(one.tokens for one in ended),
+        moment(row.ended),
+        key(turn) if receipt is not None else None,
+        key(row.conversation_id),
     )
     return Ended(
         turn=turn,
@@ -92,14 +100,12 @@ def end_turn(
     )
 
 
-def _written(turn: str) -> tuple[Turn, Sequence[Message]]:
-    """The turn, and what of it is being written, in order: an answer and calls."""
-    running = Message.objects.filter(turn_id=turn, state="running").select_related("turn")
-    rows = sorted(running.only(*READ), key=lambda one: one.seq)
-    row = rows[0].turn if rows else None
+def _written(turn: Turn) -> Sequence[Message]:
+    """What of it is being written, in order: an answer and calls."""
+    rows = READ.where("turn_id = %s AND state = 'running'", key(turn.id))
     for one in rows:
-        one.turn = row
-    return row or Turn.objects.get(id=turn), rows
+        one.turn = turn
+    return sorted(rows, key=lambda one: one.seq)
 
 
 def _close(results: Sequence[Message], state: State) -> None:
@@ -126,7 +132,7 @@ def _finish(answer: Message, state: State, tokens: TokenCount | None, finish_rea
     answer.state, answer.finish_reason = state, finish_reason
     tokens = tokens or estimated(message_of(answer))
     answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
-    answer.save(update_fields=ANSWER)
+    ANSWER.update(answer)
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:

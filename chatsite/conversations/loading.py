@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import free_or_owned, owned, path
 from chatsite.conversations.records import Loaded
 from chatsite.conversations.rows import ENTRY, entry_of
+from chatsite.conversations.statements import Rows, fetched, key
 from chatsite.history import (
     BACKGROUND,
     Entry,
@@ -21,11 +22,16 @@ from chatsite.history import (
     Unloaded,
 )
 
-# The path from a message on. In plain SQL: every turn asks it, and Django takes ten times as long
-# to write it as SQLite to answer it.
-FROM = (
-    f"SELECT {', '.join(ENTRY)} FROM {Message._meta.db_table} WHERE conversation_id = %s "
-    "AND on_path IN (1) AND state <> 'running' AND seq >= %s AND seq < %s ORDER BY seq"
+ENTRIES = Rows(Message, *ENTRY)
+# SQLite uses its index for `on_path IN (...)`, and none for a bare `on_path`.
+ON_PATH = "conversation_id = %s AND on_path IN (%s)"
+ENDED = f"{ON_PATH} AND state <> 'running'"
+# Both with the conversation's id and true, for the path.
+FROM = f"{ENDED} AND seq >= %s AND seq < %s ORDER BY seq"
+USERS = (
+    f"SELECT seq FROM {ENTRIES.table} WHERE {ON_PATH} AND role = 'user' "
+    f"AND source NOT IN ({', '.join(['%s'] * len(BACKGROUND))}) ORDER BY seq DESC "
+    "LIMIT 1 OFFSET %s"
 )
 
 
@@ -48,9 +54,16 @@ def load(
     if row is None:
         nothing = Transcript(entries=())
         return Loaded(agent="", transcript=nothing, next_seq=1, receipt=None)
+    return loaded(row, reach, ahead=ahead, reply_to=reply_to)
+
+
+def loaded(
+    row: Conversation, reach: Reach, *, ahead: int = 0, reply_to: str | None = None
+) -> Loaded:
+    """The same of a conversation that has been read."""
     cut = first_wanted(row, reach, ahead=ahead)
     # What has been stored since the row was read belongs to other totals.
-    entries = _read(row, Message.objects.raw(FROM, (row.id.hex, cut, row.next_seq)))
+    entries = _entries(row, FROM, key(row.id), True, cut, row.next_seq)
     if cut:
         # Asked for by themselves: joined by OR the whole conversation would be read.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
@@ -75,8 +88,9 @@ def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for some in few(sorted(turn_seqs)):
         # In no order: asked for one by seq, SQLite would walk through the whole conversation.
-        rows = _rows(row, Q(turn_seq__in=some)).order_by()
-        entries += sorted(_read(row, rows), key=lambda entry: entry.seq)
+        places = ", ".join(["%s"] * len(some))
+        found = _entries(row, f"{ENDED} AND turn_seq IN ({places})", key(row.id), True, *some)
+        entries += sorted(found, key=lambda entry: entry.seq)
     return tuple(entries)
 
 
@@ -85,11 +99,8 @@ def few(seqs: Sequence[int]) -> Iterator[Sequence[int]]:
     return (seqs[start : start + 300] for start in range(0, len(seqs), 300))
 
 
-def _rows(row: Conversation, wanted: Q) -> QuerySet[Message]:
-    return path(row).exclude(state="running").filter(wanted).order_by("seq").only(*ENTRY)
-
-
-def _read(row: Conversation, rows: Iterable[Message]) -> tuple[Entry, ...]:
+def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry, ...]:
+    rows = ENTRIES.bare(condition, *values)
     return tuple(entry_of(message, forget_above=row.forget_above) for message in rows)
 
 
@@ -143,9 +154,8 @@ def _cut_by_users(row: Conversation, users: int) -> int:
     """The seq from which the last `users` user messages stand; 0 where there are no more."""
     if row.path_users - row.path_background < users:
         return 0
-    newest = path(row).filter(role="user").exclude(source__in=BACKGROUND).order_by("-seq")
-    found = newest.values_list("seq", flat=True)[users - 1 : users]
-    return next(iter(found), 0)
+    found = fetched(USERS, key(row.id), True, *BACKGROUND, users - 1)
+    return int(found[0][0]) if found else 0
 
 
 def _cut_by_tokens(row: Conversation, tokens: int) -> int:

@@ -12,8 +12,9 @@ from django.db.models import Count, Max, Min, Q, Sum
 
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.queries import owned
 from chatsite.conversations.rows import columns_of
-from chatsite.errors import NotFound
+from chatsite.conversations.statements import Rows, key
 from chatsite.events import State
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.messages import Message as Said
@@ -21,17 +22,14 @@ from chatsite.messages import TokenCount
 
 ESTIMATE = "estimate"
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
+PLACES = Rows(Message, "id", "seq", "turn_seq")
 # SQLite takes a few hundred values at once.
 SOME = 300
 
 
 def locked(owner: Owner, conversation: str) -> Conversation:
     """The conversation, for changing its path. Raises NotFound unless it is this owner's."""
-    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
-    row = rows.filter(id=uuid.UUID(conversation)).first()
-    if row is None:
-        raise NotFound("There is no such conversation.")
-    return row
+    return owned(owner, conversation, locked=True)
 
 
 def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
@@ -78,8 +76,8 @@ def placed(
 def _last_on_path(row: Conversation) -> Message | None:
     if row.next_seq == 1:
         return None
-    newest = Message.objects.filter(ON_PATH, conversation=row).order_by("-seq")
-    return newest.only("id", "seq", "turn_seq").first()
+    newest = "conversation_id = %s AND on_path IN (%s) ORDER BY seq DESC LIMIT 1"
+    return PLACES.one(newest, key(row.id), True)
 
 
 def count(row: Conversation, message: Message) -> None:

@@ -20,23 +20,47 @@ from chatsite.conversations.rows import (
     quote_of,
     view_of,
 )
+from chatsite.conversations.statements import (
+    CONVERSATIONS,
+    Rows,
+    fetched,
+    for_update,
+    key,
+)
 from chatsite.errors import NotFound
 from chatsite.events import ConversationView, MessageView
 from chatsite.messages import Message as Said
 
+RECEIPTS = Rows(Turn, "id", "receipt")
+WITH_RECEIPT = (
+    f"SELECT {CONVERSATIONS.columns('conversation')}, {RECEIPTS.columns('turn')} "
+    f"FROM {CONVERSATIONS.table} conversation "
+    f"LEFT JOIN {RECEIPTS.table} turn ON turn.id = conversation.last_turn_id "
+    "WHERE conversation.id = %s"
+)
 PAGE = 60
 LISTED = 200
 
 
-def owned(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
-    """The conversation, if it is this owner's. NotFound is the same for none and another's."""
+def stored(id: str, *, locked: bool = False) -> Conversation | None:
+    """The conversation, whosever it is, with its last turn's receipt; `locked` until the
+    transaction ends. Raises NotFound for what is no id."""
     try:
-        key = uuid.UUID(id)
+        id_of = uuid.UUID(id)
     except ValueError:
         raise NotFound("There is no such conversation.") from None
-    # Found by its key alone and looked at here: to put the owner into the query takes Django three
-    # times as long as to ask it.
-    row = next(iter(Conversation.objects.select_related("last_turn").filter(id=key)), None)
+    lock = for_update("conversation") if locked else ""
+    for values in fetched(f"{WITH_RECEIPT}{lock}", key(id_of)):
+        row = CONVERSATIONS.read(values[: len(CONVERSATIONS)])
+        if row.last_turn_id is not None:
+            row.last_turn = RECEIPTS.read(values[len(CONVERSATIONS) :])
+        return row
+    return None
+
+
+def owned(owner: Owner, id: str, *, deleted: bool = False, locked: bool = False) -> Conversation:
+    """The conversation, if it is this owner's. NotFound is the same for none and another's."""
+    row = stored(id, locked=locked)
     if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
         raise NotFound("There is no such conversation.")
     return row
@@ -46,14 +70,12 @@ def owns(owner: Owner, row: Conversation) -> bool:
     return row.user_id == owner.user and row.guest == owner.guest
 
 
-def free_or_owned(owner: Owner, id: str) -> Conversation | None:
+def free_or_owned(owner: Owner, id: str, *, locked: bool = False) -> Conversation | None:
     """None where no conversation has this id yet; NotFound where it is another owner's."""
-    try:
-        return owned(owner, id)
-    except NotFound:
-        if Conversation.objects.filter(id=id).exists():
-            raise
-        return None
+    row = stored(id, locked=locked)
+    if row is not None and (not owns(owner, row) or row.deleted is not None):
+        raise NotFound("There is no such conversation.")
+    return row
 
 
 def agent_of(*, owner: Owner, conversation: str) -> str:

@@ -11,12 +11,26 @@ from chatsite.history import RunningSummary, Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A transcript with what the decision needs besides: at most three queries.
+
+    `agent` is the conversation's own, "" for a chat not yet begun; `receipt` is the last
+    answer's. For a preview the draft takes the place `next_seq`.
+    """
+
+    agent: str
+    transcript: Transcript
+    next_seq: int
+    receipt: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
     `asked` is the id of the user message that it answers, `reply_to` what that replies to;
-    `place` is the sequence number of the answer. `gone`, `text` and `reasoning` are those of
-    `events.TurnStarted`.
+    `place` is the sequence number of the answer. `loaded` is what the turn is decided on, None for
+    one that was found again. `gone`, `text` and `reasoning` are those of `events.TurnStarted`.
     """
 
     turn: str
@@ -28,6 +42,7 @@ class Begun:
     place: int = 0
     asked: str = ""
     reply_to: str | None = None
+    loaded: Loaded | None = None
     gone: tuple[str, ...] = ()
     text: str = ""
     reasoning: str = ""
@@ -42,20 +57,6 @@ class Checkpoint:
     text: str
     reasoning: str = ""
     receipt: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """A transcript with what the decision needs besides: at most three queries.
-
-    `agent` is the conversation's own, "" for a chat not yet begun; `receipt` is the last
-    answer's. For a preview the draft takes the place `next_seq`.
-    """
-
-    agent: str
-    transcript: Transcript
-    next_seq: int
-    receipt: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.path import count, counted, placed
 from chatsite.conversations.records import Checkpoint
 from chatsite.conversations.rows import columns_of, view_of
+from chatsite.conversations.statements import key
 from chatsite.conversations.versions import versions_beside
 from chatsite.events import MessageView
 from chatsite.messages import Message as Said
@@ -94,20 +95,17 @@ def checkpoint(written: Sequence[Checkpoint]) -> None:
     In plain SQL: all answers of the server are saved about once a second, and to build these two
     statements for each takes fifty times as long as to run them.
     """
-    id_of = Message._meta.pk.get_db_prep_value
     texts = [
         (
             one.text,
             one.reasoning or None,
-            id_of(one.answer, connection),
-            id_of(one.turn, connection),
+            key(one.answer),
+            key(one.turn),
         )
         for one in written
     ]
     receipts = [
-        (json.dumps(one.receipt), id_of(one.turn, connection))
-        for one in written
-        if one.receipt is not None
+        (json.dumps(one.receipt), key(one.turn)) for one in written if one.receipt is not None
     ]
     with connection.cursor() as cursor:
         cursor.executemany(SAVE_TEXT, texts)

@@ -10,8 +10,10 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import httpx2
 
 from chatsite.providers import failures
 from chatsite.providers.anthropic_body import Body, body_of
@@ -23,7 +25,7 @@ from chatsite.providers.at_server import AtServer
 from chatsite.providers.base import Chunk, Model, Request
 from chatsite.providers.models import ModelTable
 from chatsite.providers.servers import Server
-from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Response, Timeouts, relay
+from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -89,22 +91,18 @@ class AnthropicProvider(AtServer):
     def _answer(
         self, client: AsyncAnthropic, body: Body, *, files_may_be_lost: bool
     ) -> AsyncGenerator[Chunk, None]:
-        # What comes as extra is sent as it is. Given by name, the SDK would look through every
-        # message for files, and warn our log of every model that is to end.
+        # `messages.create` would look through every message for files, and warn our log of every
+        # model that is to end. This sends what it is given.
         headers = {"anthropic-version": body.version} if body.version else {}
-        create: Any = client.messages.with_streaming_response.create
 
-        async def call() -> Response:
-            opening = create(
-                model="",
-                max_tokens=0,
-                messages=(),
+        async def call() -> httpx2.Response:
+            return await client.post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                body={**body.value, "stream": True},
+                options={"headers": headers},
                 stream=True,
-                extra_body=body.value,
-                extra_headers=headers,
             )
-            response: Response = await opening.__aenter__()
-            return response
 
         def explain(error: Exception) -> Exception:
             if files_may_be_lost and _names_a_file(error):

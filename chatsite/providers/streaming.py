@@ -72,16 +72,8 @@ class Reader(Protocol):
         ...
 
 
-class Response(Protocol):
-    """What the SDKs' `with_streaming_response` gives."""
-
-    @property
-    def http_response(self) -> httpx2.Response: ...
-    async def close(self) -> None: ...
-
-
 async def relay(
-    call: Callable[[], Awaitable[Response]],
+    call: Callable[[], Awaitable[httpx2.Response]],
     reader: Reader,
     *,
     timeouts: Timeouts,
@@ -104,7 +96,7 @@ async def relay(
         raise failures.too_slow(started=False, seconds=timeouts.first_token) from None
     except Exception as error:
         raise explain(error) from None
-    body: Body = response.http_response.extensions["body"]
+    body: Body = response.extensions["body"]
     watch = _Watch(body, reader, timeouts, spent=clock() - opened)
     parser = SseParser()
     try:
@@ -120,7 +112,7 @@ async def relay(
             await watch.read_tail()
     finally:
         watch.close()
-        await response.close()
+        await response.aclose()
 
 
 def _joined(reader: Reader, payloads: Sequence[bytes]) -> Iterator[Chunk]:

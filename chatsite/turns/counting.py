@@ -56,7 +56,8 @@ class Counting:
         self, head: Head, transcript: Transcript
     ) -> tuple[Head, Transcript, dict[str, TokenCount]]:
         """Both with every message counted, and the counts that were made now, by message id."""
-        missing = [e.message for e in transcript.entries if self.is_missing(e.message)]
+        tokenizer = self.answering.provider.tokenizer(self.answering.model)
+        missing = [e.message for e in transcript.entries if self._is_missing(e.message, tokenizer)]
         every = [*head.messages, *missing]
         counts = dict(zip((m.id for m in every), await self.of(every), strict=True))
         entries = tuple(
@@ -80,10 +81,12 @@ class Counting:
     def is_missing(self, message: Message) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So
         is one of files that another model took in another form."""
+        return self._is_missing(message, self.answering.provider.tokenizer(self.answering.model))
+
+    def _is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         tokens = message.tokens
         if tokens is None:
             return True
-        tokenizer = self.answering.provider.tokenizer(self.answering.model)
         if tokens.tokenizer == self._name(tokenizer.name, message):
             return False
         return bool(message.attachments) or tokenizer.basis == "counted"
@@ -116,7 +119,11 @@ class Counting:
         return count
 
     def _name(self, tokenizer: str, message: Message) -> str:
-        return "+".join((tokenizer, *sorted(self._forms(message))))
+        return (
+            "+".join((tokenizer, *sorted(self._forms(message))))
+            if message.attachments
+            else tokenizer
+        )
 
 
 async def token_counts(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[TokenCount]:

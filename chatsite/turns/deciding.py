@@ -96,21 +96,19 @@ class Decider:
         self,
         asking: Asking,
         answering: Answering,
+        loaded: Loaded,
         *,
-        reply_to: str | None = None,
         before: Ruling | None = None,
         written: Entry | None = None,
     ) -> Ruling:
-        """The decision of the turn whose user message is the last one stored; it may take as long
-        as the policy's model needs. `reply_to` is what that message replies to.
+        """The decision of the turn whose user message is the last one that was `loaded`; it may
+        take as long as the policy's model needs.
 
         `before` is that of the turn's last round: what was gathered for it holds on, so that no
         model is asked twice and the prompt keeps its beginning. `written` is the answer that is
         to be continued.
         """
         settings = self.settings(asking, answering)
-        wanted = reach(settings, room=answering.window.room)
-        loaded = await self._load(asking, wanted, ahead=0, reply_to=reply_to)
         above = loaded.transcript.entries[-1].seq
         if written is not None:
             entries = (*loaded.transcript.entries, written)
@@ -134,7 +132,7 @@ class Decider:
     ) -> Decision:
         """The decision as it would be for a draft, even an empty one; nothing is stored of it."""
         settings = self.settings(asking, answering)
-        wanted = reach(settings, room=answering.window.room)
+        wanted = self.reach(asking, answering)
         loaded = await self.with_draft(
             asking, answering, draft, wanted, reply_to=reply_to, attachments=attachments
         )
@@ -151,7 +149,7 @@ class Decider:
         attachments: Sequence[Attachment] = (),
     ) -> Loaded:
         """What is stored, with the draft as its current message."""
-        loaded = await self._load(asking, wanted, ahead=1, reply_to=reply_to)
+        loaded = await self.load(asking, wanted, ahead=1, reply_to=reply_to)
         if loaded.agent not in ("", asking.agent):
             raise BadCommand("This conversation is with another agent.")
         new = [Message.user(draft, *attachments, id=DRAFT, reply_to=reply_to)]
@@ -160,6 +158,29 @@ class Decider:
         entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
         return replace(loaded, transcript=transcript)
+
+    def reach(self, asking: Asking, answering: Answering) -> Reach:
+        """How far back a turn of theirs is decided on."""
+        return reach(self.settings(asking, answering), room=answering.window.room)
+
+    async def load(
+        self,
+        asking: Asking,
+        wanted: Reach,
+        *,
+        ahead: int = 0,
+        reply_to: str | None = None,
+    ) -> Loaded:
+        """What is stored that far back. `reply_to` is what the current message replies to; it is
+        not stored yet where `ahead` is 1."""
+        return await self.run(
+            self.loads.load,
+            owner=asking.owner,
+            conversation=asking.conversation,
+            reach=wanted,
+            ahead=ahead,
+            reply_to=reply_to,
+        )
 
     async def require_room(self, asking: Asking, answering: Answering, user: Message) -> None:
         """Raise PromptTooLarge where head and this message alone don't fit: before anything is
@@ -174,18 +195,6 @@ class Decider:
             current=[user],
         )
         room.require()
-
-    async def _load(
-        self, asking: Asking, wanted: Reach, *, ahead: int, reply_to: str | None
-    ) -> Loaded:
-        return await self.run(
-            self.loads.load,
-            owner=asking.owner,
-            conversation=asking.conversation,
-            reach=wanted,
-            ahead=ahead,
-            reply_to=reply_to,
-        )
 
     async def decided(
         self,

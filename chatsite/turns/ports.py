@@ -42,6 +42,7 @@ class Writes(Protocol):
         user: Message,
         answer: str,
         greeting: Sequence[Message],
+        reach: Reach,
         model: str = "",
     ) -> Begun: ...
     def begin_again(
@@ -54,6 +55,7 @@ class Writes(Protocol):
         message: str,
         mode: Literal["again", "continue"],
         answer: str,
+        reach: Reach,
         model: str = "",
     ) -> Begun: ...
     def begin_calls(

@@ -27,6 +27,8 @@ UNKNOWN = "?"
 MARK = 4
 MARKED = 2_000
 THREADED = 100
+# `json.dumps` makes a new one each time it is given anything but its defaults.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ async def fingerprinted(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def _sha256(message: Mapping[str, Any]) -> str:
-    said = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    said = _ENCODER.encode(message)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from chatsite.conversations.records import Begun
+from chatsite.conversations.records import Begun, Loaded
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
 from chatsite.history import Decision, Entry, tokens_of
@@ -101,7 +101,7 @@ class Rounds:
             ruling = await self.decider.for_turn(
                 self.asking,
                 self.answering,
-                reply_to=self.begun.reply_to,
+                await self._loaded(number),
                 before=before,
                 written=self._written() if number == 1 else None,
             )
@@ -135,6 +135,13 @@ class Rounds:
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
         return ruling
+
+    async def _loaded(self, number: int) -> Loaded:
+        """What was read as the turn began; of a later round, with what its tools brought."""
+        if number == 1 and self.begun.loaded is not None:
+            return self.begun.loaded
+        wanted = self.decider.reach(self.asking, self.answering)
+        return await self.decider.load(self.asking, wanted, reply_to=self.begun.reply_to)
 
     def _written(self) -> Entry | None:
         """The answer that is to be continued: it stands at the end of what the model sees."""

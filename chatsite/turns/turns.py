@@ -155,6 +155,7 @@ class Turns(Following):
                 message=message,
                 mode=mode,
                 answer=_new_id(),
+                reach=self.decider.reach(asking, answering),
                 model=asking.model,
             )
             await self.around.changed(asking)
@@ -257,6 +258,7 @@ class Turns(Following):
             user=counted[-1],
             answer=_new_id(),
             greeting=counted[:-1],
+            reach=self.decider.reach(asking, answering),
             model=asking.model,
         )
 

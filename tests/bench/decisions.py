@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from chatsite.history import Entry, Head, Transcript, Window, decide, resolve
+from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.stored import conversation, database, said
 
@@ -58,15 +58,22 @@ class Case:
     asking: Any
     answering: Any
 
+    async def decide(self, decider: Any) -> Decision:
+        wanted = decider.reach(self.asking, self.answering)
+        loaded = await decider.load(self.asking, wanted)
+        ruling = await decider.for_turn(self.asking, self.answering, loaded)
+        found: Decision = ruling.decision
+        return found
+
     async def micros(self) -> float:
         began = time.perf_counter()
-        await self.decider.for_turn(self.asking, self.answering)
+        await self.decide(self.decider)
         return (time.perf_counter() - began) * 1e6
 
     async def queries(self) -> int:
         counted = Counted()
         decider = replace(self.decider, loads=SimpleNamespace(load=counted.load))
-        await decider.for_turn(self.asking, self.answering)
+        await self.decide(decider)
         return counted.queries
 
 
@@ -131,10 +138,11 @@ async def _case(run: Any, count: int) -> Case:
             user=said("user"),
             answer=str(uuid.uuid4()),
             greeting=(),
+            reach=case.decider.reach(case.asking, who),
         )
 
     begun = await ask()
-    decision = (await case.decider.for_turn(case.asking, who)).decision
+    decision = await case.decide(case.decider)
     answer = said("assistant")
     await run(
         store.end_turn,

@@ -16,6 +16,7 @@ from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Begun, Ended
 from chatsite.events import MessageView, State
+from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount, ToolCall
 
@@ -53,6 +54,7 @@ def begin(
         user=said(text),
         answer=new_id(),
         greeting=greeting,
+        reach=Everything(),
     )
 
 
@@ -112,6 +114,7 @@ def again(
         message=message,
         mode=mode,
         answer=new_id(),
+        reach=Everything(),
     )
 
 

@@ -183,6 +183,7 @@ class TestReplying:
             user=said,
             answer=new_id(),
             greeting=(),
+            reach=Everything(),
             **more,
         )
 
