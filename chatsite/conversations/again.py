@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from typing import Literal
 
-from django.db import transaction
 from django.utils import timezone
 
 from chatsite.conversations import loading
@@ -17,6 +16,7 @@ from chatsite.conversations.queries import path, views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.conversations.summaries import touched
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as Said
@@ -29,7 +29,7 @@ BEHIND = (
 NO_TEXT = "Only the last answer, and only one with text, can be written further."
 
 
-@transaction.atomic
+@writing
 def begin_again(
     *,
     owner: Owner,

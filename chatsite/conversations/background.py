@@ -6,12 +6,12 @@ import uuid
 from dataclasses import replace
 from typing import get_args
 
-from django.db import transaction
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.path import append, estimated
 from chatsite.conversations.rows import view_of
+from chatsite.conversations.work import writing
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.events import MessageView
 from chatsite.history import BACKGROUND
@@ -21,7 +21,7 @@ ROLES: tuple[Role, ...] = ("assistant", "user")
 SOURCES: tuple[Source, ...] = tuple(name for name in get_args(Source) if name in BACKGROUND)
 
 
-@transaction.atomic
+@writing
 def add_message(
     *, conversation: str, source: Source, text: str, role: Role = "assistant"
 ) -> MessageView:

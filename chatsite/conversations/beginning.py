@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import transaction
 from django.utils import timezone
 
 from chatsite.conversations import loading, uploads
@@ -18,6 +17,7 @@ from chatsite.conversations.queries import free_or_owned, views
 from chatsite.conversations.records import Begun
 from chatsite.conversations.rows import conversation_of
 from chatsite.conversations.statements import CONVERSATIONS, MESSAGES, TURNS, Rows, key
+from chatsite.conversations.work import writing
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as Said
@@ -29,7 +29,7 @@ KNOWN = Rows(Turn, "id", "client_id", "number", "asked")
 RUNNING = "An answer is still being written here. Your text is kept."
 
 
-@transaction.atomic
+@writing
 def begin_turn(
     *,
     owner: Owner,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
@@ -18,6 +17,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import estimated, uncount
 from chatsite.conversations.rows import message_of
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.messages import TokenCount
@@ -27,7 +27,7 @@ CHUNK = 100
 WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
 
 
-@transaction.atomic
+@writing
 def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | None = None) -> str:
     """Say something else in a message's place; the conversation's id.
 
@@ -53,7 +53,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     return str(row.id)
 
 
-@transaction.atomic
+@writing
 def delete_message(*, owner: Owner, message: str) -> str:
     """Take one message away, and its words with it; the conversation's id.
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -15,6 +14,7 @@ from chatsite.conversations.records import Ended
 from chatsite.conversations.rows import ENTRY, message_of, view_of
 from chatsite.conversations.statements import Rows, changed, for_update, key, moment
 from chatsite.conversations.versions import bring_back, versions_beside
+from chatsite.conversations.work import writing
 from chatsite.events import MessageView, Problem, State
 from chatsite.messages import TokenCount
 
@@ -36,7 +36,7 @@ GROWN = (
 )
 
 
-@transaction.atomic
+@writing
 def end_turn(
     *,
     turn: str,

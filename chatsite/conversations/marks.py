@@ -9,12 +9,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.db import transaction
-
 from chatsite.conversations.coverage import standing_of
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.summaries import touched
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked, SummaryView
 
@@ -28,7 +27,7 @@ class Change:
     summary: SummaryView | None
 
 
-@transaction.atomic
+@writing
 def pin(*, owner: Owner, message: str, on: bool) -> Change:
     """Keep the message's turn in every request, or no longer; it is then not left out.
 
@@ -39,14 +38,14 @@ def pin(*, owner: Owner, message: str, on: bool) -> Change:
     return _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
 
 
-@transaction.atomic
+@writing
 def exclude(*, owner: Owner, message: str, on: bool) -> Change:
     """Leave the message out of every request, or take it back in; it is then not pinned."""
     row, marked = _markable(owner, message)
     return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
 
 
-@transaction.atomic
+@writing
 def forget_above(*, owner: Owner, message: str, on: bool) -> Change:
     """Put the line above the message's turn, or take it away from there.
 

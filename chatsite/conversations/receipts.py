@@ -46,7 +46,7 @@ def kept(
         agent=row.conversation.agent,
         receipt=receipt,
         entries=tuple(
-            entry_of(message, forget_above=0)
+            entry_of(message)
             for message in sorted(rows, key=lambda message: message.seq)
             if message.id in on_chain
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -15,6 +15,7 @@ from chatsite.conversations.records import Checkpoint
 from chatsite.conversations.rows import columns_of, view_of
 from chatsite.conversations.statements import key
 from chatsite.conversations.versions import versions_beside
+from chatsite.conversations.work import writing
 from chatsite.events import MessageView
 from chatsite.messages import Message as Said
 
@@ -28,7 +29,7 @@ SAVE_TEXT = (
 SAVE_RECEIPT = f"UPDATE {Turn._meta.db_table} SET receipt = %s WHERE id = %s AND state = 'running'"
 
 
-@transaction.atomic
+@writing
 def begin_calls(
     *, turn: str, message: Said, results: Sequence[Said], answer: str
 ) -> tuple[MessageView, ...] | None:
@@ -65,7 +66,7 @@ def begin_calls(
     return (first, *(view_of(result) for result in marked))
 
 
-@transaction.atomic
+@writing
 def end_call(*, turn: str, message: Said) -> MessageView | None:
     """A call has its result. None where it has one already or the turn has ended: what Stop has
     closed stays as it is."""
@@ -87,7 +88,7 @@ def end_call(*, turn: str, message: Said) -> MessageView | None:
     return view_of(row)
 
 
-@transaction.atomic
+@writing
 def checkpoint(written: Sequence[Checkpoint]) -> None:
     """Keep what has been written so far of some answers; without effect on one that has ended, or
     whose turn has.

@@ -19,9 +19,9 @@ def message_of(row: models.Message) -> Message:
         id=str(row.id),
         role=row.role,  # type: ignore[arg-type]
         content=row.content,
-        attachments=tuple(Attachment(**item) for item in row.attachments),
+        attachments=tuple([Attachment(**item) for item in row.attachments]),
         reasoning=row.reasoning,
-        calls=tuple(ToolCall(**item) for item in row.calls),
+        calls=tuple([ToolCall(**item) for item in row.calls]),
         call_id=row.call_id,
         metadata=row.metadata,
         source=row.source,  # type: ignore[arg-type]
@@ -44,7 +44,7 @@ ENTRY = (
 )
 
 
-def entry_of(row: models.Message, *, forget_above: int) -> Entry:
+def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
     return Entry(
         message=message_of(row),
         seq=row.seq,

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.queries import owned
 from chatsite.conversations.summary_records import Standing, Unfolded
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount
@@ -22,7 +22,7 @@ from chatsite.messages import TokenCount
 YOU = "you"
 
 
-@transaction.atomic
+@writing
 def fold(
     *,
     owner: Owner,
@@ -61,7 +61,7 @@ def fold(
     return standing_of(row)
 
 
-@transaction.atomic
+@writing
 def rewrite(
     *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
 ) -> Standing:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from django.db import transaction
-
 from chatsite.conversations.answers import versions_of
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import TOTALS, locked, reroute
 from chatsite.conversations.queries import path, shown
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.events import MessageView
 
@@ -30,7 +29,7 @@ def versions_beside(row: Message) -> tuple[str, ...]:
     return versions_of([row]).get(str(row.id), ())
 
 
-@transaction.atomic
+@writing
 def show_version(*, owner: Owner, message: str) -> str:
     """Put the version that begins with `message` on the path, and what was last said below it.
 

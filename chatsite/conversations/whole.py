@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
-from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -15,13 +14,14 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import append, counted
 from chatsite.conversations.queries import owned
 from chatsite.conversations.rows import conversation_of
+from chatsite.conversations.work import writing
 from chatsite.errors import TurnRunning
 from chatsite.events import ConversationView
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 
 
-@transaction.atomic
+@writing
 def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
     """Store token counts by message id, and keep the path's total true."""
     Conversation.objects.select_for_update().filter(id=conversation).first()
@@ -57,7 +57,7 @@ def undelete(*, owner: Owner, conversation: str) -> ConversationView:
     return conversation_of(row)
 
 
-@transaction.atomic
+@writing
 def clear(*, owner: Owner, conversation: str) -> None:
     """Start a new, empty path. What was said stays stored, off the path."""
     row = owned(owner, conversation)
@@ -71,7 +71,7 @@ def clear(*, owner: Owner, conversation: str) -> None:
     row.save()
 
 
-@transaction.atomic
+@writing
 def import_conversation(
     *, owner: Owner, agent: str, title: str, messages: Sequence[Said]
 ) -> ConversationView:
@@ -91,7 +91,7 @@ def import_conversation(
     return conversation_of(row)
 
 
-@transaction.atomic
+@writing
 def move_to_account(*, guest: str, user: int) -> int:
     """What a guest wrote, and the files, become the account's at sign-in; how many conversations
     moved."""

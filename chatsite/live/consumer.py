@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
+from pydantic_core import to_json
 
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError
@@ -39,6 +40,14 @@ INTERNAL = Problem(code="internal", message="Something went wrong here. Your tex
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Follows one conversation at a time: the one that was opened last."""
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Channels looks for old database connections before every frame, in a thread each time;
+        after the first one, which finds the session, there is none: the store has its own."""
+        if message["type"] == "websocket.connect":
+            await super().dispatch(message)
+        else:
+            await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
         self.owner: Owner | None = None
@@ -103,7 +112,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _say(self, event: Event | Reply) -> None:
         """To a page that has gone nothing is said; its disconnect is on the way."""
         with contextlib.suppress(OSError):
-            await self.send(text_data=json.dumps(event.to_dict(), ensure_ascii=False))
+            await self.send(text_data=to_json(event.to_dict()).decode())
 
     # ---- commands ----------------------------------------------------------------------------
     async def _do(self, command: AnyCommand) -> None:

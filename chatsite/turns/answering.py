@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from chatsite.agents.known import LLM
@@ -16,6 +17,7 @@ from chatsite.providers.base import NO_FILES, Files, Model, Provider, Request, T
 from chatsite.providers.servers import SERVERS
 from chatsite.tools.base import Tool
 
+HEADS = 64
 # Where nothing that a template names can be reached: the model on this machine, then no model.
 FALLBACKS = ("embedded", "echo")
 
@@ -48,7 +50,7 @@ class Answering:
     @property
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""
-        head = Head.of(self.system or None, self.template.prefilled)
+        head = _head(self.system, self.template.prefilled)
         return replace(head, tools=tool_tokens(self.tools)) if self.tools else head
 
     @property
@@ -85,6 +87,12 @@ class Answering:
             may_call=may_call,
             files=files,
         )
+
+
+@lru_cache(maxsize=HEADS)
+def _head(system: str, prefilled: tuple[Message, ...]) -> Head:
+    """A turn asks four times."""
+    return Head.of(system or None, prefilled)
 
 
 def spec_of(tool: Tool) -> ToolSpec:

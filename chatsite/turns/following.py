@@ -14,6 +14,9 @@ from chatsite.turns.asking import Asking
 from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Feed, Reader
 
+# To look costs 1 to 2 ms, and 200 pages look at about the same time.
+FRESH_SECONDS = 0.2
+
 
 class Answers(Protocol):
     """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
@@ -37,6 +40,8 @@ class Following:
         self.describe = describe
         self.clock = clock
         self._feeds: dict[str, Feed] = {}
+        self._engines: dict[tuple[str, str, bool], Engine] = {}
+        self._looked = -FRESH_SECONDS
 
     def is_running(self, conversation: str) -> bool:
         """Whether a turn of this process runs there."""
@@ -107,7 +112,20 @@ class Following:
         )
 
     def engine(self, agent: str, model: str = "", *, staff: bool = False) -> Engine:
-        """Whether the provider can answer now: that of `model`, or the agent's own for ""."""
+        """Whether the provider can answer now: that of `model`, or the agent's own for "".
+
+        Every open page asks again and again, most of them for the same.
+        """
+        now = self.clock()
+        if now - self._looked > FRESH_SECONDS:
+            self._engines.clear()
+            self._looked = now
+        asked = (agent, model, staff)
+        if asked not in self._engines:
+            self._engines[asked] = self._engine(agent, model, staff=staff)
+        return self._engines[asked]
+
+    def _engine(self, agent: str, model: str, *, staff: bool) -> Engine:
         try:
             status = self.answering(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:

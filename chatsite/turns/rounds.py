@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -57,6 +58,7 @@ class Rounds:
     tool_seconds: float
     toolless: set[str]
     sent: Rendered = Rendered(())
+    _telling: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         if self.answering.tools and self.answering.full_name in self.toolless:
@@ -110,13 +112,21 @@ class Rounds:
                 raise
             raise PromptTooLarge(TOO_MUCH) from None
         decision = ruling.decision
-        if number == 1:
-            log_decision(decision)
-            if self.begun.text:
-                decision = continued(decision, place=self.begun.place, above=ruling.above)
-                ruling = replace(ruling, decision=decision)
-        model = self.answering.model
+        if number == 1 and self.begun.text:
+            decision = continued(decision, place=self.begun.place, above=ruling.above)
+            ruling = replace(ruling, decision=decision)
         self.progress.rounds.append(Round(number, decision.tokens))
+        self.sent = await self.decider.counting(self.asking, self.answering).as_sent(
+            decision.request
+        )
+        return ruling
+
+    async def _tell(self, decision: Decision) -> None:
+        """Write the decision down, for the page, the log and whoever asks later."""
+        await asyncio.sleep(0)  # until the request is on its way
+        if len(self.progress.rounds) == 1:
+            log_decision(decision)
+        model = self.answering.model
         receipt = decision.to_dict() | {
             "turn": self.begun.turn,
             "number": self.begun.number,
@@ -125,16 +135,12 @@ class Rounds:
             "fingerprint": await fingerprinted(decision.request),
             "files": list(told(decision.request, model)),
         }
-        self.sent = await self.decider.counting(self.asking, self.answering).as_sent(
-            decision.request
-        )
         if self.sent.given:
             receipt["given"] = [file.to_dict() for file in self.sent.given]
         if has_media(decision.request, model):
             receipt["media"] = True
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
-        return ruling
 
     async def _loaded(self, number: int) -> Loaded:
         """What was read as the turn began; of a later round, with what its tools brought."""
@@ -166,7 +172,12 @@ class Rounds:
 
     # ---- asking ------------------------------------------------------------------------------
     async def _ask(self, ruling: Ruling, *, may_call: bool) -> Finished:
-        finished = await self._answer(may_call=may_call)
+        # The request goes first: to write the decision down takes as long as to make it.
+        self._telling = asyncio.create_task(self._tell(ruling.decision))
+        try:
+            finished = await self._answer(may_call=may_call)
+        finally:
+            await self._telling
         this = self.progress.rounds[-1]
         this.usage = finished.usage
         called = finished.calls if finished.reason == "tool_calls" and may_call else ()
@@ -205,6 +216,8 @@ class Rounds:
             async for chunk in chunks:
                 if first:
                     first = False
+                    if self._telling is not None:  # the page knows of the decision first
+                        await self._telling
                     self._first_sign(started)
                 match chunk:
                     case Text(text):

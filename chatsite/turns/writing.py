@@ -76,10 +76,12 @@ class Writing:
             if self._work is not None:
                 self._work.cancel()
 
-    async def run(self) -> None:
+    def start(self) -> None:
+        """Begin the work; `run` sees it through."""
         self._work = asyncio.create_task(self.rounds.run())
-        if self.ending is not None:
-            self._work.cancel()
+
+    async def run(self) -> None:
+        assert self._work is not None
         with self.saver.saving(self):
             await asyncio.wait({self._work})
         state, problem = self._outcome(self._work)
