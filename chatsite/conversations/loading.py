@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q
@@ -30,7 +31,7 @@ SELECT = f"SELECT {ENTRIES.columns()} FROM {ENTRIES.table} WHERE"
 # To make an entry takes 25 us, to find it here 2. At most some 10 MB.
 KEPT = 2_048
 KEPT_CHARACTERS = 4_000
-TEXTS = [ENTRIES.place(name) for name in ("content", "reasoning", "metadata", "calls")]
+TEXTS = itemgetter(*map(ENTRIES.place, ("content", "reasoning", "metadata", "calls")))
 # SQLite uses its index for `on_path IN (...)`, and none for a bare `on_path`.
 ON_PATH = "conversation_id = %s AND on_path IN (%s)"
 ENDED = f"{ON_PATH} AND state <> 'running'"
@@ -111,7 +112,7 @@ def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry,
     """The SELECT's rest is `condition`, with `values` for each `%s`."""
     found = []
     for stored in fetched(f"{SELECT} {condition}", *values):
-        short = sum(len(stored[place] or "") for place in TEXTS) < KEPT_CHARACTERS
+        short = sum(map(len, filter(None, TEXTS(stored)))) < KEPT_CHARACTERS
         entry = _kept(stored) if short else _entry(stored)
         if row.forget_above and entry.seq == row.forget_above:
             entry = replace(entry, forgets_above=True)

@@ -15,7 +15,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatsite.conversations.models import Conversation, Message, Turn
 
@@ -26,9 +27,15 @@ _AS_THEY_ARE = (models.CharField, models.TextField, models.IntegerField, models.
 _Convert = Callable[[Any, Any, Any], Any]
 
 
+def here() -> BaseDatabaseWrapper:
+    """This thread's connection, found once for a statement: `django.db.connection` looks for it
+    again at every access, which was a tenth of a turn's beginning."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
 def key(id: uuid.UUID | str) -> Any:
     """An id as the database holds it, for a condition."""
-    return _IDS.get_db_prep_value(id, connection)
+    return _IDS.get_db_prep_value(id, here())
 
 
 _IDS = Message._meta.pk
@@ -36,12 +43,12 @@ _IDS = Message._meta.pk
 
 def moment(when: datetime) -> Any:
     """A time as the database holds it."""
-    return connection.ops.adapt_datetimefield_value(when)
+    return here().ops.adapt_datetimefield_value(when)
 
 
 def fetched(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """The rows of a SELECT, as the database gives them."""
-    with connection.cursor() as cursor:
+    with here().cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
@@ -49,7 +56,7 @@ def fetched(sql: str, *values: Any) -> list[tuple[Any, ...]]:
 
 def changed(sql: str, *values: Any) -> int:
     """How many rows an UPDATE has changed."""
-    with connection.cursor() as cursor:
+    with here().cursor() as cursor:
         cursor.execute(sql, values)
         return int(cursor.rowcount)
 
@@ -57,9 +64,10 @@ def changed(sql: str, *values: Any) -> int:
 def for_update(table: str) -> str:
     """The end of a SELECT whose rows of this table nobody else may change meanwhile; SQLite
     locks everything when a transaction begins."""
-    if not connection.features.has_select_for_update:
+    database = here()
+    if not database.features.has_select_for_update:
         return ""
-    return f" {connection.ops.for_update_sql(of=(table,))}"
+    return f" {database.ops.for_update_sql(of=(table,))}"
 
 
 def _json(value: str, *others: object) -> Any:
@@ -105,10 +113,10 @@ class Rows(Generic[M]):
     @cached_property
     def _converters(self) -> list[tuple[int, list[_Convert], Any]]:
         """Those of each place that has any, as Django's own queries have them."""
-        found = []
+        found, database = [], here()
         for place, field in enumerate(self._fields):
             column = field.get_col(self.table)
-            own = connection.ops.get_db_converters(column) + field.get_db_converters(connection)
+            own = database.ops.get_db_converters(column) + field.get_db_converters(database)
             if isinstance(field, models.JSONField):
                 own = [_json]
             if own:
@@ -127,7 +135,7 @@ class Rows(Generic[M]):
 
     def read(self, values: Sequence[Any]) -> M:
         """A row from the values of these columns; its other fields are read when asked for."""
-        return self._model.from_db(connection.alias, self._names, self._converted(values))
+        return self._model.from_db(DEFAULT_DB_ALIAS, self._names, self._converted(values))
 
     def bare(self, values: Sequence[Any]) -> Any:
         """The same as a plain tuple with names: a model's row takes 40 us to make."""
@@ -138,31 +146,31 @@ class Rows(Generic[M]):
         return self._names.index(name)
 
     def _converted(self, values: Sequence[Any]) -> list[Any]:
-        found = list(values)
+        found, database = list(values), here()
         for place, converters, column in self._converters:
             value = found[place]
             if value is not None:
                 for convert in converters:
-                    value = convert(value, column, connection)
+                    value = convert(value, column, database)
                 found[place] = value
         return found
 
     def insert(self, rows: Iterable[M]) -> None:
         """Store new rows, with all their fields."""
         new = list(rows)
-        with connection.cursor() as cursor:
+        with here().cursor() as cursor:
             cursor.executemany(self._sql["insert"], [self._written(row) for row in new])
         for row in new:
-            row._state.adding, row._state.db = False, connection.alias
+            row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
     def update(self, row: M) -> None:
         """Store these fields of a row that is there."""
         changed(self._sql["update"], *self._written(row), key(row.pk))
 
     def _written(self, row: M) -> list[Any]:
-        values = [getattr(row, name) for name in self._names]
+        values, database = [getattr(row, name) for name in self._names], here()
         for place, field in self._prepared:
-            values[place] = field.get_db_prep_save(values[place], connection)
+            values[place] = field.get_db_prep_save(values[place], database)
         return values
 
 
