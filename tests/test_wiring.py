@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +18,11 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.answering import nobody
 from chatsite.web import api
-from chatsite.wiring import Site, lock
+from chatsite.wiring import Site, Store, lock
 from tests.conversations.given import ADA, new_id, talk
 
 
@@ -133,3 +136,33 @@ async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_
     answer = await view(request, UUID(chat))
     assert answer.status_code == 200
     assert list(site.recaller._kept) == [other]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_writes_waits_in_line_and_holds_up_no_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SQLite lets whoever must wait for another's write sleep, up to 100 ms too long."""
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
+    run, may_end, begun = Store(), threading.Event(), asyncio.Event()
+    loop, order = asyncio.get_running_loop(), []
+
+    @writing
+    def slow() -> str:
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(20)
+        order.append("slow")
+        return threading.current_thread().name
+
+    @writing
+    def quick() -> str:
+        order.append("quick")
+        return threading.current_thread().name
+
+    first, second = asyncio.create_task(run(slow)), asyncio.create_task(run(quick))
+    await asyncio.wait_for(begun.wait(), 20)
+    reader = await asyncio.wait_for(run(lambda: threading.current_thread().name), 20)
+    may_end.set()
+    assert await first == await second != reader
+    assert order == ["slow", "quick"]
+    run.close()

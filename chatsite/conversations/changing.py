@@ -8,10 +8,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from chatsite.conversations import summaries
+from chatsite.conversations import loading, summaries
 from chatsite.conversations.beginning import title_from
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
@@ -50,6 +51,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
         row.title = title_from(text)
     row.last_turn = None  # the next request doesn't begin as that one did, nor is it compared
     row.save()
+    transaction.on_commit(loading.forget)
     return str(row.id)
 
 
@@ -72,6 +74,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         row.title = title_from(first.values_list("content", flat=True).first() or "")
     row.last_turn = None
     row.save()
+    transaction.on_commit(loading.forget)
     return str(row.id)
 
 

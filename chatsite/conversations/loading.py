@@ -129,6 +129,11 @@ def _entry(stored: tuple[Any, ...]) -> Entry:
 _kept = lru_cache(maxsize=KEPT)(_entry)
 
 
+def forget() -> None:
+    """Let all that was read leave the memory: for whoever takes a text away."""
+    _kept.cache_clear()
+
+
 def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]:
     """The turns above the cut that are wanted all the same: with a mark, with what is replied to,
     and the marker's own: a pinned one above it must be seen to be above it."""

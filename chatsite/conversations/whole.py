@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chatsite.conversations import uploads
+from chatsite.conversations import loading, uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import append, counted
@@ -48,6 +49,7 @@ def delete(*, owner: Owner, conversation: str) -> None:
     row = owned(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
+    loading.forget()
 
 
 def undelete(*, owner: Owner, conversation: str) -> ConversationView:
@@ -69,6 +71,7 @@ def clear(*, owner: Owner, conversation: str) -> None:
     row.last_turn = None
     row.updated = timezone.now()
     row.save()
+    transaction.on_commit(loading.forget)
 
 
 @writing

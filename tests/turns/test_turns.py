@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from chatsite.conversations.models import Message
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
+from chatsite.providers.base import Chunk, Finished, Request, Text
+from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, endless, saying, until_end
@@ -125,6 +128,55 @@ class TestWhatTheProviderDoes:
         assert (ended.state, ended.problem) == ("stopped", None)
         assert ended.message is not None
         assert not await world.turns.stop(asking)
+
+
+class TestFirstThings:
+    """What a person waits for comes before what is only written down."""
+
+    async def test_the_provider_is_asked_first_and_the_decision_told_before_the_first_word(
+        self, world: World
+    ) -> None:
+        asking = world.asking()
+        _, reader = await world.turns.open(asking)
+        told: list[list[str]] = []
+
+        async def script(request: Request) -> AsyncGenerator[Chunk, None]:
+            told.append([event.type for event in reader._events])
+            yield Text("Hi")
+            yield Finished(reason="stop")
+
+        world.provider.script = script
+        await world.turns.send(asking, client_id=new_id(), text="Hello")
+        seen = []
+        while (event := await asyncio.wait_for(reader.read(), 20)).type != "turn_ended":
+            seen.append(event.type)
+        assert told == [["turn_started"]]
+        assert seen[:2] == ["turn_started", "decided"]
+
+    async def test_a_request_that_fails_at_once_has_its_receipt(self, world: World) -> None:
+        world.provider.script = saying(error=ProviderError("Busy.", code="rate_limited"))
+        _, ended = await world.say(world.asking())
+        assert ended.state == "failed"
+        assert ended.receipt is not None and ended.receipt["fingerprint"]["whole"]
+
+    async def test_many_pages_that_ask_who_answers_are_one_look(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now, looks = [0.0], []
+
+        def answering(agent: str, model: str = "", *, staff: bool = False) -> Answering:
+            looks.append(model)
+            return world.answering(agent, model, staff=staff)
+
+        monkeypatch.setattr(world.turns, "clock", lambda: now[0])
+        monkeypatch.setattr(world.turns, "answering", answering)
+        found = {world.turns.engine("demo").state for _ in range(50)}
+        assert (found, looks) == ({"ready"}, [""])
+        world.turns.engine("demo", "openai:other")
+        assert looks == ["", "openai:other"]
+        now[0] = 1.0
+        world.turns.engine("demo")
+        assert looks == ["", "openai:other", ""]
 
 
 class TestCaps:

@@ -1,0 +1,207 @@
+"""Rows in plain SQL are the rows that Django's own queries read and write."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Model
+
+from chatsite.conversations import loading, store
+from chatsite.conversations.changing import delete_message, edit_message
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.statements import (
+    CONVERSATIONS,
+    MESSAGES,
+    TURNS,
+    Rows,
+    changed,
+    fetched,
+    key,
+    moment,
+)
+from chatsite.conversations.work import settle, writes, writing
+from chatsite.history import Everything
+from tests.conversations.given import ADA, begin, messages, new_id, talk
+
+pytestmark = pytest.mark.django_db
+THEN = datetime(2026, 11, 22, 7, 47, 3, 120, tzinfo=UTC)
+
+
+def stored_of(row: Model) -> dict[str, Any]:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+
+
+def rows() -> tuple[Conversation, Turn, Message]:
+    """One of each, with something in every kind of field."""
+    chat = Conversation(
+        id=uuid.uuid4(), guest="ada", agent="demo", title="Ünïcode'\"%s", created=THEN, updated=THEN
+    )
+    turn = Turn(
+        id=uuid.uuid4(),
+        conversation=chat,
+        client_id="c",
+        number=1,
+        receipt={"notes": ["é", None, 1.5], "deep": {"list": []}},
+        started=THEN,
+    )
+    message = Message(
+        id=uuid.uuid4(),
+        conversation=chat,
+        turn=turn,
+        seq=1,
+        role="user",
+        content="a\nb",
+        calls=[{"id": "1", "name": "x", "arguments": {"n": 1}}],
+        reply_to=uuid.uuid4(),
+        pinned=True,
+        created=THEN,
+    )
+    return chat, turn, message
+
+
+class TestRows:
+    def test_what_is_inserted_here_django_reads_the_same(self) -> None:
+        chat, turn, message = rows()
+        CONVERSATIONS.insert([chat])
+        TURNS.insert([turn])
+        MESSAGES.insert([message])
+        made: tuple[Model, ...] = (chat, turn, message)
+        for row in made:
+            assert stored_of(type(row)._base_manager.get(pk=row.pk)) == stored_of(row)
+
+    def test_what_django_stores_is_read_here_the_same(self) -> None:
+        found: tuple[Model, ...] = rows()
+        for row in found:
+            row.save(force_insert=True)
+        read: tuple[Rows[Any], ...] = (CONVERSATIONS, TURNS, MESSAGES)
+        for table, row in zip(read, found, strict=True):
+            again = table.one("id = %s", key(row.pk))
+            assert again is not None and stored_of(again) == stored_of(row)
+            assert not again._state.adding
+
+    def test_an_inserted_row_can_be_saved_further(self) -> None:
+        chat, _, _ = rows()
+        CONVERSATIONS.insert([chat])
+        chat.title = "Another"
+        chat.save()
+        assert Conversation.objects.get().title == "Another"
+
+    def test_only_the_named_fields_are_read_and_the_others_when_asked_for(self) -> None:
+        for row in rows():
+            row.save(force_insert=True)
+        found = Rows(Message, "seq", "id", "calls").one("seq = %s", 1)
+        assert found is not None
+        assert found.get_deferred_fields() >= {"content", "created", "pinned"}
+        assert found.calls[0]["name"] == "x" and found.content == "a\nb"
+
+    def test_only_the_named_fields_are_changed(self) -> None:
+        chat, _, _ = rows()
+        CONVERSATIONS.insert([chat])
+        chat.title, chat.agent = "New", "other"
+        Rows(Conversation, "title").update(chat)
+        now = Conversation.objects.get()
+        assert (now.title, now.agent) == ("New", "demo")
+
+    def test_what_the_database_refuses_is_refused_and_leaves_nothing(self) -> None:
+        chat, turn, _ = rows()
+        CONVERSATIONS.insert([chat])
+        twin = Turn(conversation=chat, client_id="c", number=2, started=THEN)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            TURNS.insert([turn, twin])
+        assert not Turn.objects.exists()
+
+    def test_a_bare_row_has_the_values_of_the_models(self) -> None:
+        for row in rows():
+            row.save(force_insert=True)
+        bare = MESSAGES.bare(fetched(f"SELECT {MESSAGES.columns()} FROM {MESSAGES.table}")[0])
+        assert bare._asdict() == stored_of(Message.objects.get())
+
+    def test_a_time_and_an_id_are_found_as_they_were_stored(self) -> None:
+        chat, _, _ = rows()
+        CONVERSATIONS.insert([chat])
+        where = "UPDATE conversations_conversation SET title = %s WHERE updated = %s AND id = %s"
+        assert changed(where, "Found", moment(THEN), key(str(chat.id))) == 1
+        assert changed(where, "Found", moment(THEN), key(uuid.uuid4())) == 0
+
+
+class TestEntries:
+    """What was read once is made once, as long as it is as it was."""
+
+    def texts(self, chat: str) -> list[str | None]:
+        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        return [entry.message.content for entry in loaded.transcript.entries]
+
+    def test_an_unchanged_message_is_the_same_entry_again(self) -> None:
+        chat = new_id()
+        talk(chat, 2)
+        first, second = (
+            loading.load(owner=ADA, conversation=chat, reach=Everything()) for _ in range(2)
+        )
+        pairs = zip(first.transcript.entries, second.transcript.entries, strict=True)
+        assert all(one is other for one, other in pairs)
+
+    def test_a_change_in_any_column_makes_another(self) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        self.texts(chat)
+        messages(chat).filter(role="user").update(content="Changed.", pinned=True, tokens=99)
+        [entry, _] = loading.load(
+            owner=ADA, conversation=chat, reach=Everything()
+        ).transcript.entries
+        assert (entry.message.content, entry.pinned) == ("Changed.", True)
+        assert entry.message.tokens is not None and entry.message.tokens.count == 99
+
+    @pytest.mark.django_db(transaction=True)
+    @pytest.mark.parametrize("way", ["edit", "delete", "clear", "delete conversation"])
+    def test_what_is_taken_away_leaves_the_memory(self, way: str) -> None:
+        chat = new_id()
+        talk(chat, 1)
+        self.texts(chat)
+        assert loading._kept.cache_info().currsize
+        last = str(messages(chat).latest("seq").id)
+        match way:
+            case "edit":
+                edit_message(owner=ADA, message=last, text="Other.")
+            case "delete":
+                delete_message(owner=ADA, message=last)
+            case "clear":
+                store.clear(owner=ADA, conversation=chat)
+            case _:
+                store.delete(owner=ADA, conversation=chat)
+        assert loading._kept.cache_info().currsize == 0
+
+    def test_a_long_text_is_not_kept(self) -> None:
+        chat = new_id()
+        begin(chat, "word " * 1_000)
+        loading.forget()
+        assert len(self.texts(chat)) == 1
+        assert loading._kept.cache_info().currsize == 0
+
+
+class TestUnitsOfWork:
+    def test_one_that_writes_is_known_as_such(self) -> None:
+        assert writes(store.begin_turn) and writes(store.end_turn) and writes(store.checkpoint)
+        assert not writes(loading.load)
+
+    def test_it_is_whole_or_not_at_all(self) -> None:
+        @writing
+        def fails() -> None:
+            CONVERSATIONS.insert([rows()[0]])
+            raise OSError("the disk is full")
+
+        with pytest.raises(OSError, match="disk"):
+            fails()
+        assert not Conversation.objects.exists()
+
+    @pytest.mark.django_db(transaction=True)
+    def test_what_was_written_is_brought_into_the_file(self) -> None:
+        talk(new_id(), 1)
+        settle()
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            busy, written, moved = cursor.fetchone()
+        assert (busy, written) == (0, moved)
