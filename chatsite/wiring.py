@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, ParamSpec, TypeVar
+from typing import IO
 
 from django.conf import settings
-from django.db import close_old_connections
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import Strategies
@@ -30,7 +27,7 @@ from chatsite.conversations import (
 )
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.purging import purge
-from chatsite.conversations.work import settle, writes
+from chatsite.conversations.work import Store, settle
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged
 from chatsite.files.intake import Intake
@@ -61,42 +58,9 @@ from chatsite.turns.triaging import Triager
 from chatsite.turns.turns import Around, Turns
 
 logger = logging.getLogger("chatsite")
-P = ParamSpec("P")
-T = TypeVar("T")
-STORE_THREADS = 5
 DRAIN_SECONDS = 20.0
 PURGE_SECONDS = 3_600.0
 SETTLE_SECONDS = 5.0
-
-
-class Store:
-    """Runs units of work of the store on a few threads, and hands connections back.
-
-    What writes has a thread of its own. SQLite lets one write at a time; whoever else wants to
-    sleeps 1 to 100 ms between two looks, which was two thirds of all the time spent here when 50
-    people asked within a second.
-    """
-
-    def __init__(self) -> None:
-        self._readers = ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="store")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
-
-    async def __call__(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        threads = self._writer if writes(work) else self._readers
-        call = functools.partial(_with_connection, work, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(threads, call)
-
-    def close(self) -> None:
-        self._readers.shutdown()
-        self._writer.shutdown()
-
-
-def _with_connection(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    close_old_connections()
-    try:
-        return work(*args, **kwargs)
-    finally:
-        close_old_connections()
 
 
 class Site:

@@ -18,11 +18,11 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.work import writing
+from chatsite.conversations.work import Store, writing
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.answering import nobody
 from chatsite.web import api
-from chatsite.wiring import Site, Store, lock
+from chatsite.wiring import Site, lock
 from tests.conversations.given import ADA, new_id, talk
 
 

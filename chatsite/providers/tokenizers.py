@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +26,6 @@ O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d
 # Below these, counting takes about a millisecond, no more than a thread's turn would.
 _INLINE_CHARACTERS = 100_000
 _INLINE_CHARACTERS_O200K = 4_000
-# An agent's personality is counted three times in every turn: counts of so many texts are kept,
-# of texts below so many characters.
-_KEPT = 512
-_SHORT = 4_000
-
-
-_estimate = lru_cache(maxsize=_KEPT)(estimate)
 
 
 def counted_text(message: Message) -> str:
@@ -54,7 +46,6 @@ class O200k:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._encoding: Encoding | None = None
-        self._kept = lru_cache(maxsize=_KEPT)(self._one)
 
     @classmethod
     def find(cls, *, folder: Path = TOKENS_FOLDER) -> O200k | None:
@@ -80,11 +71,8 @@ class O200k:
         await asyncio.to_thread(self._load)
 
     def _count(self, texts: list[str]) -> list[int]:
-        self._load()
-        return [self._kept(text) if len(text) < _SHORT else self._one(text) for text in texts]
-
-    def _one(self, text: str) -> int:
-        return len(self._load().encode_ordinary(text)) + TOKENS_PER_MESSAGE
+        encode = self._load().encode_ordinary
+        return [len(encode(text)) + TOKENS_PER_MESSAGE for text in texts]
 
     def _load(self) -> Encoding:
         # Two threads may load at once; the second one finds tiktoken's own registry filled.
@@ -113,8 +101,7 @@ class Estimate:
 
     @staticmethod
     def _count(texts: list[str]) -> list[int]:
-        counts = (_estimate(text) if len(text) < _SHORT else estimate(text) for text in texts)
-        return [count + TOKENS_PER_MESSAGE for count in counts]
+        return [estimate(text) + TOKENS_PER_MESSAGE for text in texts]
 
 
 def _with_media(counts: list[int], messages: Sequence[Message]) -> list[int]:

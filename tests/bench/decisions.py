@@ -78,7 +78,7 @@ class Case:
 
 
 async def _stored(options: Options) -> Row:
-    from chatsite.wiring import Store
+    from chatsite.conversations.work import Store
 
     times = options.times(301, 51)
     run = Store()

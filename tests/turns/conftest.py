@@ -12,6 +12,7 @@ from django.db import connections
 
 from chatsite.agents.template import Template, parse
 from chatsite.conversations import loading, queries, store
+from chatsite.conversations.work import Store
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
@@ -22,7 +23,6 @@ from chatsite.turns.deciding import Decider
 from chatsite.turns.feed import Reader
 from chatsite.turns.running import Caps
 from chatsite.turns.turns import Turns
-from chatsite.wiring import Store
 from tests.conversations.given import ADA, new_id
 
 Script = Callable[[Request], AsyncGenerator[Chunk, None]]

@@ -9,6 +9,7 @@ import pytest
 from django.db import connections
 
 from chatsite.conversations import uploads
+from chatsite.conversations.work import Store
 from chatsite.errors import NotFound
 from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
@@ -16,7 +17,6 @@ from chatsite.providers.base import Content, Medium, Model, NoFiles
 from chatsite.providers.forms import SENT_BYTES, SENT_SIDE
 from chatsite.turns.files import best_forms, forms_of, rendered, told, told_of_draft
 from chatsite.turns.stored_files import StoredFiles
-from chatsite.wiring import Store
 from tests.conversations.given import ADA, BOB
 from tests.conversations.keeping import Keep, folder, keep
 

@@ -13,6 +13,7 @@ from django.db import connections
 from chatsite.conversations import loading, marks, queries, store, summaries, summary_queries
 from chatsite.conversations.models import Summary
 from chatsite.conversations.summary_records import Versions
+from chatsite.conversations.work import Store
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
@@ -24,7 +25,6 @@ from chatsite.turns.deciding import Decider
 from chatsite.turns.running import Caps
 from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
 from chatsite.turns.turns import Around, Turns
-from chatsite.wiring import Store
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
