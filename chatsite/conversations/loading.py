@@ -27,7 +27,6 @@ from chatsite.history import (
 )
 
 ENTRIES = Rows(Message, *ENTRY)
-SELECT = f"SELECT {ENTRIES.columns()} FROM {ENTRIES.table} WHERE"
 # To make an entry takes 25 us, to find it here 2. At most some 10 MB.
 KEPT = 2_048
 KEPT_CHARACTERS = 4_000
@@ -111,7 +110,7 @@ def few(seqs: Sequence[int]) -> Iterator[Sequence[int]]:
 def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry, ...]:
     """The SELECT's rest is `condition`, with `values` for each `%s`."""
     found = []
-    for stored in fetched(f"{SELECT} {condition}", *values):
+    for stored in ENTRIES.stored(condition, *values):
         short = sum(map(len, filter(None, TEXTS(stored)))) < KEPT_CHARACTERS
         entry = _kept(stored) if short else _entry(stored)
         if row.forget_above and entry.seq == row.forget_above:

@@ -94,6 +94,7 @@ class Rows(Generic[M]):
             if not isinstance(field, _AS_THEY_ARE)
         ]
         self._sql = {
+            "select": f"SELECT {self.columns()} FROM {self.table}",
             "insert": f"INSERT INTO {self.table} ({self.columns()}) "
             f"VALUES ({', '.join(['%s'] * len(self._fields))})",
             "update": f"UPDATE {self.table} SET "
@@ -126,8 +127,11 @@ class Rows(Generic[M]):
     def where(self, condition: str, *values: Any) -> list[M]:
         """Those for which the rest of the SELECT holds; `values` are for each `%s`, ids as `key`
         gives them."""
-        sql = f"SELECT {self.columns()} FROM {self.table} WHERE {condition}"
-        return [self.read(row) for row in fetched(sql, *values)]
+        return [self.read(row) for row in self.stored(condition, *values)]
+
+    def stored(self, condition: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The same as the database gives them, for `read` and `bare`."""
+        return fetched(f"{self._sql['select']} WHERE {condition}", *values)
 
     def one(self, condition: str, *values: Any) -> M | None:
         """The first of them, None for none."""

@@ -57,7 +57,7 @@ class Counting:
     ) -> tuple[Head, Transcript, dict[str, TokenCount]]:
         """Both with every message counted, and the counts that were made now, by message id."""
         tokenizer = self.answering.provider.tokenizer(self.answering.model)
-        missing = [e.message for e in transcript.entries if self._is_missing(e.message, tokenizer)]
+        missing = [e.message for e in transcript.entries if self.is_missing(e.message, tokenizer)]
         every = [*head.messages, *missing]
         counts = dict(zip((m.id for m in every), await self.of(every), strict=True))
         entries = tuple(
@@ -78,12 +78,9 @@ class Counting:
             return Rendered(tuple(request))
         return await rendered(request, forms_of(request, self.answering.model), self.files)
 
-    def is_missing(self, message: Message) -> bool:
+    def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So
         is one of files that another model took in another form."""
-        return self._is_missing(message, self.answering.provider.tokenizer(self.answering.model))
-
-    def _is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         tokens = message.tokens
         if tokens is None:
             return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.browser.chat import Chat
+
 WALK = [
     (
         "Four of us want to walk along the coast for three days in May. What do we plan first?",
@@ -49,3 +51,14 @@ OTHERS = [
     ),
 ]
 REASON = "In this course every group has the same short memory to work with."
+
+
+def restore_others(chat: Chat) -> None:
+    """Conversations for the list, the first one on top."""
+    for title, question, reply in reversed(OTHERS):
+        turns = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+        saved = {
+            "format": "chatsite.conversation", "version": 1, "agent": "demo", "title": title,
+            "messages": turns,
+        }  # fmt: skip
+        assert chat.ask("POST", "/conversations/import", saved).ok

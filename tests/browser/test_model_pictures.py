@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, ViewportSize, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, asking
-from tests.browser.story import OTHERS
+from tests.browser.story import restore_others
 from tests.browser.test_files import drop
 from tests.fakes.openai_server import FakeOpenAI
 from tests.files.given import pdf
@@ -112,13 +112,7 @@ def titled(chat: Chat, title: str) -> Chat:
 def told(chat: Chat, fake: FakeOpenAI) -> Chat:
     """A conversation in which an answer was made with two tools."""
     chat.open("/chat?agent=archivist")
-    for title, question, reply in reversed(OTHERS):
-        turns = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
-        saved = {
-            "format": "chatsite.conversation", "version": 1, "agent": "demo", "title": title,
-            "messages": turns,
-        }  # fmt: skip
-        assert chat.ask("POST", "/conversations/import", saved).ok
+    restore_others(chat)
     fake.script += [NOTED, directive("", calls=CALLS, think=THOUGHT), directive(FOUND)]
     chat.turns(NOTE, ASKED)
     titled(chat, "The old quay")

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, asking
-from tests.browser.story import DRAFT, OTHERS, REASON, WALK
+from tests.browser.story import DRAFT, REASON, WALK, restore_others
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
 
@@ -46,13 +46,7 @@ def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def told(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
     """The conversation of the pictures, with a few others in the list."""
     chat.open(f"/chat?{query}")
-    for title, question, reply in reversed(OTHERS):
-        turns = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
-        saved = {
-            "format": "chatsite.conversation", "version": 1, "agent": "demo", "title": title,
-            "messages": turns,
-        }  # fmt: skip
-        assert chat.ask("POST", "/conversations/import", saved).ok
+    restore_others(chat)
     for question, reply in WALK:
         fake.script.append(reply)
         chat.say(question)

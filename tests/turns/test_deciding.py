@@ -52,7 +52,7 @@ def test_an_estimate_never_replaces_a_count(
     provider = EchoProvider()
     provider.tokenizer = lambda model: Counting(*tokenizer)  # type: ignore[assignment, method-assign, return-value]
     counting = ForModel(answering(template(), {"echo": provider}))
-    assert counting.is_missing(message) is needed
+    assert counting.is_missing(message, provider.tokenizer(provider.model(None))) is needed
 
 
 class OneFile(NoFiles):
