@@ -55,9 +55,12 @@ def told(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
     expect(chat.row("Three days on the coast")).to_have_count(1)
     expect(chat.horizon).to_be_visible()
     expect(chat.page.locator(".hljs-keyword").first).to_be_visible()
-    empty = chat.meter.locator(".meter-words").inner_text()
+    words = chat.meter.locator(".meter-words")
+    # What comes next is asked for after the last answer: the greeting, the walk, and the draft.
+    expect(words).to_contain_text(f"of {2 * len(WALK) + 2} messages")
+    empty = words.inner_text()
     chat.draft.fill(DRAFT)
-    expect(chat.meter.locator(".meter-words")).not_to_have_text(empty)
+    expect(words).not_to_have_text(empty)
     return chat
 
 
