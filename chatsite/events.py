@@ -102,6 +102,7 @@ class MessageView:
             "attachments": [asdict(attachment) for attachment in message.attachments],
             "tokens": None if tokens is None else asdict(tokens),
             "versions": list(self.versions),
+            "kv_status": message.kv_status,
         }
 
 
@@ -349,6 +350,18 @@ class SummaryChanged:
         return {"type": self.type, "summary": self.summary.to_dict()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheChanged:
+    """The books of the engine's KV cache were written. `status` names the messages whose status
+    is a new one: 1 loaded, 0 marked for cleanup, -1 unloaded."""
+
+    type: ClassVar[str] = "cache_changed"
+    status: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, "status": dict(self.status)}
+
+
 @dataclass(frozen=True, slots=True)
 class PathChanged:
     """Another version of an answer is shown now: the page opens a fresh snapshot."""
@@ -390,6 +403,7 @@ Event = (
     | Marked
     | SummaryChanged
     | PathChanged
+    | CacheChanged
     | Cleared
     | Deleted
 )

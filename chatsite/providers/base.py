@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from chatsite.errors import NotFound
+from chatsite.kv import Account
 from chatsite.messages import Attachment, Basis, Message
 from chatsite.providers.prices import Price
 
@@ -80,7 +81,9 @@ class Request:
     every attachment that is left, in a part of its own. `conversation` keeps one conversation on
     one engine slot; it is never sent to a remote provider. `max_tokens` bounds the reply. None for
     a sampling value leaves it to the provider. `may_call` False: the tools are named, since calls
-    of them stand in the messages, but none may be called now.
+    of them stand in the messages, but none may be called now. The first `head` messages are the
+    agent's own, the same in each of its conversations; `answer` is the id of the message that is
+    to be written.
     """
 
     conversation: str
@@ -93,6 +96,15 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     may_call: bool = True
     files: Files = NO_FILES
+    head: int = 0
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """The prompt has been read; comes before the first piece, from the engine on this machine."""
+
+    account: Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +163,7 @@ class Finished:
     calls: tuple[Called, ...] = ()
 
 
-Chunk = Text | Reasoning | Calling | Finished
+Chunk = Cached | Text | Reasoning | Calling | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

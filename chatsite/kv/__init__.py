@@ -1,0 +1,27 @@
+"""The books of the engine's KV cache, as functions of values: what lies where, what a request will
+find there, what is saved, and what goes when there is no room."""
+
+from chatsite.kv.accounts import Account, Origin
+from chatsite.kv.books import EMPTY, LOADED, MARKED, UNKNOWN, UNLOADED, Book, Place, Span
+from chatsite.kv.reuse import Reuse, plan, reuse
+from chatsite.kv.sessions import Fingerprint, Kept, Session, outdated
+
+__all__ = [
+    "EMPTY",
+    "LOADED",
+    "MARKED",
+    "UNKNOWN",
+    "UNLOADED",
+    "Account",
+    "Book",
+    "Fingerprint",
+    "Kept",
+    "Origin",
+    "Place",
+    "Reuse",
+    "Session",
+    "Span",
+    "outdated",
+    "plan",
+    "reuse",
+]
