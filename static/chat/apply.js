@@ -34,6 +34,8 @@ export function apply(state, event) {
       return state.opened ? marked(state, event) : state;
     case "summary_changed":
       return state.opened ? { ...state, summary: event.summary } : state;
+    case "cache_changed":
+      return state.opened ? cacheChanged(state, event) : state;
     case "path_changed":
       return state.opened ? { ...state, stale: true } : state;
     case "cleared":
@@ -94,6 +96,15 @@ function running(turn) {
 function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove }) {
   const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded } : one));
   return { ...state, messages, forgetAbove };
+}
+
+/** Which messages a cleanup took out or gave back; whoever shows the cache asks for it anew. */
+function cacheChanged(state, { status }) {
+  const isNews = ({ id, kv_status: known }) => id in status && status[id] !== known;
+  const messages = state.messages.some(isNews)
+    ? state.messages.map((one) => (isNews(one) ? { ...one, kv_status: status[one.id] } : one))
+    : state.messages;
+  return { ...state, messages, cacheVersion: state.cacheVersion + 1 };
 }
 
 function turnStarted(state, event) {

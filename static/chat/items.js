@@ -8,22 +8,23 @@ import { verdictOf } from "./state.js";
  * delay; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
  * `note` says how its files were put into the last request.
  * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
+ * `start` is the number of its turn's first message; `unloaded`: a cleanup took it out.
  * @typedef {{key: string, id: string|null, role: string, name: string, content: string, reasoning: string,
  *   calls: import("./calls.js").CallView[], coming: string[], hint: import("./state.js").Waiting|null,
  *   attachments: import("./state.js").Attachment[], note: string, versions: string[], seq: number|null,
  *   created: string, state: string, finish: string, turn: string|null, writing: boolean, idle: boolean, waiting: boolean,
  *   problem: import("./state.js").Problem|null, failed: boolean, pinned: boolean, excluded: boolean,
  *   background: boolean, reply: import("./state.js").Quote|null, forgets: boolean, first: boolean,
- *   greets: boolean}} Item
+ *   greets: boolean, start: number, unloaded: boolean}} Item
  * @typedef {{key: string, items: Item[], last: boolean}} Flow what is shown as one: a message, or an answer with
  *   the tool calls that led to it; `last`: nothing came after it and nothing is on its way
- * @typedef {{kind: "sent"|"left", sentence: string}|null} Mark
+ * @typedef {{kind: "sent"|"left"|"unloaded", sentence: string}|null} Mark
  */
 
 const PLAIN = { id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false,
   waiting: false, problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null,
   forgets: false, first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, attachments: [],
-  note: "", versions: [], idle: false };
+  note: "", versions: [], idle: false, start: 0, unloaded: false };
 const BACKGROUND = ["scheduled", "briefing"];
 
 /**
@@ -114,6 +115,8 @@ function stored(state, name) {
     forgets: state.forgetAbove > 0 && starts[index] === state.forgetAbove,
     first: !state.earlier && starts[index] === first,
     greets: !state.earlier && starts[index] === 0,
+    start: starts[index],
+    unloaded: message.kv_status < 1,
   }));
 }
 
@@ -155,15 +158,24 @@ const isRunning = (state, message) => message.state === "running" && message.rol
 /**
  * Whether a message is above the line, the mark it carries where its own verdict differs, and the verdict.
  * @param {import("./state.js").Decision|null} decision
- * @param {number|null} seq
+ * @param {Item} item
  * @returns {{out: boolean, mark: Mark, verdict: import("./state.js").Verdict|null}}
  */
-export function standing(decision, seq) {
-  if (!decision || seq === null) return { out: false, mark: null, verdict: null };
+export function standing(decision, { seq, role, unloaded }) {
+  if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
   const verdict = verdictOf(decision, seq);
+  // Its verdict comes after it: until then it is shown as the cleanup left it.
+  if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };
   if (!verdict) return { out: above, mark: null, verdict };
   if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
   if (!above && !verdict.sent) return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
   return { out: above, mark: null, verdict };
 }
+
+/**
+ * Said once of a turn, wherever it stands: it can be brought back.
+ * @returns {Mark}
+ */
+const unloadedMark = (role, unloaded) =>
+  (unloaded && role === "user" ? { kind: "unloaded", sentence: "unloaded by a cleanup" } : null);

@@ -9,7 +9,7 @@ import { useHighlighter } from "./code.js";
 import { Composer } from "./composer.js";
 import { byId, say } from "./dom.js";
 import { claimTab } from "./drafts.js";
-import { short } from "./format.js";
+import { plural, short } from "./format.js";
 import { Frame } from "./frame.js";
 import { tell } from "./heard.js";
 import { Keys } from "./keys.js";
@@ -53,6 +53,7 @@ const chip = new Chip(() => session.wantPreview());
 const panel = new Panel(page, {
   close: () => frame.panel(false),
   toMessage: (seq) => transcript.toMessage(seq),
+  bringBack,
   draft: () => session.written,
   apply: (address) => chip.say(address),
 });
@@ -70,6 +71,7 @@ const transcript = new Transcript({
   toMessage: (seq) => transcript.toMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
+  bringBack,
   remember,
   summary: () => void summary.open(),
   why: (item) => why.open(item, Boolean(verdictOf(session.state.decision, item.seq)?.sent)),
@@ -84,6 +86,7 @@ const why = new Why({
   again: (item) => composer.replyTo(quoteOf(item), lastAsked()),
   remember,
   takeBack: (id) => mark(id, "excluded", false),
+  bringBack,
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
 const me = new Me(page, {
@@ -149,6 +152,15 @@ function open(target) {
  */
 function mark(id, name, on) {
   session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), complain);
+}
+
+/**
+ * Takes back in what a cleanup unloaded.
+ * @param {number[]|null} turns the numbers of their first messages; null: all of them
+ */
+function bringBack(turns) {
+  session.bringBack(turns).then(({ turns: { length } }) =>
+    announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), complain);
 }
 
 /** Takes the line away that forgets what is above it. */

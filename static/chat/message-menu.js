@@ -1,4 +1,4 @@
-/** What can be done about one message: reply, pin, leave out, forget, and why it is or isn't sent. */
+/** What can be done about one message: reply, pin, leave out, bring back, forget, and why it is or isn't sent. */
 
 import { callWords } from "./calls.js";
 import { h, put } from "./dom.js";
@@ -9,7 +9,8 @@ import { Popover } from "./popover.js";
 /**
  * @typedef {{label: string, act: () => void}} Choice
  * @typedef {{reply: (item: import("./items.js").Item) => void, why: (item: import("./items.js").Item) => void,
- *   mark: (id: string, mark: "pinned"|"excluded"|"forget_above", on: boolean) => void}} Wishes
+ *   mark: (id: string, mark: "pinned"|"excluded"|"forget_above", on: boolean) => void,
+ *   bringBack: (turns: number[]) => void}} Wishes
  */
 
 export class MessageMenu {
@@ -76,7 +77,7 @@ const titleOf = ({ content, calls, attachments }) =>
  * @param {Wishes} wishes
  * @returns {Choice[]}
  */
-function choices(item, verdict, { reply, mark, why }) {
+function choices(item, verdict, { reply, mark, bringBack, why }) {
   const id = /** @type {string} */ (item.id);
   const question = { label: verdict?.sent ? "Why is it sent?" : "Why did it forget?", act: () => why(item) };
   // A greeting is never sent, whatever is marked on it.
@@ -89,6 +90,7 @@ function choices(item, verdict, { reply, mark, why }) {
   return [
     // Nothing of a message that only calls tools could be quoted.
     ...(item.content || item.attachments.length ? [{ label: "Reply", act: () => reply(item) }] : []),
+    ...(item.unloaded ? [{ label: "Bring its turn back", act: () => bringBack([item.start]) }] : []),
     { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },
     { label: item.excluded ? "Take back in" : leave, act: () => mark(id, "excluded", !item.excluded) },
     ...(item.first && !item.forgets ? [] : [line]),

@@ -41,7 +41,7 @@ export class Row {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.body = h("div", { class: "body", dir: "auto" });
-    this.mark = new MarkLine();
+    this.mark = new MarkLine(() => actions.bringBack([this.flow.items[0].start]));
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
@@ -91,7 +91,7 @@ export class Row {
    * @param {import("./state.js").Decision|null} decision
    */
   place(decision) {
-    const all = this.flow.items.map(({ seq }) => standing(decision, seq));
+    const all = this.flow.items.map((item) => standing(decision, item));
     const [first] = all;
     this.verdict = first.verdict;
     this.menu?.refresh();

@@ -127,6 +127,16 @@ export class Session {
     this.#hear(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
   }
 
+  /**
+   * Takes turns that a cleanup unloaded back in; every page of the conversation is told.
+   * @param {number[]|null} turns the numbers of their first messages; null: all of them
+   * @returns {Promise<{turns: number[]}>} those that are back
+   */
+  bringBack(turns) {
+    const path = `${this.page.urls.conversations}/${this.state.conversationId}/cache/bring_back`;
+    return change("POST", path, turns ? { turns } : {});
+  }
+
   /** What is being written and who is to answer it, as questions about the next message name them. */
   get written() {
     const said = this.listeners.draft();
@@ -170,7 +180,8 @@ export class Session {
     if (event.type === "snapshot" && this.state.opened) this.#entered();
     // A model that is ready counts tokens itself, where they were estimated before.
     const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
-    if (ready || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type)) this.wantPreview();
+    const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
+    if (ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type)) this.wantPreview();
     const { refusal } = this.state;
     if (refusal?.said && refusal !== before.refusal) {
       const { said, code } = refusal;

@@ -6,7 +6,7 @@
  * @typedef {{id: string, seq: number, role: string, content: string|null, reasoning: string|null, source: string,
  *   state: string, created: string, turn: string|null, finish_reason: string, pinned: boolean, excluded: boolean,
  *   reply: Quote|null, problem: Problem|null, calls: Call[], call_id: string|null, attachments: Attachment[],
- *   versions: string[]}} Message
+ *   versions: string[], kv_status: number}} Message `kv_status`: 1, or 0 and -1 where a cleanup unloaded it
  * @typedef {{id: string, name: string, arguments: Record<string, any>}} Call a tool that a model asked for
  * @typedef {{id: string, seq: number, role: string, text: string}} Quote what a message replies to
  * @typedef {{code: string, message: string}} Problem
@@ -30,7 +30,8 @@
  *   receipt: Decision|null, decision: Decision|null, problem: Problem|null, asked: string|null,
  *   engine: Engine|null, pending: Pending[],
  *   forgetAbove: number, summary: Summary, refusal: (Problem & {ref: string, said: Said|null})|null, ended: {turn: string, state: string}|null,
- *   stale: boolean, deleted: boolean}} State
+ *   stale: boolean, deleted: boolean, cacheVersion: number}} State `cacheVersion` counts the changes of the
+ *   engine's cache that this page was told of
  */
 
 /**
@@ -43,7 +44,7 @@ export function initial(conversationId, agentSlug, agent) {
   return {
     conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
     turn: null, receipt: null, decision: null, problem: null, asked: null, engine: null, pending: [],
-    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, deleted: false,
+    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, deleted: false, cacheVersion: 0,
   };
 }
 

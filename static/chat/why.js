@@ -5,10 +5,10 @@ import { short } from "./format.js";
 
 /**
  * @typedef {{message: string, sent: boolean, sentences: string[], turn: string|null, excluded: string|null,
- *   fixes: ("pin"|"ask"|"remember"|"take_back")[]}} Told
+ *   fixes: ("pin"|"ask"|"remember"|"take_back"|"bring_back")[]}} Told
  * @typedef {{ask: (id: string) => Promise<Told>, inspects: boolean, receipt: (turn: string) => void,
  *   pin: (id: string) => void, again: (item: import("./items.js").Item) => void, remember: () => void,
- *   takeBack: (id: string) => void}} Wishes
+ *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} Wishes
  */
 
 export class Why {
@@ -73,6 +73,10 @@ export class Why {
       take_back: {
         label: "Take it back in", more: "It is no longer left out.",
         act: () => wishes.takeBack(excluded ?? message),
+      },
+      bring_back: {
+        label: "Bring it back", more: "Its whole turn is sent again.",
+        act: () => wishes.bringBack([item.start]),
       },
     };
     const offered = fixes.map((fix) => all[fix]);

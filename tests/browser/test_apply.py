@@ -10,11 +10,13 @@ import pytest
 from playwright.sync_api import expect
 
 from chatsite.events import (
+    CacheChanged,
     CallEnded,
     Calling,
     CallsStarted,
     Delta,
     Event,
+    MessageView,
     Problem,
     Reply,
     TurnEnded,
@@ -155,3 +157,24 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
     told.tell(snapshot(ASKED, CALLING, *RESULTS, REPORT))  # a report is no part of an answer
     expect(told.chat.answers).to_have_count(2)
     expect(again).to_have_count(0)
+
+
+def in_the_cache(*views: MessageView, status: int) -> tuple[MessageView, ...]:
+    return tuple(replace(one, message=replace(one.message, kv_status=status)) for one in views)
+
+
+@pytest.mark.browser
+def test_what_a_cleanup_unloads_shows_what_a_fresh_snapshot_shows(visit: Visit) -> None:
+    first = (view(Message.user("One.", id="u1"), 1), view(Message.assistant("1.", id="a1"), 2))
+    second = (view(Message.user("Two.", id="u2"), 3), view(Message.assistant("2.", id="a2"), 4))
+    told = Told(visit(), snapshot(*first, *second))
+    mark = told.chat.users.first.locator(".mark")
+    expect(mark).to_be_hidden()
+    for status in (0, -1):
+        told.tell(CacheChanged(status={"u1": status, "a1": status, "elsewhere": status}))
+        expect(mark).to_have_text("Not sent: unloaded by a cleanup · Bring back")
+        told.expect_the_same(snapshot(*in_the_cache(*first, status=status), *second))
+    expect(told.chat.page.locator("article.out")).to_have_count(2)
+    told.tell(CacheChanged(status={"u1": 1, "a1": 1}))
+    expect(mark).to_be_hidden()
+    told.expect_the_same(snapshot(*first, *second))
