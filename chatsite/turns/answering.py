@@ -73,6 +73,8 @@ class Answering:
         *,
         files: Files = NO_FILES,
         may_call: bool = True,
+        head: int = 0,
+        answer: str = "",
     ) -> Request:
         """`messages` as the model takes them (see `turns.files.rendered`)."""
         return Request(
@@ -86,6 +88,8 @@ class Answering:
             tools=tuple(spec_of(tool) for tool in self.tools),
             may_call=may_call,
             files=files,
+            head=head,
+            answer=answer,
         )
 
 

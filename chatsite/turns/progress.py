@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.kv import Account
 from chatsite.providers.base import Finished, Model, Usage
 from chatsite.providers.prices import Price
 from chatsite.turns.feed import Generation
@@ -15,7 +16,8 @@ from chatsite.turns.truncation import Before, ServerCut
 @dataclass(slots=True)
 class Round:
     """One request of the turn. `sent` is its prompt in tokens by our count; `calls` are the names
-    of the tools that were asked for; `retried` says why it was asked twice."""
+    of the tools that were asked for; `retried` says why it was asked twice; `cache` is what the
+    engine on this machine made of its KV cache."""
 
     number: int
     sent: int
@@ -23,6 +25,7 @@ class Round:
     calls: tuple[str, ...] = ()
     first_token_ms: int | None = None
     retried: str = ""
+    cache: Account | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -32,6 +35,7 @@ class Round:
             "calls": list(self.calls),
             "first_token_ms": self.first_token_ms,
             "retried": self.retried,
+            "cache": self.cache.to_dict() if self.cache else None,
         }
 
 
@@ -68,6 +72,8 @@ class Progress:
         }
         if len(self.rounds) > 1 or any(round.retried for round in self.rounds):
             found["rounds"] = [round.to_dict() for round in self.rounds]
+        if self.rounds and (cache := self.rounds[-1].cache) is not None:
+            found["cache"] = cache.to_dict()
         if self.cut is not None:
             cut = self.cut
             found["server_cut"] = {

@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from chatsite.conversations.records import Begun, Loaded
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import Calling, Decided, Waiting
-from chatsite.history import Decision, Entry, tokens_of
+from chatsite.history import Decision, Entry, Head, tokens_of
 from chatsite.history.tokens import weakest
 from chatsite.messages import Message
+from chatsite.providers.base import Cached, Finished, Reasoning, Request, Text
 from chatsite.providers.base import Calling as CallBegun
-from chatsite.providers.base import Finished, Reasoning, Request, Text
 from chatsite.providers.servers import SERVERS
 from chatsite.providers.text import sound
 from chatsite.turns.answering import FALLBACKS, Answering
@@ -175,7 +176,7 @@ class Rounds:
         # The request goes first: to write the decision down takes as long as to make it.
         self._telling = asyncio.create_task(self._tell(ruling.decision))
         try:
-            finished = await self._answer(may_call=may_call)
+            finished = await self._answer(ruling.decision, may_call=may_call)
         finally:
             await self._telling
         this = self.progress.rounds[-1]
@@ -185,7 +186,7 @@ class Rounds:
         self._look_for_cut(ruling, this)
         return finished
 
-    async def _answer(self, *, may_call: bool) -> Finished:
+    async def _answer(self, decision: Decision, *, may_call: bool) -> Finished:
         """One request, written into the generation as it comes."""
         counting = self.decider.counting(self.asking, self.answering)
         request = self.answering.request(
@@ -193,6 +194,8 @@ class Rounds:
             self.sent.messages,
             files=counting.files,
             may_call=may_call,
+            head=_leading(self.answering.head, decision),
+            answer=self.progress.answer,
         )
         finished = await self._read(request)
         if finished is None:
@@ -220,6 +223,8 @@ class Rounds:
                         await self._telling
                     self._first_sign(started)
                 match chunk:
+                    case Cached(account):
+                        self.progress.rounds[-1].cache = account
                     case Text(text):
                         self._write(text, "text")
                     case Reasoning(text):
@@ -275,6 +280,13 @@ class Rounds:
         if not reported or has_media(ruling.decision.request, model):
             return None
         return Before(sent=rounds[-2].sent, reported=reported)
+
+
+def _leading(head: Head, decision: Decision) -> int:
+    """How many messages the request begins with are the agent's own. Stored instructions stand
+    before its prefilled turns, and these are no longer at the beginning then."""
+    own = {message.id for message in head.messages}
+    return sum(1 for _ in takewhile(lambda message: message.id in own, decision.request))
 
 
 def _room_left(decision: Decision) -> int:

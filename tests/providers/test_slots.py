@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -9,8 +10,17 @@ from chatsite.errors import ProviderError
 from chatsite.providers.embedded.slots import Slots
 
 
+@asynccontextmanager
+async def hold(slots: Slots, conversation: str) -> AsyncIterator[int]:
+    slot = await slots.take(conversation)
+    try:
+        yield slot
+    finally:
+        slots.give_back(slot, conversation)
+
+
 async def slot_of(slots: Slots, conversation: str) -> int:
-    async with slots.hold(conversation) as slot:
+    async with hold(slots, conversation) as slot:
         return slot
 
 
@@ -41,11 +51,11 @@ async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_serv
     order: list[str] = []
 
     async def turn(name: str) -> None:
-        async with slots.hold(name):
+        async with hold(slots, name):
             order.append(name)
             await asyncio.sleep(0)
 
-    async with slots.hold("first"):
+    async with hold(slots, "first"):
         tasks = []
         for number, name in enumerate("abc"):
             tasks.append(asyncio.create_task(turn(name)))
@@ -59,7 +69,7 @@ async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_serv
 async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
     slots = Slots(1, waiting=2)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(slots.hold("a"))
+        await stack.enter_async_context(hold(slots, "a"))
         tasks = [asyncio.create_task(slot_of(slots, name)) for name in "bc"]
         await until_queued(slots, 2)
         with pytest.raises(ProviderError) as caught:
@@ -72,7 +82,7 @@ async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
 @pytest.mark.parametrize("handed_over", [False, True])
 async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
     slots = Slots(1)
-    async with slots.hold("a"):
+    async with hold(slots, "a"):
         waiter = asyncio.create_task(slot_of(slots, "b"))
         await until_queued(slots, 1)
         if not handed_over:
@@ -81,3 +91,23 @@ async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiter
     assert (slots.idle, slots.queued) == (1, 0)
+
+
+async def test_who_asks_again_for_a_conversation_waits_for_its_slot_and_takes_no_other() -> None:
+    slots = Slots(2)
+    async with hold(slots, "a") as first:
+        again = asyncio.create_task(slot_of(slots, "a"))
+        await asyncio.sleep(0)
+        assert slots.idle == 1 and not again.done()
+    assert await again == first
+
+
+async def test_only_its_own_slot_is_had_by_who_wants_no_other() -> None:
+    slots = Slots(1)
+    assert await slots.take_own("a") is None
+    own = await slot_of(slots, "a")
+    assert await slots.take_own("a") == own and slots.idle == 0
+    slots.give_back(own, "a")
+    await slot_of(slots, "b")
+    assert await slots.take_own("a") is None
+    assert slots.idle == 1

@@ -23,10 +23,16 @@ class _Piece:
 
 @dataclass(slots=True)
 class Completion:
-    """Collects the events of one answer."""
+    """Collects the events of one answer.
+
+    `reused` tokens of the prompt were found in the slot, None until the engine has begun with it;
+    `cells` is what the slot holds after the answer, None until its end.
+    """
 
     reason: FinishReason | None = None
     usage: Usage = field(default_factory=Usage)
+    reused: int | None = None
+    cells: int | None = None
     _pieces: list[_Piece] = field(default_factory=list)
     _predicted: int = 0
     _ended_itself: bool = False
@@ -37,6 +43,9 @@ class Completion:
             event = json.loads(payload)
             if "error" in event:
                 raise failures.failed_midway("engine error event")
+            if "prompt_progress" in event:
+                self.reused = int(event["prompt_progress"]["cache"])
+                return None
             if event["stop"]:
                 self._end(event)
                 return None
@@ -73,6 +82,9 @@ class Completion:
 
     def _end(self, event: dict[str, Any]) -> None:
         timings = event["timings"]
+        # The token that was chosen last is never read by the model itself.
+        self.cells = event["tokens_evaluated"] + event["tokens_predicted"] - 1
+        self.reused = timings["cache_n"]
         self._ended_itself = event["stop_type"] == "eos"
         self.reason = "length" if event["stop_type"] == "limit" else "stop"
         self.usage = Usage(

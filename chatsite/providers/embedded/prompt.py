@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
+from chatsite.kv import Book, Span
 from chatsite.messages import Message
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 from chatsite.providers.text import plain_text
@@ -42,18 +43,29 @@ class Frame:
         joints = [len(ids) for (_, after), ids in self.joints.items() if after == speaker]
         return max(joints or [len(self.start.get(speaker, ()))])
 
-    def join(self, spoken: Sequence[tuple[Speaker, Ids]]) -> list[int]:
-        """The whole prompt. Raises NotAdditive for an order of speakers it doesn't know."""
+    def join(self, spoken: Sequence[tuple[Speaker, str, Ids]], *, answer: str) -> Book:
+        """The whole prompt: speaker, key and ids of each message. What joins two belongs to the
+        second; the reply's head to `answer`. Raises NotAdditive for an order of speakers that it
+        doesn't know."""
+        prompt: list[int] = []
+        spans: list[Span] = []
+
+        def add(key: str, *parts: Ids) -> None:
+            before = len(prompt)
+            for part in parts:
+                prompt.extend(part)
+            if len(prompt) > before:
+                spans.append(Span(key, len(prompt) - before))
+
         try:
-            prompt = list(self.start[spoken[0][0]])
-            prompt += spoken[0][1]
-            for (before, _), (after, ids) in pairwise(spoken):
-                prompt += self.joints[before, after]
-                prompt += ids
-            prompt += self.end[spoken[-1][0]]
+            speaker, key, ids = spoken[0]
+            add(key, self.start[speaker], ids)
+            for (before, _, _), (after, key, ids) in pairwise(spoken):
+                add(key, self.joints[before, after], ids)
+            add(answer, self.end[spoken[-1][0]])
         except (KeyError, IndexError):
             raise NotAdditive from None
-        return prompt
+        return Book(tuple(prompt), tuple(spans))
 
 
 async def chatml(client: EngineClient) -> Frame:
@@ -118,10 +130,14 @@ class Prompter:
         self._fingerprint = fingerprint
         self._cache = TokenCache()
 
-    async def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """Raises NotAdditive where the template has no frame for this order of speakers."""
+    async def prompt(self, messages: Sequence[Message], *, answer: str) -> Book:
+        """The cells that these messages will take, with the head of the reply `answer`. Raises
+        NotAdditive where the template has no frame for this order of speakers."""
         texts = await self._ids(messages)
-        return self._frame.join([(speaker(m), t) for m, t in zip(messages, texts, strict=True)])
+        return self._frame.join(
+            [(speaker(m), m.id, ids) for m, ids in zip(messages, texts, strict=True)],
+            answer=answer,
+        )
 
     async def sizes(self, messages: Sequence[Message]) -> list[int]:
         texts = await self._ids(messages)

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-import httpx2
-
 from chatsite.errors import ProviderError
+from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
 from chatsite.providers import failures
-from chatsite.providers.base import Chunk, Finished, Model, Request, Status
+from chatsite.providers.base import Cached, Chunk, Finished, Model, Request, Status
+from chatsite.providers.embedded.cache import ENGINE_ERRORS, Cache
 from chatsite.providers.embedded.client import EngineRefused
-from chatsite.providers.embedded.completion import Completion
-from chatsite.providers.embedded.engine import SLOTS, WINDOW, Engine, Running
+from chatsite.providers.embedded.engine import WINDOW, Engine, Running
+from chatsite.providers.embedded.lease import Lease
 from chatsite.providers.embedded.prompt import NotAdditive, Prompter, speaker, spoken_text
-from chatsite.providers.embedded.slots import Slots
 from chatsite.providers.openai_reader import AnswerReader
 from chatsite.providers.tokenizers import Estimate
 
 # The only system sentence under which the bundled model stays in the user's language; even a
 # sentence added to it makes it drift.
 TRAINED_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-WAITING = 16
 _NOTE = (
     "A small demonstration model that runs on this machine. Personality and good answers need a "
     "larger model."
 )
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
+log = logging.getLogger("chatsite.engine")
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
 _PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
 
 
 class EmbeddedProvider:
-    """Answers with `engine`, which its owner starts and stops."""
+    """Answers with `engine`, which its owner starts and stops; `cache` holds the books of its
+    slots."""
 
     kind = "embedded"
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, cache: Cache | None = None) -> None:
         self._engine = engine
-        self._slots = Slots(SLOTS, waiting=WAITING)
+        self.cache = cache or Cache(engine)
         self._estimate = Estimate()
 
     @property
@@ -72,14 +73,74 @@ class EmbeddedProvider:
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         await self._engine.ready()
-        async with self._slots.hold(request.conversation) as slot:
-            running = await self._engine.ready()
+        async with self.cache.hold(request.conversation) as lease:
             try:
-                async with aclosing(await _answer(running, request, slot)) as chunks:
+                async with aclosing(await self._answer(request, lease)) as chunks:
                     async for chunk in chunks:
                         yield chunk
-            except (EngineRefused, httpx2.HTTPError, RuntimeError) as error:
+            except ENGINE_ERRORS as error:
                 raise _told(error) from None
+
+    async def _answer(self, request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
+        """The way to ask: by token ids wherever the template allows."""
+        prompter = lease.running.prompter
+        if prompter is not None:
+            # A continued answer stands in its own prompt; what is added to it has another place.
+            known = {message.id for message in request.messages}
+            answer = f"{request.answer}+" if request.answer in known else request.answer
+            try:
+                prompt = await prompter.prompt(request.messages, answer=answer)
+            except NotAdditive:
+                return _chatted(request, lease)
+            return self._completed(request, lease, prompter, prompt, answer)
+        return _chatted(request, lease)
+
+    async def _completed(
+        self, request: Request, lease: Lease, prompter: Prompter, prompt: Book, answer: str
+    ) -> AsyncGenerator[Chunk, None]:
+        """By token ids: what is decoded is what was counted."""
+        plan = await lease.prepare(prompt, head=_cells_of_head(request, prompt))
+        body = _body(request, lease.slot) | {
+            "prompt": prompt.ids,
+            "n_predict": request.max_tokens,
+            "n_cache_reuse": plan.chunk,
+            "return_tokens": True,
+            "return_progress": True,
+            "response_fields": _FIELDS,
+        }
+        completion, client = lease.completion, lease.running.client
+        lease.asks(prompt, answer=answer)
+        told = False
+        async with aclosing(client.stream("/completion", body)) as events:
+            async for payload in events:
+                text = completion.take(payload)
+                if text is not None:
+                    if not told:
+                        told = True
+                        yield self._read(lease, plan, prompt)
+                    yield text
+        if completion.reason is None:
+            raise failures.interrupted("engine stream ended")
+        if not told:
+            yield self._read(lease, plan, prompt)
+        await self.cache.settle(lease)
+        ids = await completion.ids(client)
+        metadata = prompter.remember(completion.text, ids) if ids else ""
+        yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
+
+    def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> Cached:
+        """What became of the plan. The books follow the engine: it holds this prompt now, however
+        much of it was there before."""
+        account = lease.account(plan, prompt)
+        if not account.agrees:
+            self.cache.misses += 1
+            log.warning(
+                "slot %s: %s tokens were expected to be reused, the engine reused %s",
+                lease.slot,
+                account.expected,
+                account.reused,
+            )
+        return Cached(account)
 
 
 class EngineTokenizer:
@@ -97,7 +158,7 @@ class EngineTokenizer:
         assert running.prompter is not None
         try:
             return await running.prompter.sizes(messages)
-        except (EngineRefused, httpx2.HTTPError, RuntimeError) as error:
+        except ENGINE_ERRORS as error:
             raise _told(error) from None
 
 
@@ -106,43 +167,18 @@ def _tokenizer_name(engine: Engine, running: Running) -> str:
     return f"{family}:{running.fingerprint[:8]}"
 
 
-async def _answer(running: Running, request: Request, slot: int) -> AsyncGenerator[Chunk, None]:
-    """The way to ask: by token ids wherever the template allows."""
-    if running.prompter is not None:
-        try:
-            prompt = await running.prompter.prompt(request.messages)
-        except NotAdditive:
-            return _chatted(running, request, slot)
-        return _completed(running, running.prompter, request, slot, prompt)
-    return _chatted(running, request, slot)
+def _cells_of_head(request: Request, prompt: Book) -> int:
+    """Cells of the prompt's beginning that are the same in all conversations of the agent."""
+    head = {message.id for message in request.messages[: request.head]}
+    return next((start for start, span in prompt.starts() if span.key not in head), len(prompt))
 
 
-async def _completed(
-    running: Running, prompter: Prompter, request: Request, slot: int, prompt: list[int]
-) -> AsyncGenerator[Chunk, None]:
-    """By token ids: what is decoded is what was counted."""
-    body = _body(request, slot) | {
-        "prompt": prompt,
-        "n_predict": request.max_tokens,
-        "return_tokens": True,
-        "response_fields": _FIELDS,
-    }
-    completion = Completion()
-    async with aclosing(running.client.stream("/completion", body)) as events:
-        async for payload in events:
-            text = completion.take(payload)
-            if text is not None:
-                yield text
-    if completion.reason is None:
-        raise failures.interrupted("engine stream ended")
-    ids = await completion.ids(running.client)
-    metadata = prompter.remember(completion.text, ids) if ids else ""
-    yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
-
-
-async def _chatted(running: Running, request: Request, slot: int) -> AsyncGenerator[Chunk, None]:
-    """By messages, for templates that have to see the whole conversation."""
-    body = _body(request, slot) | {
+async def _chatted(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
+    """By messages, for templates that have to see the whole conversation; what lies in the slot
+    then, nobody knows."""
+    await lease.save()
+    lease.held.put("", None)
+    body = _body(request, lease.slot) | {
         "messages": [
             {"role": speaker(message), "content": spoken_text(message)}
             for message in request.messages
@@ -151,7 +187,7 @@ async def _chatted(running: Running, request: Request, slot: int) -> AsyncGenera
         "stream_options": {"include_usage": True},
     }
     reader = AnswerReader()
-    async with aclosing(running.client.stream("/v1/chat/completions", body)) as events:
+    async with aclosing(lease.running.client.stream("/v1/chat/completions", body)) as events:
         async for payload in events:
             for chunk in reader.take(payload):
                 yield chunk
@@ -162,7 +198,7 @@ def _body(request: Request, slot: int) -> dict[str, Any]:
     asked: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
     asked |= {name: request.options.get(name) for name in _PASSED_ON}
     chosen = {name: value for name, value in asked.items() if value is not None}
-    fixed = {"id_slot": slot, "cache_prompt": True, "n_cache_reuse": 16, "stream": True}
+    fixed = {"id_slot": slot, "cache_prompt": True, "stream": True}
     return {**_SAMPLING, **chosen, **fixed}
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from chatsite.errors import ProviderError
 
 
 class Slots:
     """A conversation gets its own slot back while nobody else needed it, and with it what the
-    engine remembers of its prompt; otherwise the slot unused for longest."""
+    engine remembers of its prompt; otherwise the slot unused for longest. A conversation has one
+    slot at a time: who asks for another waits for the first."""
 
     def __init__(self, count: int, *, waiting: int = 16) -> None:
         self._idle: OrderedDict[int, str] = OrderedDict((slot, "") for slot in range(count))
         self._queue: deque[asyncio.Future[int]] = deque()
         self._waiting = waiting
+        # Held by whoever has the conversation's slot; gone when nobody has or wants it.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._held: dict[int, asyncio.Lock] = {}
 
     @property
     def idle(self) -> int:
@@ -27,25 +30,48 @@ class Slots:
     def queued(self) -> int:
         return len(self._queue)
 
-    @asynccontextmanager
-    async def hold(self, conversation: str) -> AsyncIterator[int]:
-        """Wait in line for a slot. Raises ProviderError ("busy") when the line is full."""
-        slot = self._take(conversation)
-        if slot is None:
-            slot = await self._wait()
+    async def take(self, conversation: str) -> int:
+        """Wait in line for a slot; `give_back` ends it. Raises ProviderError ("busy") when the line
+        is full."""
+        lock = self._turns.setdefault(conversation, asyncio.Lock())
+        await lock.acquire()
         try:
-            yield slot
-        finally:
-            self._release(slot, conversation)
+            slot = self._best(conversation)
+            if slot is None:
+                slot = await self._wait()
+        except BaseException:
+            lock.release()
+            raise
+        self._held[slot] = lock
+        return slot
 
-    def _take(self, conversation: str) -> int | None:
+    async def take_own(self, conversation: str) -> int | None:
+        """The slot that this conversation had last, if nobody has it now."""
+        lock = self._turns.setdefault(conversation, asyncio.Lock())
+        await lock.acquire()
+        own = self._own(conversation)
+        if own is None:
+            lock.release()
+            return None
+        del self._idle[own]
+        self._held[own] = lock
+        return own
+
+    def give_back(self, slot: int, conversation: str) -> None:
+        self._held.pop(slot).release()
+        self._free(slot, conversation)
+
+    def _best(self, conversation: str) -> int | None:
         if not self._idle:
             return None
-        own = next((slot for slot, owner in self._idle.items() if owner == conversation), None)
+        own = self._own(conversation)
         if own is None:
             return self._idle.popitem(last=False)[0]
         del self._idle[own]
         return own
+
+    def _own(self, conversation: str) -> int | None:
+        return next((slot for slot, owner in self._idle.items() if owner == conversation), None)
 
     async def _wait(self) -> int:
         if len(self._queue) >= self._waiting:
@@ -65,10 +91,10 @@ class Slots:
                 if turn in self._queue:
                     self._queue.remove(turn)
             else:
-                self._release(turn.result(), "")
+                self._free(turn.result(), "")
             raise
 
-    def _release(self, slot: int, conversation: str) -> None:
+    def _free(self, slot: int, conversation: str) -> None:
         while self._queue:
             turn = self._queue.popleft()
             # A waiter that was cancelled a moment ago stands in line until its task runs.

@@ -1,0 +1,201 @@
+"""The engine's slots and what lies in each: who gets which, and what is saved before it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import httpx2
+
+from chatsite.kv import Place
+from chatsite.providers.embedded.client import EngineRefused
+from chatsite.providers.embedded.engine import SLOTS, Engine, Running
+from chatsite.providers.embedded.lease import Held, Lease
+from chatsite.providers.embedded.sessions import Sessions
+from chatsite.providers.embedded.slots import Slots
+
+log = logging.getLogger("chatsite.engine")
+WAITING = 16
+# Who asks again within a second needs no file, and writing one costs 20 MB a thousand tokens.
+QUIET_SECONDS = 1.0
+CLOSE_SECONDS = 10.0
+NOT_AVAILABLE = (
+    "The KV cache's books are not available for this model: its chat template doesn't frame "
+    "messages one by one."
+)
+# What the engine's client raises; RuntimeError is what httpx2 says of a client that was closed
+# because the engine died.
+ENGINE_ERRORS = (EngineRefused, httpx2.HTTPError, RuntimeError)
+# Writes a conversation's places down, and tells its pages.
+Placed = Callable[[str, Mapping[str, Place]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """What of a conversation lies in the engine now. `window` and `used` are in cells; `note` says
+    why nothing is `available`, "" where it is. `misses` is how often the engine reused another
+    number of tokens than the books said, since the server's start."""
+
+    available: bool
+    note: str
+    window: int
+    used: int
+    place: Literal["slot", "none"]
+    misses: int
+
+
+class Cache:
+    """Holds the books of one engine's slots. Without `sessions` nothing is saved."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        sessions: Sessions | None = None,
+        placed: Placed | None = None,
+        waiting: int = WAITING,
+        quiet: float = QUIET_SECONDS,
+    ) -> None:
+        self._engine = engine
+        self._sessions = sessions
+        self._placed = placed
+        self._slots = Slots(SLOTS, waiting=waiting)
+        self._held = [Held() for _ in range(SLOTS)]
+        self._quiet = quiet
+        self._later: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.misses = 0
+
+    @property
+    def slots(self) -> Slots:
+        return self._slots
+
+    def view(self, conversation: str) -> Live:
+        running = self._engine.running
+        additive = running is None or running.prompter is not None
+        held = next((one for one in self._held if self._owns(one, conversation)), None)
+        return Live(
+            available=additive,
+            note="" if additive else NOT_AVAILABLE,
+            window=running.window if running else 0,
+            used=len(held.book) if held and held.book else 0,
+            place="slot" if held and held.book else "none",
+            misses=self.misses,
+        )
+
+    def _owns(self, held: Held, conversation: str) -> bool:
+        running = self._engine.running
+        return running is not None and held.running is running and held.owner == conversation
+
+    @asynccontextmanager
+    async def hold(self, conversation: str) -> AsyncIterator[Lease]:
+        """A slot for one request. Raises ProviderError where the line is full or the engine isn't
+        ready. A request that is broken off keeps the slot until the engine has stopped."""
+        self._hurry(conversation)
+        slot = await self._slots.take(conversation)
+        try:
+            lease = await self._lease(slot, conversation)
+        except BaseException:
+            self._slots.give_back(slot, conversation)
+            raise
+        try:
+            yield lease
+        finally:
+            if lease.pending is None:
+                self._give_back(lease)
+            else:
+                self._begin(self._end(lease))
+
+    async def _lease(self, slot: int, conversation: str) -> Lease:
+        running = await self._engine.ready()
+        return self._leased(slot, conversation, running)
+
+    def _leased(self, slot: int, conversation: str, running: Running) -> Lease:
+        held = self._held[slot]
+        if held.running is not running:  # another engine knows nothing of what lay here
+            held = self._held[slot] = Held(running)
+        return Lease(
+            slot=slot,
+            conversation=conversation,
+            held=held,
+            sessions=self._sessions,
+            running=running,
+        )
+
+    async def settle(self, lease: Lease) -> None:
+        """After an answer: the books of its conversation, for who looks at them."""
+        await lease.settle()
+        await self._tell(lease.conversation, lease.held)
+
+    async def _end(self, lease: Lease) -> None:
+        """Of a request that was broken off."""
+        try:
+            await self.settle(lease)
+        except ENGINE_ERRORS as error:
+            log.info("slot %s is given up: %s", lease.slot, type(error).__name__)
+        finally:
+            self._give_back(lease)
+
+    async def _tell(self, conversation: str, held: Held) -> None:
+        """An answer isn't lost because its books can't be written."""
+        if held.book is None or self._placed is None:
+            return
+        try:
+            await self._placed(conversation, held.book.places)
+        except Exception:
+            log.exception("the books of a conversation couldn't be written")
+
+    def _give_back(self, lease: Lease) -> None:
+        self._slots.give_back(lease.slot, lease.conversation)
+        if self._sessions is not None and not lease.held.kept:
+            conversation = lease.conversation
+            loop = asyncio.get_running_loop()
+            self._hurry(conversation)
+            self._later[conversation] = loop.call_later(self._quiet, self._save_now, conversation)
+
+    def _hurry(self, conversation: str) -> None:
+        """It is asked again: what it has now needn't be saved."""
+        later = self._later.pop(conversation, None)
+        if later is not None:
+            later.cancel()
+
+    def _save_now(self, conversation: str) -> None:
+        self._later.pop(conversation, None)
+        self._begin(self._save(conversation))
+
+    async def _save(self, conversation: str) -> None:
+        slot = await self._slots.take_own(conversation)
+        if slot is None:
+            return  # who took it has saved it
+        try:
+            held, running = self._held[slot], self._engine.running
+            if running is None or not self._owns(held, conversation):
+                return
+            saved = await self._leased(slot, conversation, running).save()
+        except ENGINE_ERRORS as error:
+            log.info("slot %s couldn't be saved: %s", slot, type(error).__name__)
+            return
+        finally:
+            self._slots.give_back(slot, conversation)
+        if saved:
+            await self._tell(conversation, held)
+
+    def _begin(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Save what isn't saved, as long as the engine still runs."""
+        for later in self._later.values():
+            later.cancel()
+        self._later.clear()
+        for held in self._held:
+            if held.owner and not held.kept:
+                self._begin(self._save(held.owner))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)

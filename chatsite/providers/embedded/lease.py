@@ -1,0 +1,166 @@
+"""One request on one slot: what lies there is made to fit the prompt, and the books follow."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from array import array
+from dataclasses import dataclass, field
+
+from chatsite import kv
+from chatsite.kv import EMPTY, Account, Book, Origin, Reuse
+from chatsite.providers.embedded.completion import Completion
+from chatsite.providers.embedded.engine import Running
+from chatsite.providers.embedded.sessions import Sessions
+
+log = logging.getLogger("chatsite.engine")
+# To read 64 tokens takes a third of a second here, to bring a session back some milliseconds; for
+# fewer neither file nor restoring pays.
+WORTH = 64
+_LOOK_EVERY = 0.02
+
+
+@dataclass(slots=True)
+class Held:
+    """What is known of a slot. `book` is None where nobody knows what lies there; `kept` says that
+    it needn't be saved: it is on disk as it is, or nobody's."""
+
+    running: Running | None = None
+    owner: str = ""
+    book: Book | None = EMPTY
+    kept: bool = True
+
+    def put(self, owner: str, book: Book | None, *, kept: bool = False) -> None:
+        self.owner, self.book = owner, book
+        self.kept = kept or book is None or len(book) < WORTH
+
+
+@dataclass(slots=True)
+class Lease:
+    """A conversation's hold on a slot for one request. `pending` is the prompt that the engine has
+    been given and hasn't answered whole."""
+
+    slot: int
+    conversation: str
+    held: Held
+    sessions: Sessions | None
+    running: Running
+    pending: Book | None = None
+    completion: Completion = field(default_factory=Completion)
+    answer: str = ""
+    origin: Origin = "none"
+    restored_ms: float | None = None
+
+    # ---- before the request --------------------------------------------------------------------
+    async def prepare(self, prompt: Book, *, head: int) -> Reuse:
+        """Bring what saves most into the slot. The first `head` cells of the prompt are the agent's
+        own, the same in each of its conversations."""
+        held = self.held
+        if held.book is None:
+            await self.running.client.erase(self.slot)
+            held.put("", EMPTY)
+        own = held.owner == self.conversation
+        here = kv.plan((held.book or EMPTY).ids, prompt.ids).reused
+        saved = None if own else await self._saved(self.conversation)
+        there = kv.plan(saved.book.ids, prompt.ids).reused if saved else 0
+        if not own:
+            await self.save()
+        self.origin = "slot" if own else "none"
+        if saved is not None and there >= max(here, head) + WORTH:
+            await self._restore(saved, "session")
+        elif here + WORTH <= head and self.sessions is not None:
+            await self._share(prompt.cut_to(head), self.sessions)
+        held.put(self.conversation, held.book)
+        plan = kv.plan((held.book or EMPTY).ids, prompt.ids)
+        if self.origin == "none" and plan.reused >= WORTH:
+            self.origin = "shared"  # what another conversation left begins as this one does
+        return plan
+
+    async def save(self) -> bool:
+        """Keep what lies here for its owner, unless it is kept."""
+        held = self.held
+        if self.sessions is None or held.kept or held.book is None:
+            return False
+        saved = await self.sessions.save(
+            self.running, self.slot, held.owner, conversation=held.owner, book=held.book
+        )
+        # What couldn't be saved now can't be in a second either: it is read again one day.
+        held.kept = True
+        return saved
+
+    async def _saved(self, key: str) -> kv.Session | None:
+        return await self.sessions.find(self.running, key) if self.sessions else None
+
+    async def _restore(self, session: kv.Session, origin: Origin) -> bool:
+        assert self.sessions is not None
+        started = time.perf_counter()
+        if not await self.sessions.restore(self.running, self.slot, session):
+            await self.running.client.erase(self.slot)
+            self.held.put("", EMPTY)
+            self.origin = "none"
+            return False
+        self.restored_ms = round((time.perf_counter() - started) * 1000, 1)
+        self.held.put(self.conversation, session.book, kept=True)
+        self.origin = origin
+        return True
+
+    async def _share(self, head: Book, sessions: Sessions) -> None:
+        """The agent's beginning is read once and kept for all its conversations."""
+        key = "head:" + hashlib.sha256(array("i", head.ids).tobytes()).hexdigest()[:32]
+        found = await self._saved(key)
+        if found is not None and await self._restore(found, "shared"):
+            return
+        self.held.put("", None)
+        await self.running.client.prefill(self.slot, head.ids)
+        self.held.put("", head, kept=True)
+        self.origin = "none"
+        await sessions.save(self.running, self.slot, key, conversation=None, book=head)
+
+    # ---- while it is answered ------------------------------------------------------------------
+    def asks(self, prompt: Book, *, answer: str) -> None:
+        """The request goes out now; the answer's cells belong to `answer`."""
+        self.pending, self.answer = prompt, answer
+
+    def account(self, plan: Reuse, prompt: Book) -> Account:
+        """What the request did, once the engine has said how much it reused."""
+        reused = self.completion.reused or 0
+        return Account(
+            expected=plan.reused,
+            reused=reused,
+            evaluated=len(prompt) - reused,
+            shifted=plan.shifted,
+            cells=len(prompt),
+            window=self.running.window,
+            origin=self.origin,
+            restored_ms=self.restored_ms,
+        )
+
+    async def settle(self) -> None:
+        """Write down what the engine holds after a request, also one that was broken off."""
+        prompt = self.pending
+        if prompt is None:
+            return
+        self.held.put(self.conversation, None)
+        cells = self.completion.cells
+        if cells is None:
+            cells = await self._counted()
+        if cells is None:
+            self.pending = None
+            return
+        ids = await self.completion.ids(self.running.client) or []
+        book = prompt.answered(self.answer, ids).cut_to(cells).grown_to(cells)
+        self.held.put(self.conversation, book)
+        self.pending = None
+
+    async def _counted(self) -> int | None:
+        """How much of a request that was broken off lies in the slot; None where the engine hadn't
+        begun with it. It looks up from a batch of 512 tokens only at its end."""
+        if self.completion.reused is None:
+            return None
+        while True:
+            state = (await self.running.client.slots())[self.slot]
+            if not state.busy:
+                return state.cells
+            await asyncio.sleep(_LOOK_EVERY)
