@@ -17,6 +17,7 @@ from chatsite.kv.books import UNKNOWN
 # A shorter run is kept only where this makes more of the rest fit: a match of few tokens may be a
 # chance one, and then what follows it in the prompt finds its own run no more.
 CHUNKS = (16, 8, 4, 2, 1)
+_IN_NO_PROMPT = "\N{NULL}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +41,12 @@ def plan(live: Sequence[int], prompt: Sequence[int]) -> Reuse:
     """The cheapest way from the `live` ids of a slot to `prompt`. Raises ValueError without one."""
     if not prompt:
         raise ValueError("a prompt needs at least one token")
-    best = reuse(live, prompt, chunk=CHUNKS[0])
-    # Where nothing behind the last kept run is in the slot, no other way can be better.
+    cells, wanted = _as_texts(live, prompt)
+    best = _reuse(cells, wanted, CHUNKS[0])
     for chunk in CHUNKS[1:]:
-        if best.evaluated <= 1 or not set(live[best.prefix :]) & set(prompt[best.reused :]):
+        if best.evaluated == 1:
             break
-        other = reuse(live, prompt, chunk=chunk)
+        other = _reuse(cells, wanted, chunk)
         if other.reused > best.reused:
             best = other
     return best
@@ -53,15 +54,28 @@ def plan(live: Sequence[int], prompt: Sequence[int]) -> Reuse:
 
 def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
     """What the engine does with runs of at least `chunk` tokens."""
+    return _reuse(*_as_texts(live, prompt), chunk)
+
+
+def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
+    """A letter for each id: Python searches a text many times faster than a list. Ids that aren't
+    in the prompt are all one letter, and so are unknown ones, which equal nothing in it."""
+    letters = {id: chr(number) for number, id in enumerate(set(prompt), start=1)}
+    wanted = "".join([letters[id] for id in prompt])
+    letters.pop(UNKNOWN, None)
+    return "".join([letters.get(id, _IN_NO_PROMPT) for id in live]), wanted
+
+
+def _reuse(live: str, prompt: str, chunk: int) -> Reuse:
     prefix = same = _common(live, 0, prompt, 0)
     here = prefix
-    while here < len(live) and same < len(prompt):
+    while same + chunk <= len(prompt):
+        here = live.find(prompt[same : same + chunk], here)
+        if here < 0:
+            break
         run = _common(live, here, prompt, same)
-        if run >= chunk:
-            here += run
-            same += run
-        else:
-            here += 1
+        here += run
+        same += run
     reused = min(same, len(prompt) - 1)
     return Reuse(
         reused=reused,
@@ -72,10 +86,10 @@ def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
     )
 
 
-def _common(live: Sequence[int], here: int, prompt: Sequence[int], there: int) -> int:
-    """How many tokens are the same from these two places on."""
+def _common(live: str, here: int, prompt: str, there: int) -> int:
+    """How many letters are the same from these two places on."""
     most = min(len(live) - here, len(prompt) - there)
     for count in range(most):
-        if live[here + count] != prompt[there + count] or live[here + count] == UNKNOWN:
+        if live[here + count] != prompt[there + count]:
             return count
     return most

@@ -1,0 +1,142 @@
+"""What is told of a request in advance, against the engine's own rule, played cell by cell."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.kv import UNKNOWN, Reuse, plan, reuse
+from chatsite.kv.reuse import CHUNKS
+from tests.fakes.engine_cells import Cells
+from tests.kv.drawn import few, slots_and_prompts, tried
+
+WINDOW = 4096
+
+
+def played(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> tuple[Cells, Reuse]:
+    """The slot after the prompt was read, and what the engine did to it."""
+    slot = Cells()
+    slot.evaluate(live)
+    reused = slot.begin(prompt, chunk=chunk)
+    shifted = sum(cell.shifted for cell in slot.cells)
+    slot.evaluate(prompt[reused:])
+    return slot, Reuse(
+        reused=reused,
+        evaluated=len(prompt) - reused,
+        prefix=reused - shifted,
+        removed=len(live) - reused,
+        chunk=chunk,
+    )
+
+
+@tried
+@given(slots_and_prompts(), st.integers(1, 20))
+def test_it_is_what_the_engine_does(both: tuple[list[int], list[int]], chunk: int) -> None:
+    live, prompt = both
+    slot, done = played(live, prompt, chunk=chunk)
+    assert reuse(live, prompt, chunk=chunk) == done
+    assert slot.read == slot.ids == prompt
+    assert min(done.reused, done.prefix, done.shifted, done.removed) >= 0 < done.evaluated
+
+
+@tried
+@given(slots_and_prompts())
+def test_a_plan_is_the_best_that_the_engine_can_be_told(
+    both: tuple[list[int], list[int]],
+) -> None:
+    live, prompt = both
+    best = plan(live, prompt)
+    slot, done = played(live, prompt, chunk=best.chunk)
+    assert best == done
+    assert slot.read == prompt
+    others = [reuse(live, prompt, chunk=chunk) for chunk in CHUNKS]
+    assert best.reused == max(other.reused for other in others)
+    # Of equal ones the largest: a short match may be a chance one.
+    assert best.chunk == max(o.chunk for o in others if o.reused == best.reused)
+
+
+@tried
+@given(st.lists(few, max_size=15), st.lists(few, min_size=1, max_size=15), st.integers(1, 4))
+def test_an_unknown_token_is_never_found_again(
+    live: list[int], prompt: list[int], chunk: int
+) -> None:
+    """It counts as one that is in no prompt, and as a token of the prompt it is in no slot."""
+    hidden = [UNKNOWN if id == 0 else id for id in live]
+    other = [99 if id == 0 else id for id in live]
+    assert reuse(hidden, prompt, chunk=chunk) == reuse(other, prompt, chunk=chunk)
+    assert reuse(hidden, hidden or [UNKNOWN], chunk=1).reused <= sum(id != 0 for id in live)
+    assert reuse([UNKNOWN] * 20, [UNKNOWN] * 20, chunk=1).reused == 0
+
+
+@tried
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 255))
+def test_cutting_out_whole_messages_costs_only_what_is_new(sizes: list[int], stays: int) -> None:
+    """Where no token comes twice, all that stays of a cut conversation is kept."""
+    ends = list(accumulate(sizes))
+    messages = [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    kept = [id for at, one in enumerate(messages) if stays >> at & 1 for id in one]
+    done = plan(range(ends[-1]), [*kept, 5_000])
+    assert (done.reused, done.evaluated) == (len(kept), 1)
+
+
+@pytest.mark.parametrize(
+    ("live", "prompt", "reused", "prefix", "chunk"),
+    [
+        ([], [1, 2, 3], 0, 0, 16),
+        ([1, 2, 3], [1, 2, 3], 2, 2, 16),
+        ([1, 2, 3], [1, 2, 3, 4], 3, 3, 16),
+        ([1, 2, 3, 4], [1, 2], 1, 1, 16),
+        ([1, 2, 9, 9, 3, 4, 5], [1, 2, 3, 4, 5, 6], 5, 2, 2),
+        ([9, *range(10, 26)], [*range(10, 26), 1], 16, 0, 16),
+        ([9, *range(10, 25)], [*range(10, 25), 1], 15, 0, 8),
+        ([9, 1], [1], 0, 0, 16),
+        # A word put in before what was said stops the engine there.
+        ([1, 2, 3, 4, 5], [1, 7, 2, 3, 4, 5], 1, 1, 16),
+    ],
+)
+def test_plain_cases(
+    live: list[int], prompt: list[int], reused: int, prefix: int, chunk: int
+) -> None:
+    done = plan(live, prompt)
+    assert (done.reused, done.prefix, done.chunk) == (reused, prefix, chunk)
+
+
+def test_a_prompt_has_a_token() -> None:
+    with pytest.raises(ValueError, match="at least one token"):
+        plan([1, 2], [])
+
+
+def _hard_cases() -> dict[str, tuple[list[int], list[int]]]:
+    """Whole windows that are dear to compare."""
+    drawn = random.Random(1)
+    some, other = ([drawn.randrange(40_000) for _ in range(WINDOW)] for _ in range(2))
+    return {
+        "the same": (some, some),
+        "nothing in common": (some, [id + 50_000 for id in other]),
+        "anything": (some, other),
+        "few words": ([id % 50 for id in some], [id % 50 for id in other]),
+        "two words": ([id % 2 for id in some], [id % 2 for id in other]),
+        "one word": ([7] * WINDOW, [7] * WINDOW),
+        "one word behind another": ([7] * WINDOW, [8] + [7] * (WINDOW - 1)),
+        "runs just too short": (([7] * 15 + [8]) * 256, [7] * WINDOW),
+        "every third is gone": (some, [id for at, id in enumerate(some) if at % 3]),
+        "two rhythms": ([n % 16 for n in range(WINDOW)], [n % 17 for n in range(WINDOW)]),
+    }
+
+
+@pytest.mark.parametrize("name", _hard_cases())
+def test_a_plan_for_a_whole_window_takes_no_time(name: str) -> None:
+    """Milliseconds in the event loop, before every request (measured: at most 5)."""
+    live, prompt = _hard_cases()[name]
+    taken = []
+    for _ in range(3):
+        started = time.thread_time()
+        plan(live, prompt)
+        taken.append(time.thread_time() - started)
+    assert min(taken) < 0.030

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.kv import Fingerprint, Kept, outdated
+from tests.kv.drawn import tried
+
+files = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=8).map(
+    lambda drawn: [Kept(str(n), size, float(used)) for n, (size, used) in enumerate(drawn)]
+)
+
+
+@tried
+@given(files, st.integers(0, 200))
+def test_the_least_recently_used_go_and_no_more_than_must(kept: list[Kept], limit: int) -> None:
+    gone = outdated(kept, limit=limit)
+    assert len(set(gone)) == len(gone)
+    left = [one for one in kept if one.key not in gone]
+    taken = sum(one.size for one in left)
+    assert taken <= limit
+    if gone:
+        last = max((one for one in kept if one.key in gone), key=lambda one: one.used)
+        # One that takes no room may stay, however old.
+        assert all(one.used >= last.used for one in left if one.size)
+        newer = sum(one.size for one in left if one.used >= last.used)
+        assert newer + last.size > limit
+
+
+def test_where_all_fits_nothing_goes() -> None:
+    assert outdated([Kept("a", 5, 1.0), Kept("b", 5, 2.0)], limit=10) == []
+
+
+def test_a_limit_of_nothing_keeps_nothing() -> None:
+    assert set(outdated([Kept("a", 5, 1.0), Kept("b", 5, 2.0)], limit=0)) == {"a", "b"}
+
+
+def test_two_engines_have_one_fingerprint_only_where_all_is_the_same() -> None:
+    one = Fingerprint(model="m", engine="1", cache="f16", window=4096)
+    others = [
+        Fingerprint(model="n", engine="1", cache="f16", window=4096),
+        Fingerprint(model="m", engine="2", cache="f16", window=4096),
+        Fingerprint(model="m", engine="1", cache="q8_0", window=4096),
+        Fingerprint(model="m", engine="1", cache="f16", window=2048),
+    ]
+    assert len({str(one), *map(str, others)}) == 5
