@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chatsite.conversations import loading
 from chatsite.conversations.beginning import opened, require_agent, resent, turn_before
+from chatsite.conversations.books import brought_back
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import locked, placed, reroute, uncount
@@ -61,6 +62,8 @@ def begin_again(
     asked, said = _last_turn(row, message)
     if mode == "continue" and not _can_go_on(said, message):
         raise Refused(NO_TEXT, code="not_last")
+    if brought_back(row, [asked.seq]):
+        asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
     now = timezone.now()
     turn = opened(row, client_id, now=now, model=model, mode=mode, asked=asked)
     turn.save(force_insert=True)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from chatsite.conversations import loading, summaries
+from chatsite.conversations import loading, sessions, summaries
 from chatsite.conversations.beginning import title_from
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
@@ -21,6 +21,7 @@ from chatsite.conversations.rows import message_of
 from chatsite.conversations.work import writing
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history.lexical.sharing import NEAR, SHARES
+from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import TokenCount
 
 # Receipts have some 10 KB each; so many are read, and written, at once.
@@ -41,7 +42,10 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     found.content, found.reasoning = text, None
     # What a provider and the engine's cache know of the message is about the old text.
     found.metadata = ""
-    found.kv_size, found.kv_start_position, found.kv_status = -1, -1, 1
+    found.kv_size, found.kv_start_position = -1, -1
+    # A turn that was unloaded stays so.
+    found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
+    sessions.taken_away(row)
     count = tokens or estimated(message_of(found))
     if found.on_path:
         row.path_tokens += count.count - found.tokens
@@ -69,6 +73,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         raise Refused("A call's result goes with the message that called. Delete that one.")
     for one in (*reversed(_results(found)), found):
         _remove(row, one)
+    sessions.taken_away(row)
     if row.title == title_from(found.content or ""):
         first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
         row.title = title_from(first.values_list("content", flat=True).first() or "")

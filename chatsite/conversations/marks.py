@@ -7,8 +7,10 @@ while an answer is being written.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
+from chatsite.conversations.books import brought_back
 from chatsite.conversations.coverage import standing_of
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
@@ -20,22 +22,26 @@ from chatsite.events import Marked, SummaryView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is marked now. `summary` is the one that holds, where the mark may have changed that."""
+    """What is marked now. `summary` is the one that holds, where the mark may have changed that;
+    `status` names the messages that a cleanup had unloaded and that are back."""
 
     conversation: str
     marked: Marked
     summary: SummaryView | None
+    status: Mapping[str, int] = field(default_factory=dict)
 
 
 @writing
 def pin(*, owner: Owner, message: str, on: bool) -> Change:
-    """Keep the message's turn in every request, or no longer; it is then not left out.
+    """Keep the message's turn in every request, or no longer; it is then not left out, and back
+    where a cleanup had unloaded it.
 
     As for the others: NotFound for what isn't on the path of a conversation of this owner,
     Refused where a mark does nothing.
     """
     row, marked = _markable(owner, message)
-    return _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
+    change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
+    return replace(change, status=brought_back(row, [marked.turn_seq])) if on else change
 
 
 @writing

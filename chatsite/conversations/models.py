@@ -155,6 +155,15 @@ class Message(models.Model):
                 name="message_marked",
                 condition=Q(pinned=True) | Q(excluded=True),
             ),
+            # Both are few, however long the conversation is.
+            models.Index(
+                fields=["conversation"],
+                name="message_in_cache",
+                condition=Q(kv_start_position__gte=0) | Q(kv_status=0),
+            ),
+            models.Index(
+                fields=["conversation"], name="message_cleaned_up", condition=Q(kv_status__lt=1)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -195,6 +204,31 @@ class Summary(models.Model):
 
     def __str__(self) -> str:
         return f"summary {self.version} up to {self.last_seq}"
+
+
+class KvSession(models.Model):
+    """One slot of the engine that was saved to a file: what `kv.Session` holds.
+
+    `key` is the conversation's id, or names an agent's beginning, which is no conversation's.
+    `ids` are what lies in its cells, `spans` whose they are: so it holds all that was said there,
+    and goes when a word of it is taken away.
+    """
+
+    key = models.CharField(max_length=80, unique=True)
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="kv_sessions"
+    )
+    fingerprint = models.TextField()
+    ids = models.BinaryField()
+    spans = models.JSONField()
+    file = models.CharField(max_length=80, unique=True)
+    size = models.PositiveBigIntegerField()
+    digest = models.CharField(max_length=128)
+    used = models.DateTimeField()
+    created = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.key} in {self.file}"
 
 
 class Upload(models.Model):

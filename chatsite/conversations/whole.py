@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chatsite.conversations import loading, uploads
+from chatsite.conversations import books, loading, sessions, uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import append, counted
@@ -61,10 +61,13 @@ def undelete(*, owner: Owner, conversation: str) -> ConversationView:
 
 @writing
 def clear(*, owner: Owner, conversation: str) -> None:
-    """Start a new, empty path. What was said stays stored, off the path."""
+    """Start a new, empty path. What was said stays stored, off the path; nothing of it is in the
+    engine's cache any more, nor unloaded."""
     row = owned(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
+    books.forgotten(row)
+    sessions.taken_away(row)
     Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
     row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
     row.marked = row.forget_above = row.last_background = 0

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chatsite.conversations import marks, tracing
 from chatsite.errors import BadCommand, ChatsiteError
-from chatsite.events import SummaryChanged
+from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.forgetting import why as tell
 from chatsite.web.api import answers_errors, fields, sound
 from chatsite.web.drafts import ids, model_name
@@ -35,6 +35,8 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponse:
     site.turns.publish(change.conversation, change.marked)
     if change.summary is not None:
         site.turns.publish(change.conversation, SummaryChanged(summary=change.summary))
+    if change.status:
+        site.turns.publish(change.conversation, CacheChanged(status=change.status))
     return JsonResponse(change.marked.to_dict())
 
 

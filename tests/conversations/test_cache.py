@@ -1,0 +1,348 @@
+"""The books of the engine's cache in the store: what a place, a cleanup and its undoing write, and
+that nothing saved outlives the words it was made of."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from chatsite.conversations import books, cache, loading, marks, purging, store
+from chatsite.conversations.changing import delete_message, edit_message
+from chatsite.conversations.models import Conversation, KvSession, Message
+from chatsite.conversations.statements import key
+from chatsite.errors import NotFound, TurnRunning
+from chatsite.history import Everything
+from chatsite.kv import UNKNOWN, Book, Kept, Session, Span
+from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
+
+Books = dict[int, tuple[int, int, int]]
+ABSENT = (-1, -1, 1)
+
+
+def at(chat: str, seq: int) -> str:
+    return str(messages(chat).get(seq=seq).id)
+
+
+def books_of(chat: str) -> Books:
+    """Start, size and status by sequence number."""
+    found = messages(chat).values_list("seq", "kv_start_position", "kv_size", "kv_status")
+    return {seq: (start, size, status) for seq, start, size, status in found}
+
+
+def place(chat: str, sizes: dict[int, int], *, head: int = 10) -> dict[str, int]:
+    """These messages lie in the cache behind a head of so many tokens."""
+    places, start = {"head": (0, head), new_id(): (3, 4)}, head
+    for seq, size in sizes.items():
+        places[at(chat, seq)] = (start, size)
+        start += size
+    return cache.place_books(conversation=chat, places=places)
+
+
+def session(chat: str, *, file: str = "a.bin", size: int = 100, ids: tuple[int, ...] = ()) -> Any:
+    ids = ids or (1, 2, 70_000, UNKNOWN)
+    book = Book(ids, (Span("head", 1), Span(at(chat, 1), len(ids) - 1)))
+    return Session(
+        key=chat, fingerprint="model engine f16 2048", book=book, file=file, size=size, digest="d"
+    )
+
+
+@pytest.fixture
+def chat(db: None) -> str:
+    """Three turns: messages 1 to 6."""
+    made = new_id()
+    talk(made, 3)
+    return made
+
+
+class TestPlaces:
+    def test_what_lies_in_the_cache_knows_its_place(self, chat: str) -> None:
+        assert set(books_of(chat).values()) == {ABSENT}
+        assert place(chat, {1: 7, 2: 5}) == {}, "no status changes by being loaded"
+        found = books_of(chat)
+        assert (found[1], found[2]) == ((10, 7, 1), (17, 5, 1))
+        assert {found[seq] for seq in (3, 4, 5, 6)} == {ABSENT}
+
+    def test_what_a_policy_left_out_is_as_if_it_had_never_been_there(self, chat: str) -> None:
+        place(chat, {1: 7, 2: 5, 3: 4, 4: 6})
+        assert place(chat, {3: 4, 4: 6}) == {}
+        found = books_of(chat)
+        assert (found[1], found[2]) == (ABSENT, ABSENT)
+        assert (found[3], found[4]) == ((10, 4, 1), (14, 6, 1))
+
+    def test_only_rows_that_change_are_written(self, chat: str) -> None:
+        place(chat, dict.fromkeys(range(1, 7), 5))
+        written: list[Any] = []
+
+        def watch(execute: Any, sql: str, values: Any, many: bool, context: Any) -> Any:
+            written.extend(values if sql == books.WRITE else ())
+            return execute(sql, values, many, context)
+
+        with connection.execute_wrapper(watch):
+            place(chat, dict.fromkeys(range(1, 7), 5))
+            assert written == []
+            place(chat, {1: 5, 2: 5, 3: 5, 4: 5, 5: 6, 6: 5})
+        assert len(written) == 2
+
+    def test_another_conversations_messages_are_not_touched(self, chat: str) -> None:
+        other = new_id()
+        talk(other, 1)
+        cache.place_books(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
+        assert set(books_of(other).values()) == set(books_of(chat).values()) == {ABSENT}
+
+    def test_an_entry_read_before_is_read_with_its_new_place(self, chat: str) -> None:
+        reach = Everything()
+        loading.load(owner=ADA, conversation=chat, reach=reach)
+        place(chat, {1: 7, 2: 5})
+        loaded = loading.load(owner=ADA, conversation=chat, reach=reach)
+        found = [entry.message.kv_start_position for entry in loaded.transcript.entries]
+        assert found == [10, 17, -1, -1, -1, -1]
+
+    def test_the_indexes_serve_and_eighty_messages_take_a_moment(self, db: None) -> None:
+        long = new_id()
+        talk(long, 40)
+        sizes = dict.fromkeys(range(1, 81), 20)
+        place(long, sizes)
+        places = {
+            str(id): (start, size)
+            for id, start, size in messages(long).values_list("id", "kv_start_position", "kv_size")
+        }
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            cache.place_books(conversation=long, places=places)
+            took.append(time.perf_counter() - began)
+        assert min(took) < 0.02, took
+        for condition, index in (
+            (books.IN_CACHE, "message_in_cache"),
+            (books.CLEANED_UP, "message_cleaned_up"),
+        ):
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN QUERY PLAN {books.READ}{condition}", [key(long)])
+                assert index in str(cursor.fetchall())
+
+
+class TestCleanups:
+    def test_a_turn_is_marked_where_it_lies_there_and_goes_with_the_next_request(
+        self, chat: str
+    ) -> None:
+        place(chat, {1: 7, 2: 5, 3: 4})
+        changed = cache.mark_turns(conversation=chat, turns=[1, 3])
+        assert changed == {at(chat, 1): 0, at(chat, 2): 0, at(chat, 3): 0, at(chat, 4): -1}
+        assert books_of(chat)[1] == (10, 7, 0)
+        changed = place(chat, {5: 3, 6: 3})
+        assert changed == {at(chat, 1): -1, at(chat, 2): -1, at(chat, 3): -1}
+        found = books_of(chat)
+        assert (found[1], found[4], found[5]) == ((-1, 7, -1), (-1, -1, -1), (10, 3, 1))
+        assert cache.mark_turns(conversation=chat, turns=[1, 3]) == {}
+
+    def test_what_was_replied_to_is_there_once_more_and_goes_again(self, chat: str) -> None:
+        cache.mark_turns(conversation=chat, turns=[1])
+        assert place(chat, {1: 7, 2: 5}) == {at(chat, 1): 0, at(chat, 2): 0}
+        assert place(chat, {3: 4}) == {at(chat, 1): -1, at(chat, 2): -1}
+
+    def test_every_version_of_a_turns_answer_is_unloaded_with_it(self, chat: str) -> None:
+        first = at(chat, 6)
+        end(again(chat, first), "another answer 3")
+        end(begin(chat, "question 4"))
+        cache.mark_turns(conversation=chat, turns=[5])
+        assert {books_of(chat)[seq][2] for seq in (5, 6, 7)} == {-1}
+        store.show_version(owner=ADA, message=first)
+        assert messages(chat).get(id=first).kv_status == -1
+
+    def test_a_greeting_is_in_no_turn(self, chat: str) -> None:
+        assert cache.mark_turns(conversation=chat, turns=[0]) == {}
+
+    def test_a_person_unloads_and_brings_back(self, chat: str) -> None:
+        place(chat, {1: 7, 2: 5})
+        changed = cache.mark_for_cleanup(owner=ADA, conversation=chat, turns=[1, 3])
+        assert set(changed.values()) == {0, -1}
+        changed = cache.bring_back(owner=ADA, conversation=chat, turns=[3])
+        assert changed == {at(chat, 3): 1, at(chat, 4): 1}
+        changed = cache.bring_back(owner=ADA, conversation=chat)
+        assert changed == {at(chat, 1): 1, at(chat, 2): 1}
+        found = books_of(chat)
+        assert (found[1], found[3]) == ((10, 7, 1), ABSENT), "what lies there still does"
+
+    @pytest.mark.parametrize("work", [cache.mark_for_cleanup, cache.bring_back])
+    def test_it_is_refused_for_others_and_while_an_answer_is_written(
+        self, chat: str, work: Callable[..., dict[str, int]]
+    ) -> None:
+        with pytest.raises(NotFound):
+            work(owner=BOB, conversation=chat, turns=[1])
+        cache.mark_turns(conversation=chat, turns=[3])
+        before = books_of(chat)
+        begun = begin(chat, "question 4")
+        with pytest.raises(TurnRunning):
+            work(owner=ADA, conversation=chat, turns=[1, 3])
+        end(begun)
+        assert {seq: books_of(chat)[seq] for seq in before} == before
+
+    def test_pinning_brings_the_whole_turn_back(self, chat: str) -> None:
+        cache.mark_turns(conversation=chat, turns=[1, 3])
+        change = marks.pin(owner=ADA, message=at(chat, 2), on=True)
+        assert change.status == {at(chat, 1): 1, at(chat, 2): 1}
+        assert marks.pin(owner=ADA, message=at(chat, 4), on=False).status == {}
+        assert books_of(chat)[3][2] == -1
+
+    @pytest.mark.parametrize("mode", ["again", "continue"])
+    def test_answering_anew_brings_the_turn_back(self, chat: str, mode: Any) -> None:
+        place(chat, {5: 3, 6: 4})
+        cache.mark_turns(conversation=chat, turns=[5])
+        begun = again(chat, at(chat, 6), mode=mode)
+        assert begun.messages[0].message.kv_status == 1
+        assert begun.loaded is not None
+        assert begun.loaded.transcript.entries[-1].message.kv_status == 1
+        assert books_of(chat)[5] == (10, 3, 1)
+
+    def test_clearing_forgets_all_books(self, chat: str) -> None:
+        place(chat, {1: 7, 2: 5})
+        cache.mark_turns(conversation=chat, turns=[1, 3])
+        store.clear(owner=ADA, conversation=chat)
+        assert set(books_of(chat).values()) == {ABSENT}
+
+    def test_what_is_edited_has_no_place_and_comes_back_only_when_asked(self, chat: str) -> None:
+        place(chat, {1: 7, 2: 5, 3: 4})
+        cache.mark_turns(conversation=chat, turns=[1])
+        for seq in (1, 3):
+            edit_message(owner=ADA, message=at(chat, seq), text="Otherwise")
+        assert (books_of(chat)[1], books_of(chat)[3]) == ((-1, -1, -1), ABSENT)
+
+
+class TestSessions:
+    def test_what_was_saved_is_read_back_the_same(self, chat: str) -> None:
+        assert cache.read_session(key=chat) is None
+        ids = (0, 1, 2**31 - 1, UNKNOWN, 49_151)
+        saved = session(chat, ids=ids)
+        assert cache.keep_session(conversation=chat, session=saved)
+        assert bytes(KvSession.objects.get().ids)[4:12] == b"\1\0\0\0\xff\xff\xff\x7f"
+        assert cache.read_session(key=chat) == saved
+        newer = session(chat, file="b.bin", ids=(5, 6, 7))
+        assert cache.keep_session(conversation=chat, session=newer)
+        assert cache.read_session(key=chat) == newer
+        assert cache.session_files() == {"b.bin"}
+
+    def test_an_agents_beginning_is_nobodys(self, chat: str) -> None:
+        book = Book((1, 2), (Span("head", 2),))
+        shared = Session(
+            key="head:" + "f" * 64, fingerprint="x", book=book, file="h", size=1, digest="d"
+        )
+        assert cache.keep_session(conversation=None, session=shared)
+        assert cache.read_session(key=shared.key) == shared
+
+    @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
+    def test_one_that_does_not_add_up_is_none(self, chat: str, change: dict[str, Any]) -> None:
+        cache.keep_session(conversation=chat, session=session(chat))
+        KvSession.objects.update(**change)
+        assert cache.read_session(key=chat) is None
+
+    def test_the_least_recently_used_are_known_and_dropped(self, chat: str) -> None:
+        other = new_id()
+        talk(other, 1)
+        then = datetime(2026, 11, 22, tzinfo=UTC)
+        cache.keep_session(conversation=chat, session=session(chat), used=then)
+        cache.keep_session(conversation=other, session=session(other, file="b.bin", size=5))
+        assert Kept(chat, 100, then.timestamp()) in cache.kept_sessions()
+        cache.touch_session(key=chat)
+        newest = max(cache.kept_sessions(), key=lambda kept: kept.used)
+        assert newest.key == chat
+        assert cache.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
+        assert [kept.key for kept in cache.kept_sessions()] == [other]
+
+    @pytest.mark.parametrize("what", ["edit", "delete", "clear"])
+    def test_words_that_are_taken_away_leave_what_was_saved(self, chat: str, what: str) -> None:
+        cache.keep_session(conversation=chat, session=session(chat))
+        if what == "edit":
+            edit_message(owner=ADA, message=at(chat, 5), text="Otherwise")
+        elif what == "delete":
+            delete_message(owner=ADA, message=at(chat, 2))
+        else:
+            store.clear(owner=ADA, conversation=chat)
+        assert cache.read_session(key=chat) is None
+        late = session(chat, file="late.bin") if what == "edit" else None
+        if late is not None:
+            assert not cache.keep_session(conversation=chat, session=late), "it has the old words"
+            end(begin(chat, "question 4"))
+            assert cache.keep_session(conversation=chat, session=late)
+
+    def test_a_deleted_conversation_keeps_it_until_it_goes_for_good(self, chat: str) -> None:
+        cache.keep_session(conversation=chat, session=session(chat))
+        store.delete(owner=ADA, conversation=chat)
+        assert cache.read_session(key=chat) is not None
+        assert not cache.keep_session(conversation=chat, session=session(chat, file="b.bin"))
+        store.undelete(owner=ADA, conversation=chat)
+        store.delete(owner=ADA, conversation=chat)
+        Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
+        purging.purge()
+        assert not Conversation.objects.exists() and cache.session_files() == frozenset()
+        assert not cache.keep_session(conversation=new_id(), session=saved_of(chat))
+
+    def test_it_goes_with_the_conversation_to_an_account(
+        self, chat: str, django_user_model: Any
+    ) -> None:
+        cache.keep_session(conversation=chat, session=session(chat))
+        user = django_user_model.objects.create_user("ada")
+        store.move_to_account(guest="ada", user=user.pk)
+        assert cache.read_session(key=chat) is not None
+        user.delete()
+        assert cache.session_files() == frozenset()
+
+
+def saved_of(chat: str) -> Session:
+    book = Book((1,), (Span("head", 1),))
+    return Session(key=chat, fingerprint="x", book=book, file="c.bin", size=1, digest="d")
+
+
+SEQS = st.sets(st.integers(1, 6))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("place"), SEQS),
+        st.tuples(st.just("mark"), st.sets(st.sampled_from([1, 3, 5]))),
+        st.tuples(st.just("back"), st.sets(st.sampled_from([1, 3, 5]))),
+    ),
+    max_size=8,
+)
+
+
+class TestAnyOrder(TestCase):
+    @given(STEPS)
+    @settings(max_examples=25, deadline=None)
+    def test_the_books_add_up_after_every_step(self, steps: list[tuple[str, set[int]]]) -> None:
+        chat = new_id()
+        talk(chat, 3)
+        live: set[int] = set()
+        for what, some in steps:
+            before = {seq: status for seq, (_, _, status) in books_of(chat).items()}
+            if what == "place":
+                live = some
+                changed = place(chat, {seq: seq + 1 for seq in sorted(some)})
+            elif what == "mark":
+                changed = cache.mark_turns(conversation=chat, turns=sorted(some))
+            else:
+                changed = cache.bring_back(owner=ADA, conversation=chat, turns=sorted(some))
+            found = books_of(chat)
+            ids = {at(chat, seq): seq for seq in found}
+            after = {seq: status for seq, (_, _, status) in found.items()}
+            assert {ids[id]: status for id, status in changed.items()} == {
+                seq: after[seq] for seq in after if after[seq] != before[seq]
+            }
+            start = 10
+            for seq in sorted(live):
+                assert found[seq][:2] == (start, seq + 1)
+                assert found[seq][2] in (0, 1), "what lies there is loaded or marked"
+                start += seq + 1
+            for seq in set(found) - live:
+                assert found[seq] == ABSENT or found[seq][::2] == (-1, -1)
+
+
+def test_no_message_is_placed_by_a_word_that_is_no_id(db: None) -> None:
+    assert cache.place_books(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
+    assert not Message.objects.exists()
