@@ -26,6 +26,7 @@ def main() -> None:
     # when we end: answers may still be written then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.umask(0o077)  # what is said in conversations lies in the files that are written here
     say = _private_stdout()
     config = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
@@ -58,8 +59,19 @@ def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
     p.cpuparams.n_threads = 1
     p.cpuparams_batch.n_threads = 2
     p.n_threads_http = config["slots"] + 4
+    # A slot keeps what lay in it last and nothing else is kept: the engine's own copies of former
+    # prompts would bring back what nobody's books know of.
+    p.cache_ram_mib = 0
+    p.cache_idle_slots = False
     p.n_cache_reuse = 16
-    p.cache_ram_mib = 256
+    # Only models that can't take back single cells make these; each may take 100 MB, and two reach
+    # back to where the last question began.
+    p.n_ctx_checkpoints = 2
+    # Said, and not left to a default: a session's fingerprint names it.
+    p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F16
+    if config["sessions"]:
+        # File names are put right behind it.
+        p.slot_save_path = config["sessions"] + os.sep
     p.endpoint_slots = True
     p.ui = False
     p.verbosity = 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -15,6 +17,26 @@ _SEPARATOR = -1
 _BATCH_CHARACTERS = 256 * 1024
 # A long prompt waits behind those of the other slots before its first token.
 _READ_SECONDS = 180.0
+
+
+# Names of files in the sessions' folder: made here from nothing that anybody said.
+FILE_NAME = re.compile(r"[0-9a-f]{32}\.bin")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """`size` in bytes; 0 where the disk took less than all."""
+
+    cells: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotState:
+    """`cells` is None before a slot's first request: the engine doesn't tell."""
+
+    cells: int | None
+    busy: bool
 
 
 class EngineRefused(Exception):
@@ -97,6 +119,35 @@ class EngineClient:
         prompt: str = (await self._ask("POST", "/apply-template", body))["prompt"]
         return prompt
 
+    async def slots(self) -> list[SlotState]:
+        return [
+            SlotState(cells=slot.get("n_prompt_tokens"), busy=slot["is_processing"])
+            for slot in await self._ask("GET", "/slots")
+        ]
+
+    async def prefill(self, slot: int, ids: Sequence[int]) -> None:
+        """Read a prompt into a slot without an answer."""
+        body = {"prompt": list(ids), "id_slot": slot, "n_predict": 0, "cache_prompt": True}
+        await self._ask("POST", "/completion", body)
+
+    async def save(self, slot: int, name: str) -> Saved:
+        """Write what lies in a slot to a file of the sessions' folder."""
+        done = await self._act(slot, "save", {"filename": _file_name(name)})
+        return Saved(cells=done["n_saved"], size=done["n_written"])
+
+    async def restore(self, slot: int, name: str) -> int:
+        """Read a file into a slot, in the place of what lay there; how many cells that is. Where
+        it is refused the slot is empty. A file that was cut short ends the engine's process."""
+        done = await self._act(slot, "restore", {"filename": _file_name(name)})
+        return int(done["n_restored"])
+
+    async def erase(self, slot: int) -> int:
+        """Empty a slot; how many cells were in it."""
+        return int((await self._act(slot, "erase", {}))["n_erased"])
+
+    async def _act(self, slot: int, action: str, body: dict[str, Any]) -> Any:
+        return await self._ask("POST", f"/slots/{slot}?action={action}", body)
+
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
         """Data of each event. Closing the generator stops the engine's work."""
         headers = {"Connection": "close"}
@@ -127,6 +178,12 @@ def _refused(response: httpx2.Response) -> EngineRefused:
     except (ValueError, KeyError, TypeError):
         kind = "unknown"
     return EngineRefused(response.status_code, kind)
+
+
+def _file_name(name: str) -> str:
+    if not FILE_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of a session's file")
+    return name
 
 
 def _clean(text: str) -> str:

@@ -9,9 +9,11 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from chatsite import kv
 from chatsite.errors import ProviderError
 from chatsite.providers.base import Status
 from chatsite.providers.embedded import gguf, words
@@ -23,6 +25,8 @@ log = logging.getLogger("chatsite.engine")
 
 SLOTS = 4
 WINDOW = 4096
+# The type of the cache's cells, as child.py sets it.
+CACHE = "f16"
 READY_SECONDS = 60.0
 _HEALTH_EVERY = 0.1
 _LONGEST_PAUSE = 30.0
@@ -34,12 +38,14 @@ _ROOT = Path(__file__).parents[3]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
     """An engine that is ready. `prompter` is None where the model's template isn't additive;
-    `window` is in tokens, of one slot."""
+    `window` is in tokens, of one slot; only what an engine of the same `kv` saved is read again.
+    """
 
     client: EngineClient
     prompter: Prompter | None
     window: int
     fingerprint: str
+    kv: kv.Fingerprint
     pid: int
 
 
@@ -58,14 +64,18 @@ class Engine:
     """One process for all conversations of this server.
 
     `model_path` None means the bundled model. What the engine's native code prints goes to
-    `log_path`, begun anew at each start of the server.
+    `log_path`, begun anew at each start of the server. `sessions` is the folder into which slots
+    are saved; without one nothing is.
     """
 
-    def __init__(self, model_path: Path | None = None, *, log_path: Path) -> None:
+    def __init__(
+        self, model_path: Path | None = None, *, log_path: Path, sessions: Path | None = None
+    ) -> None:
         self.bundled = model_path is None
         self.name = "smollm2" if model_path is None else model_path.name
         self._path = model_path
         self._log_path = log_path
+        self._sessions = sessions
         self._status = Status(state="loading", sentence=words.NOT_STARTED, progress=0.0)
         self._running: Running | None = None
         self._changed = asyncio.Event()
@@ -173,6 +183,17 @@ class Engine:
             raise _Ended(words.bad_model(path, fault))
         return path.resolve()
 
+    def _folder(self) -> str:
+        """Where slots are saved, "" for nowhere: without a place for them people can chat too."""
+        if self._sessions is None:
+            return ""
+        try:
+            self._sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            log.error("the cache can't be saved to %s: %s", self._sessions, error.strerror)
+            return ""
+        return str(self._sessions.resolve())
+
     async def _spawn(self) -> asyncio.subprocess.Process:
         with self._log_path.open("ab") as errors:
             return await asyncio.create_subprocess_exec(
@@ -190,7 +211,7 @@ class Engine:
     ) -> str:
         """Hand over the configuration, follow what the process says, return its address."""
         assert process.stdin is not None and process.stdout is not None
-        whole = {**config, "slots": SLOTS, "window": WINDOW}
+        whole = {**config, "sessions": self._folder(), "slots": SLOTS, "window": WINDOW}
         process.stdin.write(json.dumps(whole).encode() + b"\n")
         async for line in process.stdout:
             said: dict[str, Any] = json.loads(line)
@@ -224,8 +245,16 @@ class Engine:
             int(models["data"][0]["meta"]["n_ctx_train"]),
         )
         prompter = Prompter(client, frame, fingerprint=fingerprint) if frame else None
+        written_by = kv.Fingerprint(
+            model=fingerprint, engine=version("xllamacpp"), cache=CACHE, window=window
+        )
         return Running(
-            client=client, prompter=prompter, window=window, fingerprint=fingerprint, pid=pid
+            client=client,
+            prompter=prompter,
+            window=window,
+            fingerprint=fingerprint,
+            kv=written_by,
+            pid=pid,
         )
 
 
