@@ -17,6 +17,7 @@ import environ
 
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
+from chatsite.kv.settings import resolve_cleanup
 from chatsite.providers.keys import Keys
 from chatsite.providers.models_file import ADDRESS, ModelsFile, elsewhere, is_address
 from chatsite.providers.models_file import read as read_models
@@ -166,8 +167,12 @@ CHAT_ENGINE = choice("CHAT_ENGINE", "auto", ("auto", "off"))
 CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR)
 if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
     raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
+KV_SESSIONS_DIR = VAR_DIR / "kv"
+KV_SESSIONS_MB = number("KV_SESSIONS_MB", 1_024, low=0, high=1_000_000)
 MODELS = models_file("MODELS_FILE")
 MODEL_SERVERS = servers_of(MODELS)
+CACHE_CLEANUP = text("CACHE_CLEANUP")
+resolve_cleanup(environment=CACHE_CLEANUP, template={})
 API_KEYS = Keys({server.key: text(server.key) for server in MODEL_SERVERS.values() if server.key})
 # Those that can be asked: they want no key or have it, and somebody named them. What runs on this
 # machine and nobody named is looked for (LOCAL_SERVERS).

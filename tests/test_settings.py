@@ -73,6 +73,7 @@ BAD = [
     ("PORT", "http", "a whole number from 1 to 65535"),
     ("DEBUG", "yes", "true, false"),
     ("MODEL_CHOICE", "on", "everyone, staff, off"),
+    ("CACHE_CLEANUP", "RemoveOldest", "removeOldestMessages was probably meant"),
     ("ALLOWED_HOSTS", "*", "Name hosts"),
     ("TOOLS_FILE", "/none/tools.json", "can't be read: no such file"),
 ]

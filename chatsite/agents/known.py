@@ -24,6 +24,7 @@ FIELDS = frozenset(
 _TOP = FIELDS | {"isEnabled", "maxConcurrency", "notes", "options", "orchestration", "version"}
 _CHAT = frozenset(
     {
+        "cacheCleanup",
         "chatPrompts",
         "conversation",
         "history",

@@ -1,0 +1,104 @@
+"""What goes when the cache is cleaned up: five strategies, all of them over whole turns.
+
+The head and the current turn are no part of what a strategy is given: they always stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An older turn: the sequence number of its first message, its tokens, and whether a person's
+    mark spares it (pinned, replied to)."""
+
+    first: int
+    tokens: int
+    spared: bool
+
+
+# Turns, oldest first, and how many tokens may stay, for the strategy that asks -> those that stay.
+Keeps = Callable[[Sequence[Held], int], Sequence[Held]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """`words` say what it does, for a button."""
+
+    words: str
+    keeps: Keeps
+
+
+def _nothing(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+    return ()
+
+
+def _newer_half(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+    """At most half of all tokens: a turn that lies across the middle goes."""
+    half = sum(turn.tokens for turn in turns) // 2
+    return _newest(turns, half)
+
+
+def _first(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+    return turns[:1]
+
+
+def _last(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+    return turns[-1:]
+
+
+def _what_fits(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+    """The newest; what is spared stays wherever it stands, and takes its room first."""
+    loose = [turn for turn in turns if not turn.spared]
+    return _newest(loose, down_to - sum(turn.tokens for turn in turns if turn.spared))
+
+
+def _newest(turns: Sequence[Held], most: int) -> Sequence[Held]:
+    """As many of the newest, without a gap, as `most` tokens hold."""
+    start, left = len(turns), most
+    while start and turns[start - 1].tokens <= left:
+        start -= 1
+        left -= turns[start].tokens
+    return turns[start:]
+
+
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
+    {
+        "keepSystemPromptOnly": Strategy(words="Keep only the instructions", keeps=_nothing),
+        "keepSystemPromptAndHalf": Strategy(words="Keep the newer half", keeps=_newer_half),
+        "keepSystemPromptAndFirstUserMessage": Strategy(words="Keep the first turn", keeps=_first),
+        "keepSystemPromptAndLastUserMessage": Strategy(words="Keep the last turn", keeps=_last),
+        "removeOldestMessages": Strategy(words="Unload the oldest turns", keeps=_what_fits),
+    }
+)
+DEFAULT = "removeOldestMessages"
+
+
+def unload(strategy: str, turns: Sequence[Held], *, down_to: int) -> frozenset[int]:
+    """The `first` of every turn that goes, of the older `turns`, oldest first.
+
+    What is spared never goes. `down_to` is how many tokens may stay under `removeOldestMessages`;
+    the others don't ask for it. KeyError for an unknown strategy.
+    """
+    stay = {turn.first for turn in STRATEGIES[strategy].keeps(turns, down_to)}
+    return frozenset(t.first for t in turns if not t.spared and t.first not in stay)
+
+
+def make_room(strategy: str, turns: Sequence[Held], *, room: int, down_to: int) -> frozenset[int]:
+    """The same where the turns take more than their `room`, in tokens: afterwards they don't.
+
+    Where the strategy keeps too much, the oldest of what it kept go too; spared turns only when
+    nothing else is left, the oldest first.
+    """
+    gone = set(unload(strategy, turns, down_to=down_to))
+    left = sum(turn.tokens for turn in turns if turn.first not in gone)
+    for turn in sorted(turns, key=lambda turn: (turn.spared, turn.first)):
+        if left <= room:
+            break
+        if turn.first not in gone:
+            gone.add(turn.first)
+            left -= turn.tokens
+    return frozenset(gone)

@@ -1,0 +1,88 @@
+"""Which cleanup strategy applies: the environment's, else the agent's, else the built-in one.
+
+A setting of its own: it doesn't lock the history settings, and no link sets it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+from chatsite.errors import BadSetting
+from chatsite.kv.cleanup import DEFAULT, STRATEGIES
+
+Source = Literal["environment", "template", "built in"]
+
+VARIABLE = "CACHE_CLEANUP"
+KEY = "cacheCleanup"
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleanup:
+    """The strategy in force, who set it, and a sentence for every value that doesn't count."""
+
+    value: str
+    source: Source
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return STRATEGIES[self.value].words
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "value": self.value,
+            "source": self.source,
+            "words": self.words,
+            "passed_over": list(self.passed_over),
+        }
+
+
+def resolve_cleanup(*, environment: str, template: Mapping[str, object]) -> Cleanup:
+    """`environment` is the variable's raw value, "" where it isn't set; `template` an agent's
+    `chatSettings`. Raises BadSetting for a value of the environment that is not allowed."""
+    said = environment.strip()
+    if said and said not in STRATEGIES:
+        raise BadSetting(f"{VARIABLE}={_shown(said)} is not allowed. {_allowed(said)}")
+    own = template.get(KEY)
+    passed_over: tuple[str, ...] = ()
+    usable = isinstance(own, str) and own in STRATEGIES
+    if own is not None and not usable:
+        meant = own if isinstance(own, str) else ""
+        passed_over = (f"chatSettings.{KEY} {_shown(own)} is passed over. {_allowed(meant)}",)
+    elif said and isinstance(own, str) and own != said:
+        passed_over = (f"chatSettings.{KEY} {own} doesn't count: the environment sets {VARIABLE}.",)
+    if said:
+        return Cleanup(value=said, source="environment", passed_over=passed_over)
+    if usable and isinstance(own, str):
+        return Cleanup(value=own, source="template")
+    return Cleanup(value=DEFAULT, source="built in", passed_over=passed_over)
+
+
+def unknown_strategy(said: str) -> str:
+    """What to say to whoever asked for a strategy that there isn't; "" for one that there is."""
+    return "" if said in STRATEGIES else f"There is no strategy {_shown(said)}. {_allowed(said)}"
+
+
+def _allowed(said: str) -> str:
+    meant = _near_miss(said)
+    hint = f" {meant} was probably meant." if meant else ""
+    return f"It is one of: {', '.join(STRATEGIES)}.{hint}"
+
+
+def _near_miss(said: str) -> str:
+    """The name that `said` looks like, whatever its case, blanks, dashes and underscores."""
+    folded = {name.lower(): name for name in STRATEGIES}
+    asked = "".join(c for c in said[:_SHOWN].lower() if c.isalnum())
+    found = get_close_matches(asked, folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else ""
+
+
+def _shown(value: object) -> str:
+    """A value as it may be printed: short, with nothing in it that could forge a line."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,122 @@
+"""Which turns a cleanup unloads, and who says which strategy applies."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.errors import BadSetting
+from chatsite.kv.cleanup import DEFAULT, STRATEGIES, Held, make_room, unload
+from chatsite.kv.settings import resolve_cleanup
+from tests.kv.drawn import tried
+
+# Five older turns; the second is spared by a mark.
+TURNS = [
+    Held(1, 100, False),
+    Held(3, 50, True),
+    Held(5, 200, False),
+    Held(9, 30, False),
+    Held(11, 120, False),
+]
+
+turns = st.lists(st.tuples(st.integers(0, 300), st.booleans()), max_size=8).map(
+    lambda drawn: [Held(2 * n + 1, tokens, spared) for n, (tokens, spared) in enumerate(drawn)]
+)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "down_to", "gone"),
+    [
+        ("keepSystemPromptOnly", 500, {1, 5, 9, 11}),
+        ("keepSystemPromptAndHalf", 0, {1, 5}),
+        ("keepSystemPromptAndFirstUserMessage", 0, {5, 9, 11}),
+        ("keepSystemPromptAndLastUserMessage", 0, {1, 5, 9}),
+        ("removeOldestMessages", 500, set()),
+        ("removeOldestMessages", 400, {1}),
+        ("removeOldestMessages", 200, {1, 5}),
+        ("removeOldestMessages", 0, {1, 5, 9, 11}),
+    ],
+)
+def test_each_strategy_keeps_what_its_name_says_and_what_is_spared(
+    strategy: str, down_to: int, gone: set[int]
+) -> None:
+    assert unload(strategy, TURNS, down_to=down_to) == gone
+
+
+def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes() -> None:
+    long_answer = [Held(1, 10, False), Held(3, 10, False), Held(5, 300, False), Held(7, 10, False)]
+    assert unload("keepSystemPromptAndHalf", long_answer, down_to=0) == {1, 3, 5}
+
+
+def test_the_first_turn_goes_too_where_it_alone_is_too_large() -> None:
+    keep_first = "keepSystemPromptAndFirstUserMessage"
+    assert make_room(keep_first, TURNS, room=150, down_to=0) == {5, 9, 11}
+    assert make_room(keep_first, TURNS, room=149, down_to=0) == {1, 5, 9, 11}
+
+
+def test_what_is_spared_goes_last_and_the_oldest_of_it_first() -> None:
+    spared = [Held(1, 60, True), Held(3, 60, False), Held(5, 60, True)]
+    assert make_room(DEFAULT, spared, room=120, down_to=60) == {3}
+    assert make_room(DEFAULT, spared, room=119, down_to=60) == {1, 3}
+    assert make_room(DEFAULT, spared, room=0, down_to=0) == {1, 3, 5}
+
+
+@tried
+@given(
+    strategy=st.sampled_from(list(STRATEGIES)),
+    turns=turns,
+    room=st.integers(0, 1_000),
+    low=st.integers(0, 100),
+)
+def test_afterwards_it_fits_and_nothing_spared_went_for_something_loose(
+    strategy: str, turns: list[Held], room: int, low: int
+) -> None:
+    gone = make_room(strategy, turns, room=room, down_to=room * low // 100)
+    stay = [turn for turn in turns if turn.first not in gone]
+    assert gone <= {turn.first for turn in turns}
+    assert sum(turn.tokens for turn in stay) <= room
+    if any(turn.spared for turn in turns if turn.first in gone):
+        assert all(turn.spared for turn in stay)
+    asked = unload(strategy, turns, down_to=room * low // 100)
+    assert asked <= gone
+    assert not any(turn.spared for turn in turns if turn.first in asked)
+
+
+def test_the_environment_is_above_the_template_and_the_oldest_go_without_both() -> None:
+    template = {"cacheCleanup": "keepSystemPromptOnly"}
+    nobody = resolve_cleanup(environment=" ", template={})
+    assert (nobody.value, nobody.source, nobody.passed_over) == (DEFAULT, "built in", ())
+    agent = resolve_cleanup(environment="", template=template)
+    assert (agent.value, agent.source) == ("keepSystemPromptOnly", "template")
+    server = resolve_cleanup(environment="keepSystemPromptAndHalf", template=template)
+    assert (server.value, server.source) == ("keepSystemPromptAndHalf", "environment")
+    assert server.to_dict() == {
+        "value": "keepSystemPromptAndHalf",
+        "source": "environment",
+        "words": "Keep the newer half",
+        "passed_over": [
+            "chatSettings.cacheCleanup keepSystemPromptOnly doesn't count: "
+            "the environment sets CACHE_CLEANUP."
+        ],
+    }
+
+
+@pytest.mark.parametrize("said", ["RemoveOldestMessages", "remove-oldest-messages", "removeOldest"])
+def test_a_bad_value_of_the_environment_is_named_with_what_was_meant(said: str) -> None:
+    with pytest.raises(BadSetting) as raised:
+        resolve_cleanup(environment=said, template={})
+    assert raised.value.message == (
+        f"CACHE_CLEANUP='{said}' is not allowed. It is one of: {', '.join(STRATEGIES)}. "
+        "removeOldestMessages was probably meant."
+    )
+
+
+@pytest.mark.parametrize("said", ["KeepSystemPromptOnly", "", 3, True, ["keepSystemPromptOnly"]])
+def test_a_bad_value_of_a_template_is_passed_over_and_said(said: object) -> None:
+    found = resolve_cleanup(environment="", template={"cacheCleanup": said})
+    assert (found.value, found.source) == (DEFAULT, "built in")
+    assert len(found.passed_over) == 1
+    assert "passed over. It is one of: keepSystemPromptOnly," in found.passed_over[0]
+    meant = " keepSystemPromptOnly was probably meant." in found.passed_over[0]
+    assert meant == (said == "KeepSystemPromptOnly")
