@@ -25,6 +25,7 @@ from chatsite.history import (
     Transcript,
     Unloaded,
 )
+from chatsite.kv import LOADED
 
 ENTRIES = Rows(Message, *ENTRY)
 # To make an entry takes 25 us, to find it here 2. At most some 10 MB.
@@ -190,22 +191,24 @@ def _cut_by_users(row: Conversation, users: int) -> int:
 def _cut_by_tokens(row: Conversation, tokens: int) -> int:
     """Where the newest whole turns exceed `tokens`; 0 where all of them together don't.
 
-    Turns that a mark or a background task may keep out are not counted: more is read, never less.
+    Turns that a mark, a cleanup or a background task may keep out are not counted: more is read,
+    never less.
     """
     if row.path_tokens <= tokens:
         return 0
-    columns = ("turn_seq", "tokens", "excluded", "source")
+    columns = ("turn_seq", "tokens", "excluded", "kv_status", "source")
     newest = path(row).exclude(state="running").order_by("-seq").values_list(*columns)
     left, size, counts = tokens, 0, True
     turn: int | None = None
-    for turn_seq, count, excluded, source in newest.iterator(chunk_size=500):
+    for turn_seq, count, excluded, kv_status, source in newest.iterator(chunk_size=500):
         if turn is not None and turn_seq != turn:
             left -= size if counts else 0
             if left < 0:
                 return turn
             size, counts = 0, True
         turn, size = turn_seq, size + count
-        counts = counts and not excluded and source not in BACKGROUND
+        kept_out = excluded or kv_status != LOADED or source in BACKGROUND
+        counts = counts and not kept_out
     return 0
 
 

@@ -72,6 +72,15 @@ class TestByTokens:
         Conversation.objects.filter(id=chat).update(marked=1)
         assert seqs(chat, Tokens(100)) == list(range(87, 101))
 
+    @pytest.mark.parametrize("status", [0, -1])
+    def test_what_a_cleanup_unloaded_takes_no_room_and_is_read_as_such(self, status: int) -> None:
+        chat = chat_of(50)
+        messages(chat).filter(turn_seq__in=[95, 97]).update(kv_status=status)
+        loaded = loading.load(owner=ADA, conversation=chat, reach=Tokens(100))
+        statuses = {entry.seq: entry.message.kv_status for entry in loaded.transcript.entries}
+        assert list(statuses) == list(range(85, 101))
+        assert {seq for seq, now in statuses.items() if now == status} == {95, 96, 97, 98}
+
     def test_a_turn_that_is_too_long_by_itself_is_read(self) -> None:
         assert seqs(chat_of(3, tokens=500), Tokens(100)) == [5, 6]
 
