@@ -165,7 +165,7 @@ export function standing(decision, { seq, role, unloaded }) {
   if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
   const verdict = verdictOf(decision, seq);
-  // Its verdict comes after it: until then it is shown as the cleanup left it.
+  // What is replied to is sent even so.
   if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };
   if (!verdict) return { out: above, mark: null, verdict };
   if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };

@@ -158,8 +158,8 @@ function mark(id, name, on) {
  * Takes back in what a cleanup unloaded.
  * @param {number[]|null} turns the numbers of their first messages; null: all of them
  */
-function bringBack(turns) {
-  session.bringBack(turns).then(({ turns: { length } }) =>
+function bringBack(turns, conversation = session.state.conversationId) {
+  return session.bringBack(turns, conversation).then(({ turns: { length } }) =>
     announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), complain);
 }
 

@@ -130,10 +130,11 @@ export class Session {
   /**
    * Takes turns that a cleanup unloaded back in; every page of the conversation is told.
    * @param {number[]|null} turns the numbers of their first messages; null: all of them
+   * @param {string} [conversation] another may be open by now
    * @returns {Promise<{turns: number[]}>} those that are back
    */
-  bringBack(turns) {
-    const path = `${this.page.urls.conversations}/${this.state.conversationId}/cache/bring_back`;
+  bringBack(turns, conversation = this.state.conversationId) {
+    const path = `${this.page.urls.conversations}/${conversation}/cache/bring_back`;
     return change("POST", path, turns ? { turns } : {});
   }
 
