@@ -1,0 +1,98 @@
+"""One request for an answer at the fake engine, event by event as llama.cpp's server sends them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.engine_cells import Cells
+from tests.fakes.engine_words import END, is_first_half, next_token, spelled
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Where an answer waits until its client is gone: after so many batches of the prompt, or so
+    many tokens of the answer. As an engine does that hears of it late, it then still reads `ahead`
+    tokens, of the prompt or of what it would say. `silent`: nothing has been told before."""
+
+    batches: int | None = None
+    tokens: int | None = None
+    ahead: int = 0
+    silent: bool = False
+
+
+@dataclass
+class Completion:
+    """`gone` comes back when the client has closed the connection."""
+
+    asked: Json
+    cells: Cells
+    window: int
+    batch: int
+    pause: Pause
+    gone: Callable[[], Awaitable[None]]
+    _shape: Json = field(default_factory=dict)
+    _predicted: int = 0
+    _ended: str = ""
+
+    async def events(self) -> AsyncIterator[Json]:
+        """Ends early where it paused."""
+        prompt: list[int] = self.asked["prompt"]
+        reused = self.cells.begin(prompt, chunk=self.asked.get("n_cache_reuse", 16))
+        self._shape = {"index": 0, "stop": False, "id_slot": -1, "tokens_evaluated": len(prompt)}
+        async for event in self._read(prompt, reused):
+            yield event
+        if len(self.cells) < len(prompt):
+            return
+        async for event in self._say(prompt):
+            yield event
+        if self._ended:
+            yield {
+                "stop": True,
+                "stop_type": self._ended,
+                "timings": {"cache_n": reused, "prompt_n": len(prompt) - reused},
+                "tokens_evaluated": len(prompt),
+                "tokens_predicted": self._predicted,
+            }
+
+    async def _read(self, prompt: list[int], reused: int) -> AsyncIterator[Json]:
+        """The prompt: one event before its first batch, one after each."""
+        done = 0
+        while True:
+            progress = {"total": len(prompt), "cache": reused, "processed": len(self.cells)}
+            nothing = {"content": "", "tokens": [0], "tokens_predicted": 0}
+            if not self.pause.silent:
+                yield self._shape | nothing | {"prompt_progress": progress}
+            if len(self.cells) == len(prompt):
+                return
+            if done == self.pause.batches:
+                await self.gone()
+                self.cells.evaluate(prompt[len(self.cells) : -1][: self.pause.ahead])
+                return
+            self.cells.evaluate(prompt[len(self.cells) :][: self.batch])
+            done += 1
+
+    async def _say(self, prompt: list[int]) -> AsyncIterator[Json]:
+        """The answer, with an event for each token that ends a character. What is predicted is read
+        only when the next one is."""
+        most = min(max(self.asked["n_predict"], 1), self.window - len(prompt))
+        while self._predicted < most:
+            if self._predicted == self.pause.tokens:
+                await self.gone()
+                for _ in range(self.pause.ahead):
+                    self.cells.evaluate([next_token(self.cells.read)])
+                return
+            id = next_token(self.cells.read)
+            self._predicted += 1
+            if not is_first_half(id):
+                said = {"content": "" if id == END else spelled([id]), "tokens": [id]}
+                yield self._shape | said | {"tokens_predicted": self._predicted}
+            if id == END:
+                self._ended = "eos"
+                return
+            if self._predicted < most and self._predicted != self.pause.tokens:
+                self.cells.evaluate([id])
+        self._ended = "limit"
