@@ -57,10 +57,11 @@ class Case:
 
 
 def in_short(entry: Entry) -> str:
-    """3u* is a pinned user message with number 3; ! excluded, ^ forgets above, ~ background."""
+    """3u* is a pinned user message with number 3; ! excluded, ^ forgets above, ~ background,
+    - unloaded."""
     message = entry.message
     marks = "*" * entry.pinned + "!" * entry.excluded + "^" * entry.forgets_above
-    marks += "~" * (message.source != "web")
+    marks += "~" * (message.source != "web") + "-" * (message.kv_status <= 0)
     reply = f">{message.reply_to}" if message.reply_to else ""
     return f"{entry.seq}{message_in_short(message, marks + reply)}"
 

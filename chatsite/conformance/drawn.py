@@ -24,6 +24,7 @@ from chatsite.history import (
     Window,
     Written,
 )
+from chatsite.kv.cleanup import DEFAULT, STRATEGIES
 from chatsite.messages import Message, TokenCount
 
 # Of larger ranges hypothesis draws mostly small numbers, and all later dials would stand at 0.
@@ -84,7 +85,8 @@ def options(dials: Dials) -> dict[str, object]:
     step = dials.of((2, 3, 5, 1))
     found = {name: dials.of(values) for name, values in CONVERSATION.items()}
     said = {name: value for name, value in found.items() if value is not None}
-    return {"historyStep": step, "conversation": said}
+    cleanup = dials.of((DEFAULT, *STRATEGIES))
+    return {"historyStep": step, "conversation": said, "cacheCleanup": cleanup}
 
 
 def evidence(dials: Sequence[Dials], transcript: Transcript) -> Evidence:

@@ -35,6 +35,8 @@ def p15_a_step_moves_the_cut_at_once(seen: Seen) -> None:
     """From one request to the next the cut stays, or moves by a whole step."""
     if any(e.pinned or e.excluded or e.forgets_above or e.message.reply_to for e in seen.entries):
         return
+    if any(e.message.kv_status <= 0 for e in seen.entries):
+        return
     step = min(seen.record.settings.step.value, max(1, seen.case.length))
     roomy = replace(seen, case=replace(seen.case, window=PLENTY, budget=None))
     places = [_place_of_cut(now) for now in _grown(roomy)]

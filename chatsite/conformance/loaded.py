@@ -68,11 +68,17 @@ def _by_tokens(entries: Sequence[Entry], wanted: Tokens) -> int:
     """The number from which whole turns exceed the tokens; 0 where they don't."""
     left = wanted.tokens
     for turn in reversed(_with_system(entries)):
-        if not any(e.excluded or e.message.source in BACKGROUND for e in turn):
+        if not any(map(_takes_no_room, turn)):
             left -= sum(entry.message.tokens.count for entry in turn if entry.message.tokens)
         if left < 0:
             return turn[0].seq
     return 0
+
+
+def _takes_no_room(entry: Entry) -> bool:
+    """Whether its turn may be left out, so that more of the path has room."""
+    said = entry.message
+    return entry.excluded or said.source in BACKGROUND or said.kv_status <= 0
 
 
 def _with_system(entries: Sequence[Entry]) -> list[list[Entry]]:

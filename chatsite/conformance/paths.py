@@ -41,8 +41,10 @@ TEXTS = (
 )  # fmt: skip
 HUGE = "A very long message. " * 400
 OPENINGS = ("", "", "", "a", "aa", "s", "sa", "sas", "oa", "c")
-USER_MARKS = ("", "", "", "", "", "", "", "", "pin", "exclude", "forget", "scheduled", "briefing")
-ANSWER_MARKS = ("", "", "", "", "", "", "", "", "pin", "exclude", "forget", "system")
+USER_MARKS = (
+    *[""] * 8, "pin", "exclude", "forget", "scheduled", "briefing", "unload", "unload",
+)  # fmt: skip
+ANSWER_MARKS = ("", "", "", "", "", "", "", "", "pin", "exclude", "forget", "system", "unload")
 
 
 class Dials:
@@ -69,6 +71,8 @@ class Writer:
         if mark in ("scheduled", "briefing"):
             source: Source = "scheduled" if mark == "scheduled" else "briefing"
             message = replace(message, source=source)
+        if mark == "unload":  # by a cleanup, or marked for one
+            message = replace(message, kv_status=-1 if message.role == "user" else 0)
         self.entries.append(
             Entry(
                 message=counted(message),

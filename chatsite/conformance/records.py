@@ -40,8 +40,8 @@ def p11_length_counts_user_messages(seen: Seen) -> None:
     inside = counted[-(-over // step) * step :]
     assert len(counted) <= most or most - step < len(inside) <= most
     for entry in counted:
-        outside = {"over_length", "above_marker", "excluded", *SPARED, *OVER}
-        near = {"within_length", "current", "above_marker", "excluded", *SPARED, *OVER}
+        marked = {"above_marker", "excluded", "unloaded", *SPARED, *OVER}
+        outside, near = marked | {"over_length"}, marked | {"within_length", "current"}
         assert seen.reasons[entry.seq] in (near if entry in inside else outside)
     unmarked = seen.unguarded.sent & {entry.seq for entry in counted}
     assert unmarked >= {e.seq for e in inside if seen.reasons[e.seq] == "within_length"}

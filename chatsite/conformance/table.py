@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chatsite.conformance import growth, properties, records
+from chatsite.conformance import cleanups, growth, properties, records
 from chatsite.conformance.trying import Check
-from chatsite.conformance.variants import LAST_N, STEPWISE, SUMMARY, VARIANTS
+from chatsite.conformance.variants import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
 FUNCTION = "a function"
+KNOWS_NO_CLEANUP = "no cleanup ran before it"
 BUILT = tuple(variant.name for variant in VARIANTS)
 
 
@@ -74,7 +75,10 @@ PROPERTIES: Mapping[str, Property] = {
         "more room never sends less",
         (properties.p10_more_room_sends_more,),
         (records.p10_a_wider_policy_sends_more,),
-        absent={"summary": "with more room for it the summary takes the place of turns"},
+        absent={
+            "summary": "with more room for it the summary takes the place of turns",
+            "all with a cleanup": "a budget's overflow is the guard's, which may leave more",
+        },
     ),
     "P11": Property(
         "the length counts user messages, and a longer one never sends less",
@@ -155,6 +159,27 @@ PROPERTIES: Mapping[str, Property] = {
         (),
         (records.p23_every_message_has_one_verdict, records.p23_the_layout_is_the_request),
         absent={FUNCTION: "it returns messages without a record"},
+    ),
+    "P24": Property(
+        "what a cleanup unloaded stays out",
+        (),
+        (cleanups.p24_what_was_unloaded_stays_out,),
+        absent={FUNCTION: KNOWS_NO_CLEANUP},
+    ),
+    "P25": Property(
+        "nothing comes in the place of what was unloaded",
+        (),
+        (cleanups.p25_nothing_comes_in_its_place,),
+        absent={
+            "relevant, triage": "its newest are counted among what may be sent",
+            FUNCTION: KNOWS_NO_CLEANUP,
+        },
+    ),
+    "P26": Property(
+        "a cleanup takes whole older turns, spared ones never, and what it leaves stays",
+        (),
+        (cleanups.p26_a_cleanup_takes_whole_turns, cleanups.p26_what_it_left_stays),
+        absent=dict.fromkeys({*BUILT, FUNCTION} - {CLEANED.name}, "no cleanup runs in it"),
     ),
 }
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from chatsite.conformance.cases import Case
 from chatsite.conformance.seen import Refused, Seen
 from chatsite.errors import PromptTooLarge
-from chatsite.history import Settings, decide, resolve
+from chatsite.history import Cleaner, Settings, decide, resolve
+from chatsite.history.guard import Load
+from chatsite.kv.cleanup import Held, make_room
+from chatsite.kv.settings import resolve_cleanup
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A policy under settings of its own, by their names in a template."""
+    """A policy under settings of its own, by their names in a template. `cleans`: as the engine's
+    model is asked, with a cleanup in the guard's place."""
 
     name: str
     policy: str
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    cleans: bool = False
 
     def see(self, case: Case) -> Seen:
         try:
@@ -30,6 +35,7 @@ class Variant:
                 window=case.window,
                 evidence=case.evidence,
                 agent="demo",
+                cleanup=cleaner(case.options) if self.cleans else None,
             )
         except PromptTooLarge as error:
             raise Refused(error.message) from error
@@ -46,6 +52,19 @@ class Variant:
         return _resolved(json.dumps({**template, **case.options, **self.options}))
 
 
+def cleaner(options: Mapping[str, object]) -> Cleaner:
+    """The strategy that a template with these settings names."""
+    found = resolve_cleanup(environment="", template=options)
+
+    def makes_room(loads: Sequence[Load], *, room: int, down_to: int) -> frozenset[int]:
+        held = [Held(load.first, load.tokens, load.spared) for load in loads]
+        return make_room(found.value, held, room=room, down_to=down_to)
+
+    return Cleaner(
+        strategy=found.value, source=found.source, words=found.words, makes_room=makes_room
+    )
+
+
 @cache
 def _resolved(template: str) -> Settings:
     """Of the settings in JSON: a case is decided some thirty times under the same ones."""
@@ -56,10 +75,11 @@ NONE = Variant("none", "none")
 LAST_N = Variant("lastN", "lastN", {"historyStep": 1})
 STEPWISE = Variant("lastN with a step", "lastN")
 ALL = Variant("all", "all")
+CLEANED = Variant("all with a cleanup", "all", cleans=True)
 TOKENS = Variant("tokens", "tokens")
 LEXICAL = Variant("relevant, lexical", "relevant")
 TRIAGE = Variant("relevant, triage", "relevant", {"historySelector": "triage"})
 SUMMARY = Variant("summary", "summary")
 STRATEGY = Variant("strategy", "strategy")
 
-VARIANTS = (NONE, LAST_N, STEPWISE, ALL, TOKENS, LEXICAL, TRIAGE, SUMMARY, STRATEGY)
+VARIANTS = (NONE, LAST_N, STEPWISE, ALL, CLEANED, TOKENS, LEXICAL, TRIAGE, SUMMARY, STRATEGY)

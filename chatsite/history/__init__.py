@@ -1,5 +1,6 @@
 """What the model gets to remember: settings, policies and the decision of every turn."""
 
+from chatsite.history.cleaning import Cleaned, Cleaner
 from chatsite.history.decision import decide
 from chatsite.history.evidence import (
     NO_EVIDENCE,
@@ -54,6 +55,8 @@ __all__ = [
     "Tokens",
     "URL_NAMES",
     "Chosen",
+    "Cleaned",
+    "Cleaner",
     "Decision",
     "Entry",
     "Everything",

@@ -13,6 +13,7 @@ from chatsite.history.marks import (
     is_background,
     is_excluded,
     is_pinned,
+    is_unloaded,
 )
 from chatsite.history.normaliser import broken
 from chatsite.history.reasons import SENT, Reason
@@ -174,7 +175,8 @@ def choose(
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may stand above it. A marker inside a turn takes the whole turn, since cuts
-    fall between turns. A pin or a reply brings a background turn in: somebody asked for it.
+    fall between turns. A pin or a reply brings a background turn in, or an unloaded one: somebody
+    asked for it. An unloaded turn keeps its place in the length, as an excluded one does.
     """
     current = current_fate(path.current)
     older = tuple(
@@ -186,7 +188,7 @@ def choose(
         older=older,
         current=current,
         marker=marker,
-        tail=max(tail, min(marker, current.first)),
+        tail=max(tail, min(marker, current.first), below_unloaded(older, current.first)),
         reached=scheme.reached,
     )
 
@@ -195,6 +197,17 @@ def current_fate(turn: Turn) -> Fate:
     """The current turn is always sent; only what a provider would refuse is left out of it."""
     apart = {} if is_background(turn) else background_answers(turn)
     return Fate.of(turn, reason="current", kept_for=None, apart=apart)
+
+
+def below_unloaded(older: tuple[Fate, ...], current: int) -> int:
+    """Where the first turn below all unloaded ones begins, 0 where none is: a cleanup takes many
+    neighbours, so that the line belongs below them. `current` is where the current turn begins."""
+    below = current
+    for fate in reversed(older):
+        if fate.reason == "unloaded":
+            return below
+        below = fate.first
+    return 0
 
 
 def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) -> Fate:
@@ -211,6 +224,8 @@ def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) 
         reason = "excluded"
     elif is_background(turn):
         reason = kept_for or "background"
+    elif is_unloaded(turn) and kept_for is None:
+        reason = "unloaded"
     elif kept_for and (ruled.reason not in SENT or ruled.apart):
         reason = kept_for
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chatsite.history.choice import Choice, Path, choose, current_fate
+from chatsite.history.cleaning import Cleaner
 from chatsite.history.composing import Composed, compose
 from chatsite.history.evidence import NO_EVIDENCE, Evidence
 from chatsite.history.fitting import Fitted, fit, under
@@ -30,8 +31,12 @@ def decide(
     window: Window,
     evidence: Evidence = NO_EVIDENCE,
     agent: str,
+    cleanup: Cleaner | None = None,
 ) -> Decision:
     """Choose what the model gets to see of the path, whose last turn is the current one.
+
+    With `cleanup` what doesn't fit the model's window is unloaded in its way, where the guard would
+    leave it out; what `Decision.unloads` names must be marked so in storage.
 
     Every message must carry its tokens (else ValueError). Raises PromptTooLarge, naming the
     largest part, when head and current turn alone don't fit.
@@ -72,6 +77,7 @@ def decide(
         away=away,
         quotes=quotes,
         texts=sum(tokens_of(text.message) for text in planned.texts),
+        cleanup=cleanup,
     )
     composed = compose(
         fitted, transcript, head=head, instructions=instructions, texts=planned.texts
@@ -123,6 +129,7 @@ def _decision(
         head_messages=len(head.messages),
         cut=fitted.cut,
         under=under(settings),
+        cleanup=fitted.cleaned,
         layout=composed.layout,
         notes=(*evidence.notes, *notes, *fitted.notes),
         reports=evidence.reports,
@@ -144,7 +151,7 @@ def _findings(path: Path, fitted: Fitted, planned: Planned, system: dict[int, Re
         whys[seq] = "it matters for this message, but there was no room to quote it"
     return Findings(
         reasons={**reasons, **quotes.reasons},
-        unloaded=fitted.unloaded,
+        unread=fitted.unread,
         whys={**whys, **quotes.whys},
         quoted=frozenset(quotes.reasons),
     )

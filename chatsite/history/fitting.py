@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chatsite.history.choice import Choice, Fate
+from chatsite.history.cleaning import Cleaned, Cleaner, clean
 from chatsite.history.evidence import Evidence, RunningSummary
 from chatsite.history.guard import Away, Load, Overflow, guard
 from chatsite.history.marks import BACKGROUND
@@ -22,15 +23,16 @@ from chatsite.messages import Message
 class Fitted:
     """The choice as it is sent. `cut` is where the tail begins, None when nothing was cut.
 
-    `unloaded` is the reason for what was not read from storage.
+    `unread` is the reason for what was not read from storage; `cleaned` what a cleanup unloaded.
     """
 
     choice: Choice
-    unloaded: Reason
+    unread: Reason
     cut: int | None = None
     summary: Message | None = None
     source: RunningSummary | None = None
     quotes: Quotes = Quotes()
+    cleaned: Cleaned | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -43,19 +45,20 @@ def fit(
     away: Unloaded,
     quotes: Quotes,
     texts: int,
+    cleanup: Cleaner | None,
 ) -> Fitted:
     """Make it fit. `quotes` are sent whatever else goes; so are `texts` tokens of a strategy."""
     wanted = _wanted(choice, settings, away)
     fixed = room.fixed + quotes.tokens + texts
-    unloaded = _unloaded(choice, settings, away)
+    unread = _unread(choice, settings, away)
     if fixed + sum(fate.tokens for fate in choice.loads) <= room.limit and wanted is None:
-        return Fitted(choice=choice, unloaded=unloaded, quotes=quotes)
+        return Fitted(choice=choice, unread=unread, quotes=quotes)
     much = _TooMuch(
         choice=choice,
         settings=settings,
         evidence=evidence,
         quotes=quotes,
-        unloaded=unloaded,
+        unread=unread,
         away=wanted,
         fixed=fixed,
         limit=room.limit,
@@ -65,6 +68,8 @@ def fit(
         return _with_summary(much)
     if settings.policy.value == "relevant" and not settings.triages:
         return _with_recall(much)
+    if cleanup is not None and room.over == "over_window" and _left_to_guard(settings):
+        return much.clean(cleanup)
     return much.cut()
 
 
@@ -72,13 +77,13 @@ def fit(
 class _TooMuch:
     """A choice that doesn't fit, and the tokens that the guard shares out: `fixed` of `limit` are
     taken already. `over` is the reason of what goes for room, `away` what would have been sent
-    had it been read, `unloaded` the reason for it otherwise."""
+    had it been read, `unread` the reason for it otherwise."""
 
     choice: Choice
     settings: Settings
     evidence: Evidence
     quotes: Quotes
-    unloaded: Reason
+    unread: Reason
     away: Away | None
     fixed: int
     limit: int
@@ -102,9 +107,27 @@ class _TooMuch:
         reason = over or self.over
         return Fitted(
             choice=_after(overflow, self.choice, reason, spared=self.over),
-            unloaded=reason if self.away else self.unloaded,
+            unread=reason if self.away else self.unread,
             cut=overflow.cut,
             quotes=self.quotes,
+        )
+
+    def clean(self, cleanup: Cleaner) -> Fitted:
+        """What the cleanup leaves of it. Its cut needn't be remembered: what it unloads has a
+        status of its own, and is left out by that from then on."""
+        choice, cleaned = clean(
+            self.choice,
+            cleanup,
+            room=self.limit - self.fixed,
+            down_to=max(0, self.limit * self.settings.low_water.value // 100 - self.fixed),
+            over=self.over,
+        )
+        return Fitted(
+            choice=choice,
+            unread=self.unread,
+            quotes=self.quotes,
+            cleaned=cleaned,
+            notes=(cleaned.sentence,) if cleaned else (),
         )
 
 
@@ -184,6 +207,18 @@ def _after(overflow: Overflow, choice: Choice, over: Reason, *, spared: Reason) 
     return replace(choice, older=older, tail=max(choice.tail, cut))
 
 
+def _left_to_guard(settings: Settings) -> bool:
+    """Whether the policy says nothing of what fits, so that a cleanup may.
+
+    The others are themselves a rule for it: `tokens`, `summary` and `relevant` (lexical) keep the
+    newest and make up for the rest in their own way, a strategy fills its slots. They choose anew
+    for every message, and a cleanup would take for good what they only pass over this time. They
+    are also those that read by tokens: so all that a cleanup chooses from was read.
+    """
+    by_tokens = isinstance(POLICIES[settings.policy.value].reach(settings.terms), Tokens)
+    return not by_tokens and settings.policy.value != "strategy"
+
+
 def _wanted(choice: Choice, settings: Settings, away: Unloaded) -> Away | None:
     """What the policy would send of what was not read, if there were room."""
     reach = POLICIES[settings.policy.value].reach(settings.terms)
@@ -192,7 +227,7 @@ def _wanted(choice: Choice, settings: Settings, away: Unloaded) -> Away | None:
     return Away(away.last, away.tokens)
 
 
-def _unloaded(choice: Choice, settings: Settings, away: Unloaded) -> Reason:
+def _unread(choice: Choice, settings: Settings, away: Unloaded) -> Reason:
     if away.users == 0:
         return "greeting"
     if away.last < choice.marker:
@@ -200,7 +235,7 @@ def _unloaded(choice: Choice, settings: Settings, away: Unloaded) -> Reason:
     policy = POLICIES[settings.policy.value]
     if isinstance(policy.reach(settings.terms), Tokens):
         return policy.left_out
-    return policy.left_out if choice.reached else "unloaded"
+    return policy.left_out if choice.reached else "not_read"
 
 
 def under(settings: Settings) -> str:

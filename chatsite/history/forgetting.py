@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Receipt = Mapping[str, Any]
-# What a person can do about it: pin it, reply to it, take the line away, take it back in.
-Fix = Literal["pin", "ask", "remember", "take_back"]
+# What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
+# what a cleanup did.
+Fix = Literal["pin", "ask", "remember", "take_back", "bring_back"]
 
 _SOURCES = {
     "environment": "set by the administrator",
@@ -22,6 +23,7 @@ _SOURCES = {
 _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "above_marker": ("remember",),
     "excluded": ("take_back",),
+    "unloaded": ("bring_back", "pin", "ask"),
     "greeting": (),
     "empty": (),
     "incomplete_tool_group": (),
@@ -187,6 +189,8 @@ def _clause(fate: _Fate) -> str:
         return ""
     if fate.reason == "replied_to":
         return ", because that message replies to it"
+    if fate.reason == "unloaded" and sentence.startswith("unloaded "):
+        return f", because it was {sentence}"
     if sentence.startswith(_STATES):
         return f", because it is {sentence}{source}"
     if sentence.startswith(_CLAUSES):

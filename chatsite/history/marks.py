@@ -28,6 +28,11 @@ def excluded_answers(turn: Turn) -> dict[int, Reason]:
     return {entry.seq: "excluded" for entry in turn.entries if entry.excluded and _is_answer(entry)}
 
 
+def is_unloaded(turn: Turn) -> bool:
+    """Whether a cleanup of the KV cache took the turn out: one message of it is enough."""
+    return any(entry.message.kv_status <= 0 for entry in turn.entries)
+
+
 def is_pinned(turn: Turn) -> bool:
     return any(entry.pinned for entry in turn.entries)
 

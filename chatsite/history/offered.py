@@ -13,6 +13,7 @@ from chatsite.history.marks import (
     is_background,
     is_excluded,
     is_pinned,
+    is_unloaded,
 )
 from chatsite.history.normaliser import broken
 from chatsite.history.transcript import Entry, Transcript, Turn, turns
@@ -22,8 +23,8 @@ def offered(transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset())
     """What was said before the current message and may be sent, in path order.
 
     Without greetings, what lies above "forget what is above", what is excluded, what background
-    tasks wrote, and what a provider would refuse. `reply_to` holds the ids of messages replied to:
-    their turns are in, as pinned ones are, whoever wrote them.
+    tasks wrote, what a cleanup unloaded, and what a provider would refuse. `reply_to` holds the
+    ids of messages replied to: their turns are in, as pinned ones are, whoever wrote them.
     """
     marker = below_marker(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]
@@ -38,7 +39,7 @@ def offered(transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset())
 
 def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds(turn, reply_to)
-    if is_excluded(turn) or (is_background(turn) and not kept):
+    if is_excluded(turn) or ((is_background(turn) or is_unloaded(turn)) and not kept):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
     rest = [entry for entry in turn.entries if entry.seq not in apart]

@@ -168,7 +168,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             words=lambda terms: "everything",
             scope=lambda terms: "the whole conversation",
             sent="within_budget",
-            left_out="unloaded",
+            left_out="not_read",
         ),
         "tokens": Policy(
             cut=cut_all,

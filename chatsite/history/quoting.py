@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chatsite.history.choice import Choice, Fate, Path
 from chatsite.history.evidence import Hit, Recall
-from chatsite.history.marks import following, holds, is_pinned
+from chatsite.history.marks import following, holds, is_pinned, is_unloaded
 from chatsite.history.reasons import Reason
 from chatsite.history.recalled import (
     BLOCK_TOKENS,
@@ -25,6 +25,7 @@ from chatsite.messages import Message
 # How much of the limit quotes may take. They stand where no cache holds them, so each token costs
 # ten times one of the unchanged beginning; measured with the others in docs/benchmarks.md.
 RECALL_SHARE = 25
+NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +53,17 @@ def followed(
     """The newest notes of background tasks that nobody has answered yet; never more than `room`.
 
     Under `none` the message stands alone. A note whose turn is pinned or replied to stands in its
-    place.
+    place, one of a turn that was unloaded nowhere.
     """
     most = settings.conversation.previous_tasks_count.value
     off = settings.triages and not settings.conversation.enabled.value
     if settings.policy.value == "none" or off or most == 0:
         return Quotes()
     before = [*path.opening, *(entry for turn in path.older for entry in turn.entries)]
-    in_place = {
+    elsewhere = {
         entry.seq
         for turn in path.older
-        if is_pinned(turn) or holds(turn, reply_to)
+        if is_pinned(turn) or holds(turn, reply_to) or is_unloaded(turn)
         for entry in turn.entries
     }
     notes = [
@@ -71,7 +72,7 @@ def followed(
         if can_be_quoted(entry.message)
         and not entry.excluded
         and entry.seq >= marker
-        and entry.seq not in in_place
+        and entry.seq not in elsewhere
     ][-most:]
     while block_tokens(notes) > room:
         notes.pop(0)
@@ -118,7 +119,7 @@ def recalled(choice: Choice, recall: Recall, quotes: Quotes, *, room: int) -> Qu
 
 def _unit(hit: Hit, fate: Fate | None) -> list[Entry]:
     """The message of the hit, after the one it answers; nothing where it can't be quoted."""
-    if fate is None or fate.is_sent or fate.reason in ("above_marker", "excluded", "background"):
+    if fate is None or fate.is_sent or fate.reason in NEVER_QUOTED:
         return []
     allowed = {entry.seq for entry in fate.entries}
     turn = [entry for entry in fate.turn.entries if entry.seq in allowed]

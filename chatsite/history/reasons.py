@@ -26,6 +26,7 @@ Reason = Literal[
     "background",
     "followed",
     "unloaded",
+    "not_read",
     "incomplete_tool_group",
     "empty",
 ]

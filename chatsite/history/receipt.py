@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chatsite.history.cleaning import Cleaned
 from chatsite.history.evidence import Report
 from chatsite.history.layout import Item
 from chatsite.history.policies import POLICIES
@@ -25,7 +26,8 @@ class Decision:
     messages of the path, the head not among them. Above the sequence number `horizon` the model
     sees nothing any more; None draws no line. `leading` tokens at the beginning are those of the
     previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
-    names the settings, so that the next decision knows whether that cut still holds. `layout`
+    names the settings, so that the next decision knows whether that cut still holds. `cleanup` is
+    what was done in the guard's place, None where nothing was unloaded. `layout`
     says of what the request was made after its head; `notes` what a reader must know besides, a
     sentence each; `reports` what gathering the evidence cost, by selector or policy.
     """
@@ -46,9 +48,15 @@ class Decision:
     head_messages: int
     cut: int | None
     under: str
+    cleanup: Cleaned | None
     layout: tuple[Item, ...]
     notes: tuple[str, ...]
     reports: Mapping[str, Report]
+
+    @property
+    def unloads(self) -> tuple[int, ...]:
+        """The turns that this decision unloads, by the sequence numbers of their first messages."""
+        return self.cleanup.turns if self.cleanup else ()
 
     @property
     def in_words(self) -> str:
@@ -83,6 +91,7 @@ class Decision:
             "head": {"hash": self.head_hash, "messages": self.head_messages},
             "cut": self.cut,
             "under": self.under,
+            "cleanup": self.cleanup.to_dict() if self.cleanup else None,
             "layout": [item.to_dict() for item in self.layout],
             "notes": list(self.notes),
             "reports": {name: dict(report) for name, report in self.reports.items()},

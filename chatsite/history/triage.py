@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from chatsite.history.conversation import ConversationSettings
-from chatsite.history.marks import BACKGROUND, below_marker, is_background, is_excluded
+from chatsite.history.marks import (
+    BACKGROUND,
+    below_marker,
+    is_background,
+    is_excluded,
+    is_unloaded,
+)
 from chatsite.history.reasons import Reason
 from chatsite.history.tokens import estimate_message
 from chatsite.history.transcript import Entry, Turn
@@ -39,14 +45,18 @@ def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: in
     """Divide the older turns, oldest first, the current one not among them.
 
     Turns of background tasks are passed over; what a person left out, or asked to forget
-    (`marker`: what begins before it), takes its place in the lookback but is never shown to
-    a model.
+    (`marker`: what begins before it), and what a cleanup unloaded takes its place in the lookback
+    but is never shown to a model.
     """
     lookback, hours = settings.lookback_count.value, settings.context_recency_hours.value
     people = [turn for turn in turns if not is_background(turn)]
     looked_at = people[max(0, len(people) - lookback) :]
     marker = max(marker, below_marker([entry for turn in looked_at for entry in turn.entries]))
-    usable = [turn for turn in looked_at if _first(turn) >= marker and not is_excluded(turn)]
+    usable = [
+        turn
+        for turn in looked_at
+        if _first(turn) >= marker and not is_excluded(turn) and not is_unloaded(turn)
+    ]
     recent = _recent(usable, hours=hours, least=settings.context_min_messages.value)
     newest = settings.always_include_recent.value
     asks = settings.use_selection.value and len(recent) > max(

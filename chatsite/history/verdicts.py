@@ -31,7 +31,8 @@ _SENTENCES: Mapping[Reason, str] = {
     "not_chosen": "the agent's strategy didn't choose it",
     "background": "written by a background task",
     "followed": "a background task wrote it directly before this message",
-    "unloaded": "not read from storage",
+    "unloaded": "unloaded by a cleanup, until you bring it back",
+    "not_read": "not read from storage",
     "incomplete_tool_group": "a tool call without all its results, or a result without its call",
     "empty": "an answer without text",
 }
@@ -88,14 +89,14 @@ def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """The reasons for all that was loaded, by sequence number, and the one for what was not.
+    """The reasons for all that was read, by sequence number, and the one for what was not.
 
     `whys` are sentences of their own, where the code's isn't enough; `quoted` is what is sent as
     quoted text.
     """
 
     reasons: Mapping[int, Reason]
-    unloaded: Reason
+    unread: Reason
     whys: Mapping[int, str] = field(default_factory=dict)
     quoted: AbstractSet[int] = frozenset()
 
@@ -115,7 +116,7 @@ def verdicts(
         _extend(runs, _Kind("prefilled"), 0, message)
     away = transcript.unloaded
     if away.messages:
-        unread = _Kind(findings.unloaded)
+        unread = _Kind(findings.unread)
         runs.append(_Run(unread, away.first, away.last, away.messages, away.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")

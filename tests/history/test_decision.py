@@ -312,8 +312,8 @@ def test_what_was_not_loaded_is_one_run() -> None:
 
 def test_what_should_have_been_loaded_and_was_not_is_called_so() -> None:
     away = Unloaded(messages=8, users=4, tokens=310, first=1, last=8)
-    assert reasons(decided([user(9)], "all", unloaded=away))[0][2] == "unloaded"
-    assert reasons(decided([user(9)], "lastN", length=5, unloaded=away))[0][2] == "unloaded"
+    assert reasons(decided([user(9)], "all", unloaded=away))[0][2] == "not_read"
+    assert reasons(decided([user(9)], "lastN", length=5, unloaded=away))[0][2] == "not_read"
     assert reasons(decided([user(9, forgets_above=True)], unloaded=away))[0][2] == "above_marker"
 
 
