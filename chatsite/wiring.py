@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from django.conf import settings
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import Strategies
 from chatsite.conversations import (
+    cache,
     loading,
     queries,
     receipts,
@@ -29,12 +30,15 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.purging import purge
 from chatsite.conversations.work import Store, settle
 from chatsite.errors import Refused
-from chatsite.events import SummaryChanged
+from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import may_use_url
+from chatsite.kv import Place
 from chatsite.providers.echo import EchoProvider
+from chatsite.providers.embedded.cache import Cache
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
+from chatsite.providers.embedded.sessions import Sessions
 from chatsite.providers.reachable import Providers
 from chatsite.providers.streaming import Timeouts
 from chatsite.providers.vectors import SentenceVectors
@@ -74,7 +78,10 @@ class Site:
         self.engine = Engine(
             settings.CHAT_MODEL_PATH or None,
             log_path=settings.VAR_DIR / "engine.log",
+            sessions=settings.KV_SESSIONS_DIR if settings.KV_SESSIONS_MB else None,
         )
+        self.sessions = self._sessions()
+        self.cache = Cache(self.engine, sessions=self.sessions, placed=self._placed)
         self.models = models()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
         self.tools = Toolbox(
@@ -87,7 +94,7 @@ class Site:
         self.agents = Agents(
             catalogue=self.catalogue,
             remote=self.models,
-            embedded=EmbeddedProvider(self.engine),
+            embedded=EmbeddedProvider(self.engine, self.cache),
             echo=EchoProvider(),
             tools=self.tools,
             choosing=Choosing(
@@ -147,6 +154,22 @@ class Site:
             },
         )
 
+    def _sessions(self) -> Sessions | None:
+        """What lies in the engine's slots, on disk; None where the administrator wants none."""
+        if not settings.KV_SESSIONS_MB:
+            return None
+        limit = settings.KV_SESSIONS_MB * 1024 * 1024
+        return Sessions(settings.KV_SESSIONS_DIR, limit=limit, run=self.run, rows=cache)
+
+    async def _placed(self, conversation: str, places: Mapping[str, Place]) -> None:
+        """Write down where the messages lie now, and tell the pages."""
+        changed = await self.run(
+            cache.place_books,
+            conversation=conversation,
+            places={id: (place.start, place.size) for id, place in places.items()},
+        )
+        self.turns.publish(conversation, CacheChanged(status=changed))
+
     async def _tools_ready(self, asking: Asking) -> None:
         await self.tools.ready(self.catalogue.get(asking.agent).tools)
 
@@ -179,6 +202,7 @@ class Site:
         for task in self._keeping:
             task.cancel()
         await self.tool_servers.stop()
+        await self.cache.close()
         await self.engine.stop()
         await self.models.aclose()
         self.run.close()
@@ -201,6 +225,8 @@ class Site:
         purged = await self.run(purge)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
+        if self.sessions is not None:
+            await self.sessions.sweep()
 
     # ---- who asks ----------------------------------------------------------------------------
     def asking(

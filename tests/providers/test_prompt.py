@@ -57,8 +57,10 @@ def forgetful(turns: Turns) -> str:
 
 
 def shown(frame: Frame, *said: tuple[str, str]) -> str:
-    spoken = [(role, [ord(letter) for letter in text]) for role, text in said]
-    return "".join(map(chr, frame.join(spoken)))  # type: ignore[arg-type]
+    spoken = [(role, text, [ord(letter) for letter in text]) for role, text in said]
+    prompt = frame.join(spoken, answer="reply")  # type: ignore[arg-type]
+    assert not prompt.faults()
+    return "".join(map(chr, prompt.ids))
 
 
 async def test_a_template_that_frames_each_message_is_found() -> None:

@@ -117,7 +117,7 @@ class Cache:
     def _leased(self, slot: int, conversation: str, running: Running) -> Lease:
         held = self._held[slot]
         if held.running is not running:  # another engine knows nothing of what lay here
-            held = self._held[slot] = Held(running)
+            held = self._held[slot] = Held(running, book=None)
         return Lease(
             slot=slot,
             conversation=conversation,
@@ -156,6 +156,14 @@ class Cache:
             loop = asyncio.get_running_loop()
             self._hurry(conversation)
             self._later[conversation] = loop.call_later(self._quiet, self._save_now, conversation)
+
+    def forget(self, conversation: str) -> None:
+        """What was said there was taken away: nothing of it is saved any more, and the next request
+        on its slot begins with an empty one."""
+        self._hurry(conversation)
+        for held in self._held:
+            if held.owner == conversation:
+                held.put("", None)
 
     def _hurry(self, conversation: str) -> None:
         """It is asked again: what it has now needn't be saved."""
