@@ -20,6 +20,7 @@ import pytest_asyncio
 from chatsite.kv import Book, Fingerprint, Kept, Session, Span
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, Running
+from chatsite.providers.embedded.folder import private
 from chatsite.providers.embedded.sessions import Sessions
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -359,3 +360,12 @@ async def test_what_is_forgotten_leaves_neither_row_nor_file(
     b = keeper.read_session(key="b")
     assert b is not None and names(folder) == {b.file}
     assert not caplog.messages
+
+
+async def test_without_a_place_for_files_the_engine_is_told_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_the_way = tmp_path / "kv"
+    in_the_way.touch()
+    assert private(in_the_way / "deeper") == "" == private(None)
+    assert len(caplog.messages) == 1 and "can't be saved" in caplog.text

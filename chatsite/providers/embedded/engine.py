@@ -18,6 +18,7 @@ from chatsite.errors import ProviderError
 from chatsite.providers.base import Status
 from chatsite.providers.embedded import gguf, words
 from chatsite.providers.embedded.client import EngineClient
+from chatsite.providers.embedded.folder import private
 from chatsite.providers.embedded.prompt import Prompter, chatml
 from chatsite.providers.embedded.template import discover
 
@@ -183,17 +184,6 @@ class Engine:
             raise _Ended(words.bad_model(path, fault))
         return path.resolve()
 
-    def _folder(self) -> str:
-        """Where slots are saved, "" for nowhere: without a place for them people can chat too."""
-        if self._sessions is None:
-            return ""
-        try:
-            self._sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            log.error("the cache can't be saved to %s: %s", self._sessions, error.strerror)
-            return ""
-        return str(self._sessions.resolve())
-
     async def _spawn(self) -> asyncio.subprocess.Process:
         with self._log_path.open("ab") as errors:
             return await asyncio.create_subprocess_exec(
@@ -211,7 +201,7 @@ class Engine:
     ) -> str:
         """Hand over the configuration, follow what the process says, return its address."""
         assert process.stdin is not None and process.stdout is not None
-        whole = {**config, "sessions": self._folder(), "slots": SLOTS, "window": WINDOW}
+        whole = {**config, "sessions": private(self._sessions), "slots": SLOTS, "window": WINDOW}
         process.stdin.write(json.dumps(whole).encode() + b"\n")
         async for line in process.stdout:
             said: dict[str, Any] = json.loads(line)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from chatsite.kv import Session
@@ -12,6 +13,8 @@ from chatsite.providers.embedded.client import FILE_NAME
 
 log = logging.getLogger("chatsite.engine")
 _CHUNK = 256 * 1024
+# A file is there before its row is; whoever sweeps may be another process than who saves.
+_UNCLAIMED_SECONDS = 600.0
 
 
 class Doubt(Exception):
@@ -72,13 +75,14 @@ class Folder:
     def trusts(self, name: str) -> bool:
         return name in self._sound
 
-    def listed(self) -> dict[str, float]:
-        """Our files, with when they were written last; {} where there is no folder."""
-        try:
-            paths = [path for path in self.path.iterdir() if FILE_NAME.fullmatch(path.name)]
-            return {path.name: path.stat().st_mtime for path in paths}
-        except FileNotFoundError:
-            return {}
+    def names(self) -> set[str]:
+        return set(self._written())
+
+    def remove_unclaimed(self, claimed: Collection[str]) -> None:
+        """Files that aren't among the `claimed` ones, unless they were written just now."""
+        old = time.time() - _UNCLAIMED_SECONDS
+        written = self._written()
+        self.remove(name for name, at in written.items() if name not in claimed and at < old)
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -89,3 +93,24 @@ class Folder:
                 (self.path / name).unlink(missing_ok=True)
             except OSError as error:
                 log.warning("the saved cache %s can't be removed: %s", name, error.strerror)
+
+    def _written(self) -> dict[str, float]:
+        """Our files, with when that was; {} where there is no folder."""
+        try:
+            paths = [path for path in self.path.iterdir() if FILE_NAME.fullmatch(path.name)]
+            return {path.name: path.stat().st_mtime for path in paths}
+        except FileNotFoundError:
+            return {}
+
+
+def private(path: Path | None) -> str:
+    """The folder as the engine is told it, made for this user alone. "" where nothing is saved, or
+    can be: without a place for it people can chat too."""
+    if path is None:
+        return ""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        log.error("the cache can't be saved to %s: %s", path, error.strerror)
+        return ""
+    return str(path.resolve())

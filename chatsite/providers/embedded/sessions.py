@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -27,8 +26,6 @@ T = TypeVar("T")
 log = logging.getLogger("chatsite.engine")
 # RuntimeError is what httpx2 says of a client that was closed because the engine died.
 _FAILURES = (EngineRefused, httpx2.HTTPError, RuntimeError, OSError)
-# A file is there before its row is; whoever sweeps may be another process than who saves.
-_UNCLAIMED_SECONDS = 600.0
 
 
 class Run(Protocol):
@@ -146,10 +143,8 @@ class Sessions:
         """Remove files that have no row, rows that have no file, and what is beyond the limit."""
         async with self._changing:
             known = await self._run(self._rows.session_files)
-            found = await asyncio.to_thread(self._folder.listed)
-            old = time.time() - _UNCLAIMED_SECONDS
-            await self._remove(name for name, at in found.items() if name not in known and at < old)
-            if lost := set(known) - found.keys():
+            await asyncio.to_thread(self._folder.remove_unclaimed, known)
+            if lost := set(known) - await asyncio.to_thread(self._folder.names):
                 await self._drop_lost(lost)
             await self._evict()
 
