@@ -142,7 +142,7 @@ function lookOf({ free, kind, status }) {
 /** "12 user, 31 cells from 184 on, loaded: “And in winter?”" */
 function inWords({ free, seq, role, kind, start, size, status, label }) {
   if (free) return `${plural(size, "cell")} free`;
-  const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "between messages";
+  const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "no message";
   const cells = start < 0
     ? size > 0 && `took ${plural(size, "cell")}`
     : `${plural(size, "cell")} from ${number(start)} on`;
@@ -152,7 +152,7 @@ function inWords({ free, seq, role, kind, start, size, status, label }) {
 
 /** What there is of each look, and how much. */
 function legend(strip, free, shortened) {
-  const looks = { head: "instructions", loaded: "loaded", other: "between messages", marked: "marked for cleanup" };
+  const looks = { head: "instructions", loaded: "loaded", other: "other", marked: "marked for cleanup" };
   const gone = strip.filter((one) => one.status < 0).length;
   return h("ul", { class: "key" },
     Object.entries(looks).map(([look, words]) => {

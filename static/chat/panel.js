@@ -5,6 +5,7 @@ import { byId, h, put } from "./dom.js";
 import { duration } from "./format.js";
 import { get } from "./http.js";
 import { icon } from "./icons.js";
+import { CachePart } from "./panel-cache.js";
 import { chosen } from "./panel-chosen.js";
 import { Comparison } from "./panel-compare.js";
 import { requestSection } from "./panel-request.js";
@@ -13,14 +14,15 @@ import { facts, notes, parts, reported } from "./panel-sections.js";
 import { settings } from "./panel-settings.js";
 import { verdicts } from "./panel-verdicts.js";
 
-const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "request"];
+const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "cache", "request"];
 
 export class Panel {
   /**
    * @param {import("./page.js").Page} page
    * @param {{close: () => void, toMessage: (seq: number) => void,
    *   draft: () => import("./session.js").Session["written"],
-   *   apply: (address: Record<string, string|null>) => void}} actions
+   *   apply: (address: Record<string, string|null>) => void,
+   *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -41,6 +43,9 @@ export class Panel {
     this.problem = h("p", { class: "insp-note", hidden: true });
     this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
     this.comparison = new Comparison(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
+    this.cache = new CachePart(page, {
+      toMessage: actions.toMessage, bringBack: actions.bringBack, redraw: () => this.#draw(),
+    });
     this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, "Copy as JSON");
     put(
       this.element,
@@ -122,6 +127,7 @@ export class Panel {
     this.#section("reported", decision && !next && reported(decision));
     this.#section("rounds", decision && !next && rounds(decision));
     this.#section("verdicts", decision && verdicts(decision, state.messages, next, this.actions.toMessage));
+    this.#section("cache", this.cache.section(state));
     const turn = !next && this.page.show_request ? decision?.turn : null;
     this.#section("request", turn ? requestSection(this.page, turn) : null);
   }

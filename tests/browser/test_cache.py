@@ -1,0 +1,162 @@
+"""The KV cache at the page: its strip, making room, and bringing back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import violations
+
+pytestmark = pytest.mark.browser
+
+
+def piece(seq: int, role: str, start: int, size: int, status: int = 1) -> dict[str, Any]:
+    """A message's, or with seq 0 that of what stands before the first."""
+    return {
+        "key": f"m{seq}" if seq else "",
+        "seq": seq,
+        "role": role,
+        "kind": "message" if seq else "head",
+        "start": start,
+        "size": size,
+        "status": status,
+        "label": f"Text {seq}." if seq else "instructions",
+    }
+
+
+def strategy(name: str, words: str, *, turns: int) -> dict[str, Any]:
+    tokens = {"tokens": 70 * turns, "messages": 2 * turns, "enough": True}
+    return {"name": name, "words": words, "turns": turns, **tokens}
+
+
+FOUND = {
+    "available": True,
+    "note": "",
+    "window": 2048,
+    "used": 270,
+    "free": 1778,
+    "place": "slot",
+    "cleanup": {
+        "value": "removeOldestMessages",
+        "source": "template",
+        "words": "Unload the oldest turns",
+        "passed_over": [],
+    },
+    "strip": [
+        piece(0, "system", 0, 184),
+        piece(2, "user", -1, 30, status=-1),
+        piece(3, "assistant", -1, 40, status=-1),
+        piece(4, "user", 184, 31, status=0),
+        piece(5, "assistant", 215, 55),
+    ],
+    "strategies": [
+        strategy("keepSystemPromptOnly", "Keep only the instructions", turns=2),
+        strategy("removeOldestMessages", "Unload the oldest turns", turns=0),
+    ],
+    "unloaded": {"turns": 1, "messages": 2, "tokens": 70},
+    "turns": [
+        {
+            "number": 1,
+            "expected": 0,
+            "reused": 0,
+            "evaluated": 260,
+            "first_token_ms": 1204.0,
+            "origin": "none",
+        },
+        {
+            "number": 2,
+            "expected": 200,
+            "reused": 184,
+            "evaluated": 60,
+            "first_token_ms": 80.0,
+            "origin": "slot",
+        },
+    ],
+    "misses": 1,
+    "saved": None,
+}
+
+
+class Keeper:
+    """Answers in the server's place; `asked` are the bodies of what was to be changed, `held` the
+    questions that are left open on purpose."""
+
+    def __init__(self, chat: Chat) -> None:
+        self.asked: list[tuple[str, Any]] = []
+        self.held: list[Route] = []
+        self.hold = True
+        chat.page.route("**/cache", self._told)
+        chat.page.route("**/cache/*", self._changed)
+
+    def answer_at_once(self) -> None:
+        self.hold = False
+
+    def answer_late(self, found: dict[str, Any]) -> None:
+        assert self.held
+        for route in self.held:
+            route.fulfill(json=found)
+
+    def _told(self, route: Route) -> None:
+        if self.hold:
+            self.held.append(route)
+        else:
+            route.fulfill(json=FOUND)
+
+    def _changed(self, route: Route) -> None:
+        name = route.request.url.rsplit("/", 1)[1]
+        self.asked.append((name, json.loads(route.request.post_data or "{}")))
+        route.fulfill(json={"turns": [2, 4], "messages": 4, "tokens": 140, "status": {}})
+
+
+def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
+    chat = visit()
+    keeper = Keeper(chat)
+    part = chat.panel.locator("[data-section=cache]")
+    chat.open("/chat?debug=true").say("One.")
+    expect(part).to_contain_text("Looking at it…")
+    chat.page.locator("#new").click()
+    expect(part).to_be_hidden()
+    keeper.answer_at_once()
+    chat.row("One.").get_by_role("link").click()
+    expect(part.locator("h3")).to_have_text("KV cache270 of 2,048 cells · 184 reused")
+    strip = part.get_by_role("listbox")
+    pieces = strip.get_by_role("option")
+    expect(pieces).to_have_count(6)
+    keeper.answer_late(FOUND | {"available": False, "note": "Too late."})
+    expect(pieces.nth(1)).to_have_accessible_name("2 user, took 30 cells, unloaded: “Text 2.”")
+    strip.focus()
+    for key in ("End", "ArrowLeft", "ArrowLeft"):
+        chat.page.keyboard.press(key)
+    expect(strip.get_by_role("option", selected=True)).to_have_accessible_name(
+        "4 user, 31 cells from 184 on, marked for cleanup: “Text 4.”"
+    )
+    expect(part.locator(".kv-told")).to_contain_text("4 user, 31 cells from 184 on")
+    pieces.last.hover()
+    expect(part.locator(".kv-told")).to_have_text("1,778 cells free")
+    part.locator("summary", has_text="Each piece as a table").click()
+    expect(part.locator(".kv-table tbody tr")).to_have_count(5)
+    expect(part.locator(".kv-turns tr.led")).to_have_text("200 expected")
+    for scheme in ("light", "dark"):
+        chat.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert violations(chat.page) == [], scheme
+    nothing = part.get_by_role("button", name="Unload the oldest turns")
+    expect(nothing).to_contain_text("nothing to free")
+    expect(nothing).to_be_disabled()
+    keep = part.get_by_role("button", name="Keep only the instructions")
+    expect(keep).to_contain_text("frees 140 tokens, 2 turns")
+    keep.press("Enter")
+    expect(chat.toasts).to_contain_text("2 turns unloaded")
+    expect(keep).to_be_focused()
+    chat.toasts.get_by_role("button", name="Bring back").click()
+    part.get_by_role("button", name="Bring all back").click()
+    expect(chat.page.locator("#status")).to_have_text("2 turns brought back.")
+    assert keeper.asked == [
+        ("cleanup", {"strategy": "keepSystemPromptOnly"}),
+        ("bring_back", {"turns": [2, 4]}),
+        ("bring_back", {}),
+    ]
