@@ -224,8 +224,8 @@ def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) 
         reason = "excluded"
     elif is_background(turn):
         reason = kept_for or "background"
-    elif is_unloaded(turn) and kept_for is None:
-        reason = "unloaded"
+    elif is_unloaded(turn):
+        reason = kept_for or "unloaded"
     elif kept_for and (ruled.reason not in SENT or ruled.apart):
         reason = kept_for
     else:

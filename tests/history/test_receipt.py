@@ -64,7 +64,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert set(receipt) == {
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
-        *("horizon", "leading", "head", "cut", "under", "layout"),
+        *("horizon", "leading", "head", "cut", "under", "cleanup", "layout"),
         *("notes", "reports"),
     }
     assert set(receipt["settings"]) == {
