@@ -64,8 +64,8 @@ def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
     p.cache_ram_mib = 0
     p.cache_idle_slots = False
     p.n_cache_reuse = 16
-    # Only models that can't take back single cells make these; each may take 100 MB, and two reach
-    # back to where the last question began.
+    # Only models that can't take back single cells make these, and by default 32 a slot: 120 MB
+    # each with Gemma 3 4B. The newest two stand at the last prompt's end, where a retry starts.
     p.n_ctx_checkpoints = 2
     # Said, and not left to a default: a session's fingerprint names it.
     p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F16
