@@ -1,0 +1,137 @@
+"""The engine and the server killed in the middle of an answer, with the real model: what was saved
+is reused, no text is lost but the last second's, and no process stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.person import Page, Person
+from tests.running import Server
+
+pytestmark = pytest.mark.engine
+
+STORY = (
+    "In the harbour the boats lie close and the wind comes from the sea. A keeper counts the sails "
+    "and writes the weather into a book. At dusk the lamp is lit, and who is late sees it from far "
+    "away. Say in one sentence what the keeper does."
+)
+LONG = "Now write a long story about the keeper, with many words."
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, CHAT_ENGINE="auto") as server:
+        yield server
+
+
+def engine_of(server: Server) -> psutil.Process:
+    assert server.process is not None
+    children = psutil.Process(server.process.pid).children(recursive=True)
+    [engine] = [one for one in children if "chatsite.providers.embedded.child" in one.cmdline()]
+    return engine
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Ended, or only waiting to be collected by whoever adopted it."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+async def until(condition: Callable[[], object], *, seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.05)
+
+
+def saved_cells(server: Server) -> int:
+    """How much of the conversation lies on the disk."""
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as stored:
+        found = stored.execute(
+            "SELECT length(ids) / 4 FROM conversations_kvsession WHERE conversation_id IS NOT NULL"
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
+async def ready(ada: Person) -> Page:
+    page = await ada.page()
+    engine = page.snapshot["engine"]
+    while engine["state"] == "loading":
+        engine = await page.until("engine")
+    assert engine["state"] == "ready", engine
+    return page
+
+
+async def first_turn(server: Server, page: Page) -> int:
+    """A turn that is answered and then saved; its cells."""
+    ended = await page.say(STORY)
+    assert ended["state"] == "complete"
+    await until(lambda: saved_cells(server))
+    return saved_cells(server)
+
+
+async def begun_to_write(page: Page) -> tuple[str, str]:
+    """Ask for much and read for some seconds; the text by then, and what of it had come more than
+    1.3 s before: texts are saved once a second."""
+    await page.send(LONG)
+    clock = asyncio.get_running_loop().time
+    text, times = "", [(clock(), "")]
+    while clock() < times[0][0] + 2.6 or len(text) < 20:
+        text += (await page.until("delta"))["text"]
+        times.append((clock(), text))
+    return text, next(said for moment, said in reversed(times) if moment < clock() - 1.3)
+
+
+def cache_of(ended: dict[str, Any]) -> dict[str, Any]:
+    cache: dict[str, Any] = ended["receipt"]["cache"]
+    return cache
+
+
+async def test_after_the_engine_was_killed_the_next_turn_reuses_what_was_saved(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        page = await ready(ada)
+        cells = await first_turn(server, page)
+        text, _ = await begun_to_write(page)
+        killed = engine_of(server)
+        os.kill(killed.pid, signal.SIGKILL)
+        ended = await page.until("turn_ended")
+        assert ended["state"] == "interrupted" and ended["message"]["content"].startswith(text)
+        again = await page.say("What does the keeper do?")
+        assert again["state"] == "complete", again
+        cache = cache_of(again)
+        assert cache["origin"] == "session"
+        # The saved answer's own end isn't read by the model until the next turn.
+        assert cache["reused"] == cache["expected"] == cells
+        assert is_gone(killed) and engine_of(server).pid != killed.pid
+
+
+async def test_after_the_server_was_killed_the_next_turn_reuses_what_was_saved(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        page = await ready(ada)
+        cells = await first_turn(server, page)
+        text, old = await begun_to_write(page)
+        engine = engine_of(server)
+        server.kill()
+        await until(lambda: is_gone(engine))
+        server.start()
+        page = await ada.page(page.conversation)
+        stored = page.snapshot["messages"][-1]
+        assert stored["state"] == "interrupted"
+        kept = stored["content"]
+        assert kept.startswith(old) and (kept.startswith(text) or text.startswith(kept))
+        again = await page.say("What does the keeper do?")
+        assert again["state"] == "complete", again
+        cache = cache_of(again)
+        assert (cache["origin"], cache["reused"]) == ("session", cells)
