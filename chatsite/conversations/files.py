@@ -3,118 +3,94 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from chatsite.conversations.file_format import (
+    FORMAT,
+    VERSION,
+    SavedAttachment,
+    SavedBook,
+    SavedCall,
+    SavedConversation,
+    SavedMessage,
+    SavedSettings,
+    fault_of,
+    parsed,
+)
+from chatsite.conversations.records import WholePath
+from chatsite.history import Entry, History
+from chatsite.kv import LOADED, UNLOADED
+from chatsite.messages import Attachment, Message, ToolCall
 
-from chatsite.errors import BadRestore
-from chatsite.events import ConversationView
-from chatsite.history import History
-from chatsite.messages import Attachment, Message, Modality, Role, Source, ToolCall
-
-FORMAT = "chatsite.conversation"
-VERSION = 1
 KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
-
-
-def _storable(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("nul", "it holds the character NUL")
-    return text
-
-
-def _is_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    """NaN and Infinity are read from a file but can't be stored, and neither can NUL."""
-    try:
-        text = json.dumps(arguments, allow_nan=False)
-    except ValueError:
-        raise PydanticCustomError("nan", "a number in it is not a JSON number") from None
-    if _NUL.search(text):
-        raise PydanticCustomError("nul", "it holds the character NUL")
-    return arguments
-
-
-# An escaped NUL in JSON, not a backslash that was written before "u0000".
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 # No server has a name with blanks in it.
 _ELSEWHERE = "from a file"
-Text = Annotated[str, AfterValidator(_storable)]
-
-
-class SavedCall(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    id: Text
-    name: Text
-    arguments: Annotated[dict[str, Any], AfterValidator(_is_json)] = Field(default_factory=dict)
-
-
-class SavedAttachment(BaseModel):
-    """What is known of a file, not the file: `id` is read and passed over."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    id: Text = ""
-    name: Annotated[Text, Field(max_length=255)]
-    size: int
-    modality: Modality
-    mime_type: Annotated[Text, Field(max_length=100)] | None = None
-    width: Annotated[int, Field(ge=0)] = 0
-    height: Annotated[int, Field(ge=0)] = 0
-    characters: Annotated[int, Field(ge=0)] = 0
-
-
-class SavedMessage(BaseModel):
-    """`metadata` is the provider's own text, kept byte for byte and never sent (`elsewhere`)."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    role: Role
-    content: Text | None = None
-    reasoning: Text | None = None
-    attachments: list[SavedAttachment] = Field(default_factory=list)
-    calls: list[SavedCall] = Field(default_factory=list)
-    call_id: Annotated[Text, Field(max_length=200)] | None = None
-    metadata: Text = ""
-    source: Source = "web"
-
-
-class SavedConversation(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    format: str
-    version: int
-    agent: str = Field(max_length=64)
-    title: Text
-    created: str = ""
-    messages: list[SavedMessage]
+SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A file that was read: its messages have new ids, so that a file restores more than once."""
+    """A file that was read: its messages have new ids, so that a file restores more than once.
+
+    Nothing of it lies in the cache; what was unloaded still is. `pinned` and `excluded` are ids;
+    the first `forget_above` messages stand above the marker. `settings` are those of its last
+    turn, None where it doesn't say.
+    """
 
     agent: str
     title: str
     messages: tuple[Message, ...]
+    pinned: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    forget_above: int = 0
+    settings: SavedSettings | None = None
 
 
-def write_file(conversation: ConversationView, messages: Sequence[Message]) -> bytes:
-    """The conversation's active path as indented JSON, UTF-8."""
+def write_file(whole: WholePath, *, cleanup: str = "") -> bytes:
+    """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
+    receipt = whole.receipt or {}
+    books = _books(whole.entries)
     saved = SavedConversation(
         format=FORMAT,
         version=VERSION,
-        agent=conversation.agent,
-        title=conversation.title,
-        created=conversation.created,
-        messages=[_saved(message) for message in messages],
+        agent=whole.conversation.agent,
+        title=whole.conversation.title,
+        created=whole.conversation.created,
+        settings=_settings(receipt, cleanup),
+        asked=dict(receipt.get("asked", {})),
+        forget_above=whole.forget_above,
+        messages=[_saved(*pair) for pair in zip(whole.entries, books, strict=True)],
     )
     text = json.dumps(saved.model_dump(exclude_defaults=True), ensure_ascii=False, indent=1)
     return text.encode()
 
 
-def _saved(message: Message) -> SavedMessage:
+def _settings(receipt: Mapping[str, Any], cleanup: str) -> SavedSettings | None:
+    said = receipt.get("settings")
+    if not said:
+        return None
+    values = {name: said[name]["value"] for name in SETTINGS if name in said}
+    return SavedSettings(**values, cleanup=cleanup)
+
+
+def _books(entries: Sequence[Entry]) -> list[SavedBook]:
+    """Without places where the stored ones contradict each other: such a file would be refused."""
+    messages = [entry.message for entry in entries]
+    books = [_book(one.kv_size, one.kv_start_position, one.kv_status) for one in messages]
+    if not fault_of(books):
+        return books
+    return [_book(-1, -1, LOADED if one.kv_status == LOADED else UNLOADED) for one in messages]
+
+
+def _book(size: int, start: int, status: int) -> SavedBook:
+    return SavedBook.model_validate({"size": size, "start": start, "status": status})
+
+
+def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
+    message = entry.message
     return SavedMessage(
         role=message.role,
         content=message.content,
@@ -130,28 +106,27 @@ def _saved(message: Message) -> SavedMessage:
         call_id=message.call_id,
         metadata=as_written(message.metadata),
         source=message.source,
+        pinned=entry.pinned,
+        excluded=entry.excluded,
+        kv=book,
     )
 
 
 def read_file(content: bytes) -> Saved:
     """Raises BadRestore with the place and the reason; nothing is stored then."""
-    try:
-        saved = SavedConversation.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise BadRestore(
-            f"This isn't a conversation saved by Chatsite: {place}: {first['msg']}."
-        ) from None
-    if saved.format != FORMAT or saved.version != VERSION:
-        raise BadRestore(
-            f"This file's format is {saved.format!r} {saved.version}; "
-            f"{FORMAT!r} {VERSION} can be restored."
-        )
+    saved = parsed(content)
     history = History()
     history.restore([_message(item) for item in saved.messages])
+    messages = history.snapshot()
+    pairs = list(zip(messages, saved.messages, strict=True))
     return Saved(
-        agent=saved.agent, title=saved.title.strip() or "Restored chat", messages=history.snapshot()
+        agent=saved.agent,
+        title=saved.title.strip() or "Restored chat",
+        messages=messages,
+        pinned=frozenset(message.id for message, item in pairs if item.pinned),
+        excluded=frozenset(message.id for message, item in pairs if item.excluded),
+        forget_above=saved.forget_above,
+        settings=saved.settings,
     )
 
 
@@ -168,9 +143,29 @@ def _message(item: SavedMessage) -> Message:
         ),
         calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
         call_id=item.call_id,
-        metadata=elsewhere(item.metadata),
+        metadata=_engines_own(item) or elsewhere(item.metadata),
         source=item.source,
+        kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
     )
+
+
+def _engines_own(item: SavedMessage) -> str:
+    """An answer's token ids, "" where they aren't well formed. Only these are taken over as they
+    are: the engine uses none that don't give the answer's own text again."""
+    if item.role != "assistant" or not item.metadata:
+        return ""
+    try:
+        said = json.loads(item.metadata)
+        engine = said.pop("engine")
+        model, ids = engine.pop("model"), engine.pop("ids")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ""
+    # A token is at least one byte of the text.
+    most = len((item.content or "").encode())
+    sound = isinstance(ids, list) and 0 < len(ids) <= most and isinstance(model, str)
+    if said or engine or not sound or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+        return ""
+    return json.dumps({"engine": {"model": model, "ids": ids}}, separators=(",", ":"))
 
 
 def elsewhere(metadata: str) -> str:

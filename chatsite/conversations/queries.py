@@ -13,10 +13,10 @@ from chatsite.conversations.answers import asked_by, in_force, versions_of
 from chatsite.conversations.coverage import standing_of
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.records import Opened
+from chatsite.conversations.records import Opened, WholePath
 from chatsite.conversations.rows import (
     conversation_of,
-    message_of,
+    entry_of,
     quote_of,
     view_of,
 )
@@ -29,7 +29,6 @@ from chatsite.conversations.statements import (
 )
 from chatsite.errors import NotFound
 from chatsite.events import ConversationView, MessageView
-from chatsite.messages import Message as Said
 
 RECEIPTS = Rows(Turn, "id", "receipt")
 WITH_RECEIPT = (
@@ -200,13 +199,19 @@ def listed(*, owner: Owner, text: str = "") -> list[ConversationView]:
     return [conversation_of(row) for row in rows.order_by("-updated")[:LISTED]]
 
 
-def whole_path(*, owner: Owner, conversation: str) -> tuple[ConversationView, list[Said]]:
+def whole_path(*, owner: Owner, conversation: str) -> WholePath:
     """The path for saving to a file, without what is being written: a call that hasn't ended has
     the result that says so."""
     row = owned(owner, conversation)
     writing = Q(state="running", role="assistant")
     rows = path(row).exclude(writing).order_by("seq").iterator(chunk_size=500)
-    return conversation_of(row), [message_of(message) for message in rows]
+    entries = tuple(entry_of(message, forget_above=row.forget_above) for message in rows)
+    return WholePath(
+        conversation=conversation_of(row),
+        entries=entries,
+        forget_above=sum(entry.seq < row.forget_above for entry in entries),
+        receipt=row.last_turn.receipt if row.last_turn else None,
+    )
 
 
 def owned_turn(owner: Owner, id: str) -> Turn:

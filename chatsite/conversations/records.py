@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatsite.events import ConversationView, MessageView, Problem, State, SummaryView
-from chatsite.history import RunningSummary, Transcript
+from chatsite.history import Entry, RunningSummary, Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +97,14 @@ class Opened:
     receipt: Mapping[str, Any] | None
     forget_above: int = 0
     summary: SummaryView = SummaryView()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholePath:
+    """A conversation for saving to a file, without what is being written. The first `forget_above`
+    of the entries stand above the marker; `receipt` is the last answer's."""
+
+    conversation: ConversationView
+    entries: tuple[Entry, ...]
+    forget_above: int
+    receipt: Mapping[str, Any] | None

@@ -53,10 +53,9 @@ def keep_session(
         "size": session.size,
         "digest": session.digest,
         "used": used or timezone.now(),
+        "created": timezone.now(),
     }
-    KvSession.objects.update_or_create(
-        key=session.key, defaults=values, create_defaults=values | {"created": timezone.now()}
-    )
+    KvSession.objects.update_or_create(key=session.key, defaults=values)
     return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import F
@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatsite.conversations import books, loading, sessions, uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.path import append, counted
+from chatsite.conversations.path import counted, placed
 from chatsite.conversations.queries import owned
 from chatsite.conversations.rows import conversation_of
 from chatsite.conversations.work import writing
@@ -79,11 +79,22 @@ def clear(*, owner: Owner, conversation: str) -> None:
 
 @writing
 def import_conversation(
-    *, owner: Owner, agent: str, title: str, messages: Sequence[Said]
+    *,
+    owner: Owner,
+    agent: str,
+    title: str,
+    messages: Sequence[Said],
+    pinned: Collection[str] = (),
+    excluded: Collection[str] = (),
+    forget_above: int = 0,
 ) -> ConversationView:
-    """A new conversation of this owner with these messages, which `History` has checked."""
+    """A new conversation of this owner with these messages, which `History` has checked.
+
+    `pinned` and `excluded` are ids, none in both; the first `forget_above` messages are above the
+    marker, if there are any.
+    """
     now = timezone.now()
-    row = Conversation.objects.create(
+    row = Conversation(
         id=uuid.uuid4(),
         user_id=owner.user,
         guest=owner.guest,
@@ -92,8 +103,14 @@ def import_conversation(
         created=now,
         updated=now,
     )
-    append(row, [counted(said) for said in messages], now=now)
-    row.save()
+    rows = placed(row, [counted(said) for said in messages], now=now)
+    for one in rows:
+        one.pinned, one.excluded = str(one.id) in pinned, str(one.id) in excluded
+    row.marked = sum(one.pinned or one.excluded for one in rows)
+    if forget_above:
+        row.forget_above = rows[0].seq + forget_above
+    row.save(force_insert=True)
+    Message.objects.bulk_create(rows, batch_size=500)
     return conversation_of(row)
 
 

@@ -22,6 +22,7 @@ from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.messages import UNSOUND
 from chatsite.turns.requests import request_of
 from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.resuming import resumed_under
 
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
@@ -149,12 +150,11 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_GET
 @answers_errors
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
-    view, path = await site_of(request).run(
-        queries.whole_path, owner=await owner_of(request), conversation=str(id)
-    )
-    content = await asyncio.to_thread(write_file, view, path)
+    site = site_of(request)
+    whole = await site.run(queries.whole_path, owner=await owner_of(request), conversation=str(id))
+    content = await asyncio.to_thread(write_file, whole)
     response = HttpResponse(content, content_type="application/json")
-    name = slugify(view.title) or "conversation"
+    name = slugify(whole.conversation.title) or "conversation"
     response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
     return response
 
@@ -162,6 +162,8 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def import_file(request: HttpRequest) -> HttpResponse:
+    """The answer's `query` is what the page's address says so that the next message is decided as
+    the file's last one was, as far as a link may; `note` says where that isn't so."""
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
@@ -169,15 +171,19 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     content = upload.read() if upload is not None else body_of(request)
     # Some 0.1 s a megabyte, in which nobody else would be answered.
     saved = await asyncio.to_thread(read_file, content)
-    site.catalogue.get(saved.agent)
+    template = site.catalogue.get(saved.agent)
     view = await site.run(
         store.import_conversation,
         owner=await owner_of(request),
         agent=saved.agent,
         title=saved.title,
         messages=saved.messages,
+        pinned=saved.pinned,
+        excluded=saved.excluded,
+        forget_above=saved.forget_above,
     )
-    return JsonResponse({"conversation": view.to_dict()})
+    resumed = resumed_under(saved.settings, template.chat_settings, staff=await is_staff(request))
+    return JsonResponse({"conversation": view.to_dict(), **resumed.to_dict()})
 
 
 @require_GET

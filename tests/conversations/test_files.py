@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations import queries, store
-from chatsite.conversations.files import FORMAT, VERSION, as_written, read_file, write_file
+from chatsite.conversations import cache, marks, queries, store
+from chatsite.conversations.file_format import FORMAT, VERSION
+from chatsite.conversations.files import as_written, read_file, write_file
 from chatsite.conversations.models import Conversation
+from chatsite.conversations.records import WholePath
 from chatsite.errors import BadRestore
 from chatsite.events import ConversationView
+from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
-from tests.conversations.given import ADA, new_id
+from tests.conversations.given import ADA, begin, messages, new_id, row, talk
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 spoken = text.filter(str.strip)
@@ -65,10 +68,21 @@ chats = st.lists(st.one_of(user.map(lambda m: [m]), answer.map(lambda m: [m]), t
 )
 
 
-def view(**more: Any) -> ConversationView:
-    return replace(
-        ConversationView(id=new_id(), agent="demo", title="Otters", created="", updated=""), **more
-    )
+def whole_of(
+    messages: Sequence[Message],
+    *,
+    title: str = "Otters",
+    receipt: Mapping[str, Any] | None = None,
+) -> WholePath:
+    """A conversation as the store reads it."""
+    entries = (Entry(message=message, seq=at + 1) for at, message in enumerate(messages))
+    view = ConversationView(id=new_id(), agent="demo", title=title, created="", updated="")
+    return WholePath(conversation=view, entries=tuple(entries), forget_above=0, receipt=receipt)
+
+
+def document_of(content: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(content)
+    return found
 
 
 def without_ids(messages: list[Message]) -> list[Message]:
@@ -87,7 +101,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
 @given(chats, spoken)
 @settings(max_examples=100, deadline=None)
 def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> None:
-    saved = read_file(write_file(view(title=title), messages))
+    saved = read_file(write_file(whole_of(messages, title=title)))
     assert (saved.agent, saved.title) == ("demo", title.strip())
     assert without_ids(list(saved.messages)) == without_ids(messages)
     assert not {m.id for m in saved.messages} & {m.id for m in messages}
@@ -104,15 +118,146 @@ def test_what_is_restored_is_stored_as_it_was_saved() -> None:
         Message.tool("seen", id=new_id(), call_id="c1"),
         Message.assistant("Yes.", id=new_id(), metadata='{"a":  1}'),
     ]
-    content = write_file(view(), messages)
-    saved = read_file(content)
-    stored = store.import_conversation(
-        owner=ADA, agent=saved.agent, title=saved.title, messages=saved.messages
-    )
-    again, path = queries.whole_path(owner=ADA, conversation=stored.id)
+    content = write_file(whole_of(messages))
+    again = restored(content)
+    path = [entry.message for entry in again.entries]
     assert without_ids(path) == without_ids(messages)
     assert path[3].metadata == '{"from a file": "{\\"a\\":  1}"}', "no provider reads that"
-    assert json.loads(write_file(again, path))["messages"] == json.loads(content)["messages"]
+    assert document_of(write_file(again))["messages"] == document_of(content)["messages"]
+
+
+def restored(content: bytes) -> WholePath:
+    """What the store has of a file after it was imported."""
+    saved = read_file(content)
+    stored = store.import_conversation(
+        owner=ADA,
+        agent=saved.agent,
+        title=saved.title,
+        messages=saved.messages,
+        pinned=saved.pinned,
+        excluded=saved.excluded,
+        forget_above=saved.forget_above,
+    )
+    return queries.whole_path(owner=ADA, conversation=stored.id)
+
+
+RECEIPT = {
+    "settings": {
+        "policy": {"value": "tokens", "source": "URL", "said": []},
+        "length": {"value": 20, "source": "built in", "said": []},
+        "tokens": {"value": 500, "source": "URL", "said": []},
+        "low_water": {"value": 50, "source": "built in", "said": []},
+        "step": {"value": 1, "source": "built in", "said": []},
+        "selector": {"value": "lexical", "source": "built in", "said": []},
+        "summary_model": {"value": "fast", "source": "built in", "said": []},
+    },
+    "asked": {"model": "smol", "max_tokens": 256, "temperature": 0.5},
+}
+
+
+@pytest.mark.django_db
+class TestResuming:
+    """What a file brings besides the words."""
+
+    @pytest.fixture
+    def chat(self) -> str:
+        """Three turns: the first unloaded, the second marked for cleanup, the third loaded."""
+        made = new_id()
+        talk(made, 2)
+        store.end_turn(turn=begin(made, "q3").turn, state="complete", text="a3", receipt=RECEIPT)
+        ids = [str(id) for id in messages(made).order_by("seq").values_list("id", flat=True)]
+        cache.mark_turns(conversation=made, turns=[1])
+        places = {id: (10 + 5 * at, 5) for at, id in enumerate(ids[2:])}
+        cache.place_books(conversation=made, places=places)
+        cache.mark_turns(conversation=made, turns=[3])
+        return made
+
+    def test_the_file_carries_settings_parameters_books_and_marks(self, chat: str) -> None:
+        marks.pin(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
+        marks.exclude(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
+        marks.forget_above(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
+        whole = queries.whole_path(owner=ADA, conversation=chat)
+        found = document_of(write_file(whole, cleanup="keepSystemPromptOnly"))
+        assert found["version"] == 2
+        assert found["settings"] == {
+            "policy": "tokens",
+            "length": 20,
+            "tokens": 500,
+            "low_water": 50,
+            "step": 1,
+            "selector": "lexical",
+            "cleanup": "keepSystemPromptOnly",
+        }
+        assert found["asked"] == RECEIPT["asked"]
+        assert found["forget_above"] == 2
+        assert [message.get("kv") for message in found["messages"]] == [
+            {"status": -1},
+            {"status": -1},
+            {"size": 5, "start": 10, "status": 0},
+            {"size": 5, "start": 15, "status": 0},
+            {"size": 5, "start": 20},
+            {"size": 5, "start": 25},
+        ]
+        assert found["messages"][5]["excluded"] is True
+
+    def test_what_was_unloaded_stays_so_and_nothing_lies_in_the_cache(self, chat: str) -> None:
+        content = write_file(queries.whole_path(owner=ADA, conversation=chat))
+        again = restored(content)
+        books = [
+            (e.message.kv_start_position, e.message.kv_size, e.message.kv_status)
+            for e in again.entries
+        ]
+        assert books == [(-1, -1, -1)] * 4 + [(-1, -1, 1)] * 2
+        saved = read_file(content)
+        assert saved.settings is not None and saved.settings.tokens == 500
+        cache.bring_back(owner=ADA, conversation=again.conversation.id)
+        assert not messages(again.conversation.id).exclude(kv_status=1).exists()
+
+    @pytest.mark.parametrize("seq", [1, 5, 7])
+    def test_marks_and_the_line_stand_where_they_stood(self, chat: str, seq: int) -> None:
+        marks.pin(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
+        marks.exclude(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
+        Conversation.objects.filter(id=chat).update(forget_above=seq)
+        again = restored(write_file(queries.whole_path(owner=ADA, conversation=chat)))
+        assert [e.seq for e in again.entries if e.pinned] == [2]
+        assert [e.seq for e in again.entries if e.excluded] == [3]
+        found = row(again.conversation.id)
+        assert (found.marked, found.forget_above) == (2, 0 if seq == 1 else seq)
+
+    def test_an_engines_ids_are_taken_over_and_nobody_elses_words(self) -> None:
+        own = '{"engine":{"model":"smol","ids":[5,6]}}'
+        said = [Message.user("Hi", id=new_id())]
+        said += [
+            Message.assistant("Yes.", id=new_id(), metadata=metadata)
+            for metadata in (
+                own,
+                '{"engine":{"model":"smol","ids":[5,-6]}}',
+                '{"engine":{"model":"smol","ids":[1,2,3,4,5]}}',
+                '{"engine":{"model":"smol","ids":[]}}',
+                '{"engine":{"model":"smol","ids":[5,true]}}',
+                '{"engine":{"model":7,"ids":[5]}}',
+                '{"engine":{"model":"smol","ids":[5],"more":1}}',
+                '{"engine":{"model":"smol","ids":[5]},"openai":{}}',
+                '{"engine":[]}',
+                "[" * 5_000,
+            )
+        ]
+        said += [replace(Message.user("Hi", id=new_id()), metadata=own)]
+        kept = [entry.message.metadata for entry in restored(write_file(whole_of(said))).entries]
+        assert kept[:2] == ["", own]
+        assert all(metadata.startswith('{"from a file":') for metadata in kept[2:])
+
+    def test_a_file_of_the_first_version_is_read_as_ever(self) -> None:
+        document = whole() | {"version": 1}
+        again = restored(json.dumps(document).encode())
+        assert [e.message.kv_status for e in again.entries] == [1, 1, 1]
+        assert read_file(json.dumps(document).encode()).settings is None
+
+    def test_books_that_contradict_each_other_are_not_written(self) -> None:
+        said = [Message.user("Hi", id=new_id()), Message.assistant("Yes.", id=new_id())]
+        said = [replace(one, kv_size=5, kv_start_position=3, kv_status=0) for one in said]
+        found = document_of(write_file(whole_of(said)))
+        assert [message["kv"] for message in found["messages"]] == [{"status": -1}] * 2
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
@@ -128,8 +273,31 @@ def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 DAMAGES = [
     ("format", "another.format", "this file's format is 'another.format'"),
-    ("version", 2, "2"),
+    ("version", 3, "'chatsite.conversation' 3; 'chatsite.conversation' 1 and 2 can be restored"),
     ("version", "1", "version"),
+    ("forget_above", 4, "forget_above: 4 messages stand above the marker, and there are 3"),
+    ("forget_above", -1, "forget_above"),
+    ("settings", [], "settings"),
+    ("settings", {"policy": "lastN", "length": "5"}, "settings.length"),
+    ("settings", {"policy": "lastN"}, "settings.length"),
+    ("asked", {"temperature": float("inf")}, "asked"),
+    ("messages.0.pinned", "yes", "messages.0.pinned"),
+    ("messages.0.kv", [1, 2], "messages.0.kv"),
+    ("messages.0.kv", {"status": 7}, "messages.0.kv.status: input should be -1, 0 or 1"),
+    ("messages.0.kv", {"size": -5}, "messages.0.kv.size"),
+    ("messages.0.kv", {"size": 1.5}, "messages.0.kv.size"),
+    ("messages.0.kv", {"size": 0, "start": 4}, "messages.0.kv: the books don't add up"),
+    ("messages.0.kv", {"start": 4}, "begins at 4 and has no size"),
+    ("messages.0.kv", {"size": 4, "start": 4, "status": -1}, "unloaded and begins at 4"),
+    ("messages.0.kv", {"status": 0}, "marked for cleanup and lies nowhere"),
+    ("messages.0.kv", {"size": 4}, "loaded and lies nowhere"),
+    (
+        "messages.2.kv",
+        {"size": 4, "start": 12},
+        "inside messages.1, which ends at 13",
+    ),
+    ("messages.0.kv", {"size": 8, "start": 3}, "inside messages.0, which ends at 11"),
+    ("messages.0.kv", {"cells": 8}, "messages.0.kv.cells"),
     ("agent", None, "agent"),
     ("agent", "a" * 65, "agent"),
     ("title", 5, "title"),
@@ -164,7 +332,7 @@ def whole() -> dict[str, Any]:
         "title": "Otters",
         "messages": [
             {"role": "user", "content": "Hello"},
-            {"role": "assistant", "calls": calls},
+            {"role": "assistant", "calls": calls, "kv": {"size": 3, "start": 10}},
             {"role": "tool", "content": "seen", "call_id": "c1"},
         ],
     }
@@ -182,7 +350,31 @@ def test_a_damaged_file_is_refused_with_the_place(path: str, value: Any, said: s
     with pytest.raises(BadRestore) as error:
         read_file(json.dumps(document).encode())
     assert said in error.value.message.lower()
+    assert error.value.message.endswith(("Nothing was restored.", "Nothing changed."))
     assert Conversation.objects.count() == 0
+
+
+def test_a_message_is_not_pinned_and_left_out_at_once() -> None:
+    document = whole()
+    document["messages"][0] |= {"pinned": True, "excluded": True}
+    with pytest.raises(BadRestore, match="messages.0: it is both pinned and left out. Nothing"):
+        read_file(json.dumps(document).encode())
+
+
+def test_a_file_of_another_program_or_of_the_future_is_called_so() -> None:
+    for format, version in (("aspose.session", 1), (FORMAT, 9)):
+        document = {"format": format, "version": version, "Messages": [{"KVSize": 4}]}
+        with pytest.raises(BadRestore, match=f"format is '{format}' {version}; .* can be restored"):
+            read_file(json.dumps(document).encode())
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.DataObject) -> None:
+    content = json.dumps(whole()).encode()
+    cut = data.draw(st.integers(0, len(content) - 1))
+    with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was restored\.$"):
+        read_file(content[:cut])
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ class TestReading:
 
     def test_saved_in_the_middle_it_can_be_restored(self) -> None:
         chat, begun, _ = in_a_round("tides", "clock")
-        saved = read_file(write_file(*queries.whole_path(owner=ADA, conversation=chat)))
+        saved = read_file(write_file(queries.whole_path(owner=ADA, conversation=chat)))
         assert [m.content for m in saved.messages] == [
             "When is high tide?",
             "Let me see.",

@@ -1,0 +1,209 @@
+"""What stands in a saved conversation's file, and what of it is allowed to stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from chatsite.errors import BadRestore
+from chatsite.messages import Modality, Role, Source
+
+FORMAT = "chatsite.conversation"
+# 1 knew neither settings nor marks nor the books of the cache; it is read all the same.
+VERSION = 2
+READ = (1, VERSION)
+KEPT = "Nothing was restored."
+_NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "it holds the character NUL")
+    return text
+
+
+def _is_json(value: dict[str, Any]) -> dict[str, Any]:
+    """NaN and Infinity are read from a file but can't be stored, and neither can NUL."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise PydanticCustomError("nan", "a number in it is not a JSON number") from None
+    if _NUL.search(text):
+        raise PydanticCustomError("nul", "it holds the character NUL")
+    return value
+
+
+# An escaped NUL in JSON, not a backslash that was written before "u0000".
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+Text = Annotated[str, AfterValidator(_storable)]
+Json = Annotated[dict[str, Any], AfterValidator(_is_json)]
+Word = Annotated[Text, Field(max_length=80)]
+
+
+class SavedCall(BaseModel):
+    model_config = _NOTHING_MORE
+    id: Text
+    name: Text
+    arguments: Json = Field(default_factory=dict)
+
+
+class SavedAttachment(BaseModel):
+    """What is known of a file, not the file: `id` is read and passed over."""
+
+    model_config = _NOTHING_MORE
+    id: Text = ""
+    name: Annotated[Text, Field(max_length=255)]
+    size: int
+    modality: Modality
+    mime_type: Annotated[Text, Field(max_length=100)] | None = None
+    width: Annotated[int, Field(ge=0)] = 0
+    height: Annotated[int, Field(ge=0)] = 0
+    characters: Annotated[int, Field(ge=0)] = 0
+
+
+class SavedBook(BaseModel):
+    """Where the message lay in the engine's cache when it was saved, in tokens, -1 for nowhere;
+    `status` 1 loaded, 0 marked for cleanup, -1 unloaded."""
+
+    model_config = _NOTHING_MORE
+    size: Annotated[int, Field(ge=-1)] = -1
+    start: Annotated[int, Field(ge=-1)] = -1
+    status: Literal[-1, 0, 1] = 1
+
+    @property
+    def fault(self) -> str:
+        """What can't be of it by itself, or ""."""
+        if self.size == 0:
+            return "a message takes at least one cell"
+        if self.start >= 0 and self.size < 0:
+            return f"it begins at {self.start} and has no size"
+        if self.start >= 0 and self.status < 0:
+            return f"it is unloaded and begins at {self.start}"
+        if self.start < 0 and self.status == 0:
+            return "it is marked for cleanup and lies nowhere"
+        if self.start < 0 and self.status == 1 and self.size > 0:
+            return "it is loaded and lies nowhere"
+        return ""
+
+
+class SavedMessage(BaseModel):
+    """`metadata` is the provider's own text, kept byte for byte."""
+
+    model_config = _NOTHING_MORE
+    role: Role
+    content: Text | None = None
+    reasoning: Text | None = None
+    attachments: list[SavedAttachment] = Field(default_factory=list)
+    calls: list[SavedCall] = Field(default_factory=list)
+    call_id: Annotated[Text, Field(max_length=200)] | None = None
+    metadata: Text = ""
+    source: Source = "web"
+    pinned: bool = False
+    excluded: bool = False
+    kv: SavedBook = Field(default_factory=SavedBook)
+
+
+class SavedSettings(BaseModel):
+    """Under what the last turn was decided; `cleanup` is the strategy of the cache."""
+
+    model_config = _NOTHING_MORE
+    policy: Word
+    length: Annotated[int, Field(ge=0)]
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    low_water: int | None = None
+    step: int | None = None
+    selector: Word = ""
+    cleanup: Word = ""
+
+
+class SavedConversation(BaseModel):
+    """`asked` is what the model was asked with besides the messages. The first `forget_above`
+    messages stand above the marker."""
+
+    model_config = _NOTHING_MORE
+    format: str
+    version: int
+    agent: str = Field(max_length=64)
+    title: Text
+    created: str = ""
+    settings: SavedSettings | None = None
+    asked: Json = Field(default_factory=dict)
+    forget_above: Annotated[int, Field(ge=0)] = 0
+    messages: list[SavedMessage]
+
+
+class _Stated(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+    format: str
+    version: int
+
+
+def parsed(content: bytes) -> SavedConversation:
+    """Raises BadRestore with the place and the reason."""
+    try:
+        saved = SavedConversation.model_validate_json(content)
+    except ValidationError as error:
+        _require_ours(content)
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise BadRestore(
+            f"This isn't a conversation saved by Chatsite: {place}: {first['msg']}. {KEPT}"
+        ) from None
+    _require_format(saved.format, saved.version)
+    _require_marks(saved)
+    _require_books(saved.messages)
+    return saved
+
+
+def _require_ours(content: bytes) -> None:
+    """A file of another format may hold anything else: that it is another one is what counts."""
+    try:
+        stated = _Stated.model_validate_json(content)
+    except ValidationError:
+        return
+    _require_format(stated.format, stated.version)
+
+
+def _require_format(format: str, version: int) -> None:
+    if format != FORMAT or version not in READ:
+        known = " and ".join(map(str, READ))
+        raise BadRestore(
+            f"This file's format is {format[:80]!r} {version}; {FORMAT!r} {known} can be restored. "
+            f"{KEPT}"
+        )
+
+
+def _require_marks(saved: SavedConversation) -> None:
+    for place, message in enumerate(saved.messages):
+        if message.pinned and message.excluded:
+            raise BadRestore(f"messages.{place}: it is both pinned and left out. {KEPT}")
+    if saved.forget_above > len(saved.messages):
+        raise BadRestore(
+            f"forget_above: {saved.forget_above} messages stand above the marker, and there are "
+            f"{len(saved.messages)}. {KEPT}"
+        )
+
+
+def _require_books(messages: list[SavedMessage]) -> None:
+    if fault := fault_of([message.kv for message in messages]):
+        raise BadRestore(f"messages.{fault}. {KEPT}")
+
+
+def fault_of(books: Sequence[SavedBook]) -> str:
+    """Where and why a path's books don't add up, "" where they do: what is loaded lies one behind
+    the other, with room between for what is of our own."""
+    end, last = 0, -1
+    for place, book in enumerate(books):
+        fault = book.fault
+        if not fault and 0 <= book.start < end:
+            fault = f"it begins at {book.start}, inside messages.{last}, which ends at {end}"
+        if fault:
+            return f"{place}.kv: the books don't add up: {fault}"
+        if book.start >= 0:
+            end, last = book.start + book.size, place
+    return ""
