@@ -150,12 +150,13 @@ class Cache:
             log.exception("the books of a conversation couldn't be written")
 
     def _give_back(self, lease: Lease) -> None:
-        self._slots.give_back(lease.slot, lease.conversation)
+        # A request that didn't come far may have left what lies there to whom it belonged.
+        owner = lease.held.owner
+        self._slots.give_back(lease.slot, owner)
         if self._sessions is not None and not lease.held.kept:
-            conversation = lease.conversation
-            loop = asyncio.get_running_loop()
-            self._hurry(conversation)
-            self._later[conversation] = loop.call_later(self._quiet, self._save_now, conversation)
+            self._hurry(owner)
+            later = asyncio.get_running_loop().call_later(self._quiet, self._save_now, owner)
+            self._later[owner] = later
 
     def forget(self, conversation: str) -> None:
         """What was said there was taken away: nothing of it is saved any more, and the next request

@@ -52,6 +52,8 @@ class Lease:
     answer: str = ""
     origin: Origin = "none"
     restored_ms: float | None = None
+    # Of the prompt, read for this request before it was asked.
+    read_before: int = 0
 
     # ---- before the request --------------------------------------------------------------------
     async def prepare(self, prompt: Book, *, head: int) -> Reuse:
@@ -73,7 +75,7 @@ class Lease:
             await self._share(prompt.cut_to(head), self.sessions)
         held.put(self.conversation, held.book)
         plan = kv.plan((held.book or EMPTY).ids, prompt.ids)
-        if self.origin == "none" and plan.reused >= WORTH:
+        if self.origin == "none" and plan.reused >= WORTH and not self.read_before:
             self.origin = "shared"  # what another conversation left begins as this one does
         return plan
 
@@ -92,8 +94,7 @@ class Lease:
     async def _start_over(self, first: Book) -> None:
         """Whatever lies in the slot makes room for the prompt's first token. The engine erases a
         slot only where it may save slots, too; to read one token costs 20 ms."""
-        state = (await self.running.client.slots())[self.slot]
-        if not state.cells:
+        if not await self._cells():
             self.held.put("", EMPTY)
             return
         await self.running.client.prefill(self.slot, first.ids)
@@ -105,6 +106,7 @@ class Lease:
     async def _restore(self, session: kv.Session, origin: Origin) -> bool:
         assert self.sessions is not None
         started = time.perf_counter()
+        self.held.put("", None)  # whoever cancels this leaves a slot that nobody knows
         if not await self.sessions.restore(self.running, self.slot, session):
             self.held.put("", EMPTY)
             self.origin = "none"
@@ -123,7 +125,7 @@ class Lease:
         self.held.put("", None)
         await self.running.client.prefill(self.slot, head.ids)
         self.held.put("", head, kept=True)
-        self.origin = "none"
+        self.read_before = len(head)
         await sessions.save(self.running, self.slot, key, conversation=None, book=head)
 
     # ---- while it is answered ------------------------------------------------------------------
@@ -133,9 +135,9 @@ class Lease:
 
     def account(self, plan: Reuse, prompt: Book) -> Account:
         """What the request did, once the engine has said how much it reused."""
-        reused = self.completion.reused or 0
+        reused = (self.completion.reused or 0) - self.read_before
         return Account(
-            expected=plan.reused,
+            expected=plan.reused - self.read_before,
             reused=reused,
             evaluated=len(prompt) - reused,
             shifted=plan.shifted,
@@ -152,9 +154,9 @@ class Lease:
             return
         self.held.put(self.conversation, None)
         cells = self.completion.cells
-        if cells is None:
-            cells = await self._counted()
-        if cells is None:
+        if cells is None and self.completion.reused is not None:
+            cells = await self._cells()
+        if cells is None:  # it may not even have begun: the next request starts over
             self.pending = None
             return
         ids = await self.completion.ids(self.running.client) or []
@@ -162,13 +164,13 @@ class Lease:
         self.held.put(self.conversation, book)
         self.pending = None
 
-    async def _counted(self) -> int | None:
-        """How much of a request that was broken off lies in the slot; None where the engine hadn't
-        begun with it. It looks up from a batch of 512 tokens only at its end."""
-        if self.completion.reused is None:
-            return None
-        while True:
-            state = (await self.running.client.slots())[self.slot]
-            if not state.busy:
-                return state.cells
+    def refused(self) -> None:
+        """The engine didn't take the request: what lies in the slot is what lay there."""
+        self.pending = None
+
+    async def _cells(self) -> int:
+        """How many cells the slot holds once it rests: while it reads, 512 tokens at a time, it
+        doesn't look up."""
+        while (state := (await self.running.client.slots())[self.slot]).busy:
             await asyncio.sleep(_LOOK_EVERY)
+        return state.cells or 0

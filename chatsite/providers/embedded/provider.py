@@ -111,14 +111,18 @@ class EmbeddedProvider:
         completion, client = lease.completion, lease.running.client
         lease.asks(prompt, answer=answer)
         told = False
-        async with aclosing(client.stream("/completion", body)) as events:
-            async for payload in events:
-                text = completion.take(payload)
-                if text is not None:
-                    if not told:
-                        told = True
-                        yield self._read(lease, plan, prompt)
-                    yield text
+        try:
+            async with aclosing(client.stream("/completion", body)) as events:
+                async for payload in events:
+                    text = completion.take(payload)
+                    if text is not None:
+                        if not told:
+                            told = True
+                            yield self._read(lease, plan, prompt)
+                        yield text
+        except EngineRefused:
+            lease.refused()
+            raise
         if completion.reason is None:
             raise failures.interrupted("engine stream ended")
         if not told:
