@@ -152,6 +152,7 @@ class Site:
                     strategies=self.strategies, file=self.catalogue.strategy
                 ),
             },
+            cache_cleanup=settings.CACHE_CLEANUP,
         )
 
     def _sessions(self) -> Sessions | None:

@@ -5,6 +5,7 @@ They are called from a thread of the executor; what `turns.ports.Writes` names i
 
 from chatsite.conversations.again import begin_again
 from chatsite.conversations.beginning import begin_turn
+from chatsite.conversations.books import mark_turns
 from chatsite.conversations.ending import end_interrupted, end_turn
 from chatsite.conversations.rounds import begin_calls, checkpoint, end_call
 from chatsite.conversations.versions import show_version
@@ -29,6 +30,7 @@ __all__ = [
     "end_interrupted",
     "end_turn",
     "import_conversation",
+    "mark_turns",
     "move_to_account",
     "rename",
     "save_counts",

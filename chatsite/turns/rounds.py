@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from chatsite.conversations.records import Begun, Loaded
 from chatsite.errors import PromptTooLarge, ProviderError
-from chatsite.events import Calling, Decided, Waiting
+from chatsite.events import CacheChanged, Calling, Decided, Waiting
 from chatsite.history import Decision, Entry, Head, tokens_of
 from chatsite.history.tokens import weakest
 from chatsite.messages import Message
@@ -116,11 +116,20 @@ class Rounds:
         if number == 1 and self.begun.text:
             decision = continued(decision, place=self.begun.place, above=ruling.above)
             ruling = replace(ruling, decision=decision)
+        if decision.unloads:
+            await self._unload(decision.unloads)
         self.progress.rounds.append(Round(number, decision.tokens))
         self.sent = await self.decider.counting(self.asking, self.answering).as_sent(
             decision.request
         )
         return ruling
+
+    async def _unload(self, turns: Sequence[int]) -> None:
+        """What the cleanup left out stays out of later requests, too."""
+        changed = await self.decider.run(
+            self.decider.writes.mark_turns, conversation=self.asking.conversation, turns=turns
+        )
+        self.feed.publish(CacheChanged(status=changed))
 
     async def _tell(self, decision: Decision) -> None:
         """Write the decision down, for the page, the log and whoever asks later."""
