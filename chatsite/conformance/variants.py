@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 from chatsite.conformance.cases import Case
 from chatsite.conformance.seen import Refused, Seen
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Cleaner, Settings, decide, resolve
-from chatsite.history.guard import Load
-from chatsite.kv.cleanup import Held, make_room
+from chatsite.kv.cleanup import make_room
 from chatsite.kv.settings import resolve_cleanup
 
 
@@ -55,13 +54,11 @@ class Variant:
 def cleaner(options: Mapping[str, object]) -> Cleaner:
     """The strategy that a template with these settings names."""
     found = resolve_cleanup(environment="", template=options)
-
-    def makes_room(loads: Sequence[Load], *, room: int, down_to: int) -> frozenset[int]:
-        held = [Held(load.first, load.tokens, load.spared) for load in loads]
-        return make_room(found.value, held, room=room, down_to=down_to)
-
     return Cleaner(
-        strategy=found.value, source=found.source, words=found.words, makes_room=makes_room
+        strategy=found.value,
+        source=found.source,
+        words=found.words,
+        makes_room=partial(make_room, found.value),
     )
 
 

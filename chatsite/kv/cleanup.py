@@ -8,12 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Protocol
+
+
+class Older(Protocol):
+    """An older turn: the sequence number of its first message, its tokens, and whether a person's
+    mark spares it (pinned, replied to)."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def spared(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An older turn: the sequence number of its first message, its tokens, and whether a person's
-    mark spares it (pinned, replied to)."""
+    """An older turn, as a value."""
 
     first: int
     tokens: int
@@ -21,7 +33,7 @@ class Held:
 
 
 # Turns, oldest first, and how many tokens may stay, for the strategy that asks -> those that stay.
-Keeps = Callable[[Sequence[Held], int], Sequence[Held]]
+Keeps = Callable[[Sequence[Older], int], Sequence[Older]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,31 +44,31 @@ class Strategy:
     keeps: Keeps
 
 
-def _nothing(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+def _nothing(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
     return ()
 
 
-def _newer_half(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+def _newer_half(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
     """At most half of all tokens: a turn that lies across the middle goes."""
     half = sum(turn.tokens for turn in turns) // 2
     return _newest(turns, half)
 
 
-def _first(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+def _first(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
     return turns[:1]
 
 
-def _last(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+def _last(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
     return turns[-1:]
 
 
-def _what_fits(turns: Sequence[Held], down_to: int) -> Sequence[Held]:
+def _what_fits(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
     """The newest; what is spared stays wherever it stands, and takes its room first."""
     loose = [turn for turn in turns if not turn.spared]
     return _newest(loose, down_to - sum(turn.tokens for turn in turns if turn.spared))
 
 
-def _newest(turns: Sequence[Held], most: int) -> Sequence[Held]:
+def _newest(turns: Sequence[Older], most: int) -> Sequence[Older]:
     """As many of the newest, without a gap, as `most` tokens hold."""
     start, left = len(turns), most
     while start and turns[start - 1].tokens <= left:
@@ -77,7 +89,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 DEFAULT = "removeOldestMessages"
 
 
-def unload(strategy: str, turns: Sequence[Held], *, down_to: int) -> frozenset[int]:
+def unload(strategy: str, turns: Sequence[Older], *, down_to: int) -> frozenset[int]:
     """The `first` of every turn that goes, of the older `turns`, oldest first.
 
     What is spared never goes. `down_to` is how many tokens may stay under `removeOldestMessages`;
@@ -87,7 +99,7 @@ def unload(strategy: str, turns: Sequence[Held], *, down_to: int) -> frozenset[i
     return frozenset(t.first for t in turns if not t.spared and t.first not in stay)
 
 
-def make_room(strategy: str, turns: Sequence[Held], *, room: int, down_to: int) -> frozenset[int]:
+def make_room(strategy: str, turns: Sequence[Older], *, room: int, down_to: int) -> frozenset[int]:
     """The same where the turns take more than their `room`, in tokens: afterwards they don't.
 
     Where the strategy keeps too much, the oldest of what it kept go too; spared turns only when

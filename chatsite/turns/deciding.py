@@ -29,6 +29,7 @@ from chatsite.history import (
     reach,
     resolve,
 )
+from chatsite.kv.settings import Cleanup
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base import NO_FILES, Files
 from chatsite.turns.answering import Answering
@@ -37,6 +38,7 @@ from chatsite.turns.counting import Counting, FileCounts
 from chatsite.turns.gathering import Gatherer, Gathering
 from chatsite.turns.ports import Loads, Owner, Reads, Run, Writes
 from chatsite.turns.reaching import widened
+from chatsite.turns.unloading import cleaner_of, cleanup_of
 
 # Policies that send everything as long as there is room for it.
 ONLY_ON_OVERFLOW = ("lexical", "summary")
@@ -60,7 +62,8 @@ class Ruling:
 class Decider:
     """`gatherers` by policy, or selector: what gets for it what storage doesn't hold. `files`
     gives the stored files of one owner. `keeps`: counts that are made are stored; not so for a
-    look through another model's eyes than the next turn's, which would have to count anew."""
+    look through another model's eyes than the next turn's, which would have to count anew.
+    `cache_cleanup` is the environment's CACHE_CLEANUP."""
 
     environment: Mapping[str, str]
     run: Run
@@ -71,6 +74,7 @@ class Decider:
     files: Callable[[Owner], Files] = lambda owner: NO_FILES
     file_counts: FileCounts = field(default_factory=FileCounts)
     keeps: bool = True
+    cache_cleanup: str = ""
     _resolved: Callable[[str, bool, Template], Settings] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +95,10 @@ class Decider:
 
     def settings(self, asking: Asking, answering: Answering) -> Settings:
         return self._resolved(asking.query, asking.url_allowed, answering.template)
+
+    def cleanup(self, answering: Answering) -> Cleanup:
+        """What goes when the cache of the model on this machine is full, and who set that."""
+        return cleanup_of(answering, self.cache_cleanup)
 
     async def for_turn(
         self,
@@ -247,6 +255,7 @@ class Decider:
             window=answering.window,
             evidence=replace(evidence, previous=Previous.from_dict(previous) if previous else None),
             agent=gathering.agent,
+            cleanup=cleaner_of(answering, self.cache_cleanup),
         )
         # A long conversation takes 30 us a message: everybody else's answers would stand still.
         long = len(transcript.entries) > LONG
