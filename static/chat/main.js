@@ -90,7 +90,7 @@ const why = new Why({
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
 const me = new Me(page, {
-  restored: ({ id, agent }) => open({ conversation: id, agent }),
+  restored: ({ id, agent }, said) => open({ conversation: id, agent, said }),
   keys: () => keys.show(),
 });
 const sidebar = new Sidebar(page, {
@@ -138,7 +138,7 @@ byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   open({ agent: session.state.agentSlug });
 });
 
-/** @param {{conversation?: string, agent: string}} target */
+/** @param {{conversation?: string, agent: string, said?: string}} target */
 function open(target) {
   frame.chosen();
   session.go(target);

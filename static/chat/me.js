@@ -10,7 +10,7 @@ import { complain, toast } from "./toast.js";
 export class Me {
   /**
    * @param {import("./page.js").Page} page
-   * @param {{restored: (conversation: import("./state.js").Conversation) => void, keys: () => void}} actions
+   * @param {{restored: (conversation: import("./state.js").Conversation, said: string) => void, keys: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -65,9 +65,9 @@ export class Me {
     const form = new FormData();
     form.append("file", file);
     try {
-      const { conversation } = await change("POST", this.page.urls.import, form);
-      toast(`Restored “${conversation.title}”.`);
-      this.actions.restored(conversation);
+      const { conversation, query, note } = await change("POST", this.page.urls.import, form);
+      toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
+      this.actions.restored(conversation, query);
     } catch (error) {
       complain(error);
     }

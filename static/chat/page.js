@@ -67,10 +67,10 @@ export const saysHistory = () => {
 /**
  * The address of a conversation, or of a new chat with an agent; debug=true stays.
  * @param {Page} page
- * @param {{conversation?: string|null, agent?: string|null}} target
+ * @param {{conversation?: string|null, agent?: string|null, said?: string}} target
  */
-export function address(page, { conversation = null, agent = null }) {
-  const parameters = new URLSearchParams();
+export function address(page, { conversation = null, agent = null, said = "" }) {
+  const parameters = new URLSearchParams(said);
   if (!conversation && agent) parameters.set("agent", agent);
   if (new URLSearchParams(location.search).get("debug") === "true") parameters.set("debug", "true");
   const tail = parameters.toString();

@@ -4,6 +4,7 @@ import { Strip } from "./cache-strip.js";
 import { h } from "./dom.js";
 import { bytes, duration, number, plural, time } from "./format.js";
 import { change, get } from "./http.js";
+import { query } from "./page.js";
 import { complain, toast } from "./toast.js";
 
 // The end of a turn and the news of the cache come one after the other.
@@ -62,12 +63,14 @@ export class CachePart {
     };
   }
 
-  /** Asks anew where the cache or the conversation has changed since. While an answer is written, the cache alone. */
+  /** Asks anew where cache, conversation or address have changed since. While an answer is written, the cache alone. */
   #follow({ conversationId, cacheVersion, messages, turn }) {
     const known = this.about;
+    const said = query();
     const sameChat = known?.conversationId === conversationId;
-    if (sameChat && known.cacheVersion === cacheVersion && (turn || known.messages === messages)) return;
-    const about = { conversationId, cacheVersion, messages };
+    const sameWords = known?.messages === messages && known.said === said;
+    if (sameChat && known.cacheVersion === cacheVersion && (turn || sameWords)) return;
+    const about = { conversationId, cacheVersion, messages, said };
     this.about = about;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.#load(about), sameChat ? PAUSE : 0);
@@ -77,7 +80,8 @@ export class CachePart {
     let found = null;
     let failure = "";
     try {
-      found = { ...(await get(this.#path(about.conversationId))), about: about.conversationId };
+      const path = `${this.#path(about.conversationId)}?${new URLSearchParams({ query: about.said })}`;
+      found = { ...(await get(path)), about: about.conversationId };
     } catch (error) {
       failure = /** @type {Error} */ (error).message;
     }
@@ -140,7 +144,7 @@ export class CachePart {
    * @param {string} conversation
    */
   async #clean({ name }, conversation) {
-    const asked = change("POST", this.#path(conversation, "/cleanup"), { strategy: name });
+    const asked = change("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: query() });
     await this.#wait(asked.then(({ turns: gone }) => {
       if (!gone.length) return toast("Nothing was unloaded.");
       toast(`${plural(gone.length, "turn")} unloaded`, { label: "Bring back", act: () => void this.actions.bringBack(gone, conversation) });

@@ -48,7 +48,8 @@ export class Session {
 
   /**
    * Opens another conversation, or a new one with an agent, without loading the page anew.
-   * @param {{conversation?: string|null, agent?: string|null}} target
+   * @param {{conversation?: string|null, agent?: string|null, said?: string}} target `said`: what the
+   *   address says besides
    */
   go(target) {
     history.pushState(null, "", address(this.page, target));
@@ -135,7 +136,7 @@ export class Session {
    */
   bringBack(turns, conversation = this.state.conversationId) {
     const path = `${this.page.urls.conversations}/${conversation}/cache/bring_back`;
-    return change("POST", path, turns ? { turns } : {});
+    return change("POST", path, { ...(turns && { turns }), query: query() });
   }
 
   /** What is being written and who is to answer it, as questions about the next message name them. */

@@ -90,7 +90,7 @@ class Keeper:
         self.asked: list[tuple[str, Any]] = []
         self.held: list[Route] = []
         self.hold = True
-        chat.page.route("**/cache", self._told)
+        chat.page.route("**/cache?*", self._told)
         chat.page.route("**/cache/*", self._changed)
 
     def answer_at_once(self) -> None:
@@ -155,8 +155,9 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
     chat.toasts.get_by_role("button", name="Bring back").click()
     part.get_by_role("button", name="Bring all back").click()
     expect(chat.page.locator("#status")).to_have_text("2 turns brought back.")
+    said = {"query": "debug=true"}
     assert keeper.asked == [
-        ("cleanup", {"strategy": "keepSystemPromptOnly"}),
-        ("bring_back", {"turns": [2, 4]}),
-        ("bring_back", {}),
+        ("cleanup", {"strategy": "keepSystemPromptOnly"} | said),
+        ("bring_back", {"turns": [2, 4]} | said),
+        ("bring_back", said),
     ]
