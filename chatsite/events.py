@@ -111,7 +111,8 @@ class TurnView:
     """A turn that runs: `text` and `reasoning` are what has been written so far of the message
     that is being written; what the turn has finished stands among the messages. `calling` names
     the tools whose calls the model is writing; `waiting` is a sentence where the provider is to be
-    asked again."""
+    asked again; `reading` is how much of a long prompt was read and how long it is, in tokens, both
+    0 where nothing is told of it."""
 
     id: str
     user_message: str
@@ -119,9 +120,10 @@ class TurnView:
     reasoning: str = ""
     calling: tuple[str, ...] = ()
     waiting: str = ""
+    reading: tuple[int, int] = (0, 0)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"calling": list(self.calling)}
+        return asdict(self) | {"calling": list(self.calling), "reading": list(self.reading)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +294,19 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The model has read so many tokens of a long prompt. Over with the next event of the turn."""
+
+    type: ClassVar[str] = "reading"
+    turn: str
+    read: int
+    total: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": self.type, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded:
     """The turn is over, once and for all. `message` is the stored answer, if there is one;
     `messages` are the results of calls that were ended with the turn."""
@@ -398,6 +413,7 @@ Event = (
     | CallsStarted
     | CallEnded
     | Waiting
+    | Reading
     | TurnEnded
     | Renamed
     | Marked

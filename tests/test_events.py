@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from chatsite.events import (
+    CacheChanged,
     CallEnded,
     Calling,
     CallsStarted,
@@ -25,6 +26,7 @@ from chatsite.events import (
     Preview,
     Problem,
     Quote,
+    Reading,
     Refusal,
     Renamed,
     Reply,
@@ -96,6 +98,7 @@ EVENTS: tuple[Event | Reply, ...] = (
             reasoning="Hm.",
             calling=("search", "clock"),
             waiting="It is busy.",
+            reading=(512, 3400),
         ),
         receipt={"turn": "t"},
         engine={"state": "ready"},
@@ -127,6 +130,7 @@ EVENTS: tuple[Event | Reply, ...] = (
     CallsStarted(turn="t", messages=(ANSWERED, RESULT)),
     CallEnded(turn="t", message=RESULT),
     Waiting(turn="t", sentence="It is busy.", seconds=3.0),
+    Reading(turn="t", read=512, total=3400),
     TurnEnded(turn="t", state="stopped", message=ANSWERED, receipt={}, problem=PROBLEM),
     TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
     TurnEnded(
@@ -136,6 +140,7 @@ EVENTS: tuple[Event | Reply, ...] = (
     Marked(message="m1", pinned=True, excluded=False, forget_above=0),
     SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
     PathChanged(),
+    CacheChanged(status={"m1": -1}),
     Cleared(),
     Deleted(),
     Refusal(ref="7", problem=PROBLEM),

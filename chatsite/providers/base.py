@@ -108,6 +108,15 @@ class Cached:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingPrompt:
+    """How many tokens of a long prompt have been read. No sign of an answer yet: whoever asks may
+    still ask again."""
+
+    read: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A piece of the answer, as it arrives."""
 
@@ -163,7 +172,7 @@ class Finished:
     calls: tuple[Called, ...] = ()
 
 
-Chunk = Cached | Text | Reasoning | Calling | Finished
+Chunk = ReadingPrompt | Cached | Text | Reasoning | Calling | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

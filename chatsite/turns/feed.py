@@ -26,7 +26,7 @@ class Generation:
     that it belongs to. `length` is that of all parts, in characters.
 
     `calling` are the tools whose calls are being written, `waiting` is said while the provider is
-    waited for.
+    waited for, `reading` is how much of a long prompt was read, and how long it is.
     """
 
     def __init__(self, turn: str, *, text: str = "", reasoning: str = "") -> None:
@@ -35,6 +35,7 @@ class Generation:
         self.lengths: dict[Part, int] = {"text": 0, "reasoning": 0}
         self.calling: tuple[str, ...] = ()
         self.waiting = ""
+        self.reading = (0, 0)
         if reasoning:
             self.append(reasoning, "reasoning")
         if text:
@@ -68,6 +69,7 @@ class Generation:
             reasoning=self.reasoning,
             calling=self.calling,
             waiting=self.waiting,
+            reading=self.reading,
         )
 
 

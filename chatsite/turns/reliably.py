@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base import Chunk, Provider, Request
+from chatsite.providers.base import Chunk, Provider, ReadingPrompt, Request
 from chatsite.turns.breaker import Breaker
 
 # Longer nobody should look at nothing; what takes longer is the person's own decision.
@@ -36,7 +36,8 @@ async def reliably(
     try:
         async with aclosing(_once(provider, request, label, breaker)) as chunks:
             async for chunk in chunks:
-                latest = 0.0
+                if not isinstance(chunk, ReadingPrompt):
+                    latest = 0.0
                 yield chunk
         return
     except ProviderError as error:

@@ -10,11 +10,11 @@ from itertools import takewhile
 
 from chatsite.conversations.records import Begun, Loaded
 from chatsite.errors import PromptTooLarge, ProviderError
-from chatsite.events import CacheChanged, Calling, Decided, Waiting
+from chatsite.events import CacheChanged, Calling, Decided, Reading, Waiting
 from chatsite.history import Decision, Entry, Head, tokens_of
 from chatsite.history.tokens import weakest
 from chatsite.messages import Message
-from chatsite.providers.base import Cached, Finished, Reasoning, Request, Text
+from chatsite.providers.base import Cached, Finished, ReadingPrompt, Reasoning, Request, Text
 from chatsite.providers.base import Calling as CallBegun
 from chatsite.providers.servers import SERVERS
 from chatsite.providers.text import sound
@@ -226,6 +226,9 @@ class Rounds:
         first = True
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
+                if isinstance(chunk, ReadingPrompt):
+                    self._reads(chunk)
+                    continue
                 if first:
                     first = False
                     if self._telling is not None:  # the page knows of the decision first
@@ -249,6 +252,11 @@ class Rounds:
         this = self.progress.rounds[-1]
         this.first_token_ms = round((self.clock() - started) * 1000)
         self.progress.generation.waiting = ""
+        self.progress.generation.reading = (0, 0)
+
+    def _reads(self, chunk: ReadingPrompt) -> None:
+        self.progress.generation.reading = (chunk.read, chunk.total)
+        self.feed.publish(Reading(turn=self.begun.turn, read=chunk.read, total=chunk.total))
 
     def _write(self, text: str, part: Part) -> None:
         # Some providers cut a character in two.

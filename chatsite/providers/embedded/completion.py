@@ -26,13 +26,15 @@ class Completion:
     """Collects the events of one answer.
 
     `reused` tokens of the prompt were found in the slot, None until the engine has begun with it;
-    `cells` is what the slot holds after the answer, None until its end.
+    `read` tokens of it are there by now; `cells` is what the slot holds after the answer, None
+    until its end.
     """
 
     reason: FinishReason | None = None
     usage: Usage = field(default_factory=Usage)
     reused: int | None = None
     cells: int | None = None
+    read: int = 0
     _pieces: list[_Piece] = field(default_factory=list)
     _predicted: int = 0
     _ended_itself: bool = False
@@ -44,7 +46,8 @@ class Completion:
             if "error" in event:
                 raise failures.failed_midway("engine error event")
             if "prompt_progress" in event:
-                self.reused = int(event["prompt_progress"]["cache"])
+                progress = event["prompt_progress"]
+                self.reused, self.read = int(progress["cache"]), int(progress["processed"])
                 return None
             if event["stop"]:
                 self._end(event)

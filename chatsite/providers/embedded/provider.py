@@ -11,7 +11,15 @@ from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
 from chatsite.providers import failures
-from chatsite.providers.base import Cached, Chunk, Finished, Model, Request, Status
+from chatsite.providers.base import (
+    Cached,
+    Chunk,
+    Finished,
+    Model,
+    ReadingPrompt,
+    Request,
+    Status,
+)
 from chatsite.providers.embedded.cache import ENGINE_ERRORS, Cache
 from chatsite.providers.embedded.client import EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, Running
@@ -29,6 +37,8 @@ _NOTE = (
 )
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
 log = logging.getLogger("chatsite.engine")
+# The engine tells of its progress after each 512 tokens, which take it some seconds.
+LONG = 512
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
 _PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
 
@@ -120,6 +130,8 @@ class EmbeddedProvider:
                             told = True
                             yield self._read(lease, plan, prompt)
                         yield text
+                    elif not told and plan.evaluated > LONG:
+                        yield ReadingPrompt(completion.read, len(prompt))
         except EngineRefused:
             lease.refused()
             raise
