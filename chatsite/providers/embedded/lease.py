@@ -171,6 +171,6 @@ class Lease:
     async def _cells(self) -> int:
         """How many cells the slot holds once it rests: while it reads, 512 tokens at a time, it
         doesn't look up."""
-        while (state := (await self.running.client.slots())[self.slot]).busy:
+        while (state := (await self.running.client.slots())[self.slot]).busy:  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_EVERY)
         return state.cells or 0
