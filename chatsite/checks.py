@@ -20,6 +20,7 @@ from chatsite.agents.template import Broken, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.conversation import CONVERSATION_NAMES
 from chatsite.history.policies import LEXICAL, TRIAGE
+from chatsite.kv.settings import resolve_cleanup
 from chatsite.providers.models_file import BUILT_IN
 from chatsite.providers.servers import LOCAL
 from chatsite.providers.vectors import SentenceVectors
@@ -105,8 +106,9 @@ def _vain_models() -> Iterator[tuple[str, str, str]]:
         if value and not (_can_be_asked(provider) if named else settings.MODEL_SERVERS_READY):
             hint = "Set that provider's key or address too (.env.example), or remove it."
             yield name, "it names a model of a provider that isn't set", hint
-    if settings.CHAT_MODEL_PATH and settings.CHAT_ENGINE == "off":
-        yield "CHAT_MODEL_PATH", "CHAT_ENGINE is off", "Remove one of the two."
+    for name in ("CHAT_MODEL_PATH", "CACHE_CLEANUP"):
+        if getattr(settings, name) and settings.CHAT_ENGINE == "off":
+            yield name, "CHAT_ENGINE is off", "Remove one of the two."
     for name in settings.HISTORY_UNKNOWN:
         yield name, "there is no such history variable in this version", "Look at .env.example."
 
@@ -241,6 +243,13 @@ def _passed_over(agent: Template) -> Iterator[CheckMessage]:
                     hint=f"What applies instead: {applies} ({setting.source}).",
                     id="chatsite.W002",
                 )
+    cleanup = resolve_cleanup(environment="", template=agent.chat_settings)
+    for sentence in cleanup.passed_over:
+        yield Warning(
+            f"{agent.slug}/{FILE}: {sentence}",
+            hint=f"What applies instead: {cleanup.value} ({cleanup.source}).",
+            id="chatsite.W002",
+        )
 
 
 def _strategy(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:

@@ -86,6 +86,15 @@ def test_so_is_a_bad_setting_of_triage(put: Put) -> None:
     assert "bob/template.json: chatSettings.conversation: passed over: " in whole.msg
 
 
+def test_so_is_a_cleanup_strategy_that_there_isnt(put: Put) -> None:
+    put("ada", {"cacheCleanup": "KeepSystemPromptOnly"})
+    (message,) = check_templates(None)
+    assert message.id == "chatsite.W002"
+    assert "chatSettings.cacheCleanup 'KeepSystemPromptOnly' is passed over." in message.msg
+    assert message.msg.endswith(" keepSystemPromptOnly was probably meant.")
+    assert message.hint == "What applies instead: removeOldestMessages (built in)."
+
+
 def test_the_environment_does_not_hide_what_is_bad_in_a_template(
     put: Put, settings: Settings
 ) -> None:

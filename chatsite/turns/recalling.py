@@ -16,7 +16,7 @@ from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
-from chatsite.history.marks import below_marker, excluded_answers, is_excluded
+from chatsite.history.marks import below_marker, excluded_answers, is_excluded, is_unloaded
 from chatsite.history.transcript import Entry, turns
 from chatsite.providers.meaning import PassageVectors
 from chatsite.providers.vectors import SentenceVectors
@@ -254,10 +254,11 @@ def _current(gathering: Gathering) -> Entry:
 
 
 def _excluded(entries: Sequence[Entry]) -> frozenset[int]:
-    """What people left out: marked turns are always loaded, whole."""
+    """What people left out: marked turns are always loaded, whole. And what a cleanup unloaded, so
+    that it takes no other hit's place; what of that wasn't loaded, `decide` refuses."""
     found: set[int] = set()
     for turn in turns(entries):
         found.update(excluded_answers(turn))
-        if is_excluded(turn):
+        if is_excluded(turn) or is_unloaded(turn):
             found.update(entry.seq for entry in turn.entries)
     return frozenset(found)

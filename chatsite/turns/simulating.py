@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -12,6 +13,7 @@ from chatsite.conversations.records import Loaded
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, Users, reach
 from chatsite.history.comparing import Outcome, ToolGroups, outcome
+from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.prices import Price, reusable
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
@@ -73,8 +75,8 @@ class Sum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """One conversation. `at` is told the sequence number of every turn before it is decided;
-    `tick` is called after each."""
+    """One conversation, as if no cleanup had run in it before. `at` is told the sequence number of
+    every turn before it is decided; `tick` is called after each."""
 
     decider: Decider
     asking: Asking
@@ -88,9 +90,11 @@ class Replay:
         """All its turns, each with the simulated request before it as the previous one."""
         found, groups = Sum(), ToolGroups(self.entries)
         previous: dict[str, object] | None = None
+        unloaded: set[int] = set()
         for place, answer, transcript in self._turns(settings):
             self.at(place)
-            loaded = replace(self.loaded, transcript=transcript, receipt=previous)
+            path = replace(transcript, entries=_as_unloaded(transcript.entries, unloaded))
+            loaded = replace(self.loaded, transcript=path, receipt=previous)
             try:
                 decision = await self.decider.decided(
                     self.asking, self.answering, settings, loaded, preview=True
@@ -102,6 +106,7 @@ class Replay:
                 noted = bool(decision.notes)
                 found.add(result, answer=answer, price=self.price, noted=noted)
                 previous = decision.to_dict()
+                unloaded.update(decision.unloads)
             self.tick()
         return found
 
@@ -121,6 +126,19 @@ class Replay:
                 if entry.message.role == "assistant" and entry.message.tokens:
                     answer += entry.message.tokens.count
             yield self.entries[place].seq, answer, window.until(place)
+
+
+def _as_unloaded(entries: Sequence[Entry], unloaded: AbstractSet[int]) -> tuple[Entry, ...]:
+    """With the turns unloaded that begin with one of these messages, and all others loaded."""
+    found: list[Entry] = []
+    status = LOADED
+    for entry in entries:
+        if entry.message.role == "user":
+            status = UNLOADED if entry.seq in unloaded else LOADED
+        if entry.message.kv_status != status:
+            entry = replace(entry, message=replace(entry.message, kv_status=status))
+        found.append(entry)
+    return tuple(found)
 
 
 def asked(entries: Sequence[Entry]) -> list[int]:

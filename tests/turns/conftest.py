@@ -14,7 +14,7 @@ from chatsite.agents.template import Template, parse
 from chatsite.conversations import loading, queries, store
 from chatsite.conversations.work import Store
 from chatsite.events import Event, TurnEnded
-from chatsite.providers.base import Chunk, Finished, Provider, Request, Text
+from chatsite.providers.base import Chunk, Finished, Model, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.base import Tool
 from chatsite.turns.answering import Answering, answering, nobody
@@ -39,6 +39,19 @@ class Scripted(EchoProvider):
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)
         return self.script(request)
+
+
+class OnThisMachine(Scripted):
+    """One of the kind whose cache is ours to clean up; `window` is its model's."""
+
+    kind = "embedded"
+
+    def __init__(self, *, window: int = 4_096) -> None:
+        super().__init__()
+        self.window = window
+
+    def model(self, name: str | None) -> Model:
+        return replace(super().model(name), window=self.window)
 
 
 def saying(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:

@@ -9,26 +9,15 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound, Refused
-from chatsite.providers.base import Model
 from chatsite.turns.asking import Asking
 from chatsite.turns.cleaning import Cleaning, Offer
 from tests.conversations.given import BOB
-from tests.turns.conftest import Scripted, World, saying
+from tests.turns.conftest import OnThisMachine, World, saying
 
 ONLY, HALF = "keepSystemPromptOnly", "keepSystemPromptAndHalf"
 FIRST, LAST = "keepSystemPromptAndFirstUserMessage", "keepSystemPromptAndLastUserMessage"
 OLDEST = "removeOldestMessages"
 QUESTION, ANSWER = "how are you today", "I am well"
-
-
-class OnThisMachine(Scripted):
-    """A provider of the kind whose cache is ours, with a small window."""
-
-    kind = "embedded"
-    window = 4_096
-
-    def model(self, name: str | None) -> Model:
-        return replace(super().model(name), window=self.window)
 
 
 @pytest.fixture

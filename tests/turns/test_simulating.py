@@ -9,6 +9,7 @@ import pytest
 
 from chatsite.conversations import loading
 from chatsite.conversations import said as stored_said
+from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.history import Everything
 from chatsite.providers.prices import Price
@@ -17,7 +18,7 @@ from chatsite.turns.past import PathSaid, at_the_time
 from chatsite.turns.recalling import Recaller
 from chatsite.turns.simulating import Replay, Sum
 from tests.conversations.given import ADA
-from tests.turns.conftest import World
+from tests.turns.conftest import OnThisMachine, World
 
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
 
@@ -69,3 +70,18 @@ async def test_a_replay_gives_what_the_turns_really_had(world: World, query: str
     assert found.tokens == sum(one["prompt_tokens"] for one in given)
     assert found.leading == sum(one["leading"] for one in given)
     assert found.cost and found.cost > 0
+
+
+async def test_cleanups_are_replayed_from_the_beginning_and_what_they_took_stays_out(
+    world: World,
+) -> None:
+    world.provider = OnThisMachine(window=320)
+    world.fields = {"chatSettings": {"historyPolicy": "all", "historyLowWater": 40}}
+    asking = world.asking()
+    for text in TEXTS * 2:
+        await world.say(asking, text)
+    found = await replayed(world, asking, "")
+    assert (found.turns, found.too_large) == (14, 0)
+    assert 0 < found.noted < 5  # the turns in which a cleanup ran
+    await world.run(lambda: Row.objects.update(kv_status=-1))
+    assert await replayed(world, asking, "") == found
