@@ -50,6 +50,7 @@ from chatsite.tools.toolbox import Toolbox
 from chatsite.turns.agents import Agents
 from chatsite.turns.asking import Asking
 from chatsite.turns.choosing import Choosing
+from chatsite.turns.cleaning import Cleaning
 from chatsite.turns.comparing import Comparing
 from chatsite.turns.deciding import Decider
 from chatsite.turns.recalling import Recaller
@@ -133,6 +134,7 @@ class Site:
             answering=self.agents.answering,
             vectors=self.vectors,
         )
+        self.cleaning = Cleaning(decider=self.turns.decider, answering=self.agents.answering)
         self._lock: IO[str] | None = None
         self._keeping: list[asyncio.Task[None]] = []
 
