@@ -11,14 +11,12 @@ from itertools import takewhile
 from chatsite.conversations.records import Begun, Loaded
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Calling, Decided, Reading, Waiting
-from chatsite.history import Decision, Entry, Head, tokens_of
-from chatsite.history.tokens import weakest
+from chatsite.history import Decision, Entry, Head
 from chatsite.messages import Message
 from chatsite.providers.base import Cached, Finished, ReadingPrompt, Reasoning, Request, Text
 from chatsite.providers.base import Calling as CallBegun
-from chatsite.providers.servers import SERVERS
 from chatsite.providers.text import sound
-from chatsite.turns.answering import FALLBACKS, Answering
+from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.breaker import Breaker
 from chatsite.turns.calling import Calls
@@ -27,10 +25,11 @@ from chatsite.turns.deciding import Decider, Ruling
 from chatsite.turns.feed import Feed, Part
 from chatsite.turns.files import Rendered, told
 from chatsite.turns.log import log_decision
-from chatsite.turns.progress import Progress, Round, reported_before
+from chatsite.turns.progress import Progress, Round
 from chatsite.turns.reliably import reliably
 from chatsite.turns.requests import fingerprinted
-from chatsite.turns.truncation import Before, has_media, server_cut, unsure_of
+from chatsite.turns.server_cuts import look_for_cut
+from chatsite.turns.truncation import has_media
 
 NO_TOOLS = "This model can't use tools, so it was asked without them."
 TOO_MUCH = (
@@ -192,7 +191,7 @@ class Rounds:
         this.usage = finished.usage
         called = finished.calls if finished.reason == "tool_calls" and may_call else ()
         this.calls = tuple(call.name for call in called)
-        self._look_for_cut(ruling, this)
+        look_for_cut(self.progress, ruling.decision, self.answering.model, last=ruling.last)
         return finished
 
     async def _answer(self, decision: Decision, *, may_call: bool) -> Finished:
@@ -266,37 +265,6 @@ class Rounds:
         self.progress.rounds[-1].retried = sentence
         self.progress.generation.waiting = sentence
         self.feed.publish(Waiting(turn=self.begun.turn, sentence=sentence, seconds=seconds))
-
-    def _look_for_cut(self, ruling: Ruling, this: Round) -> None:
-        """Whether the server dropped the beginning of the prompt without a word."""
-        decision, model = ruling.decision, self.answering.model
-        server = SERVERS.get(model.provider)
-        if model.provider in FALLBACKS or self.progress.cut is not None:
-            return
-        self.progress.cut = server_cut(
-            sent=decision.tokens,
-            sent_basis=weakest(part.basis for part in decision.parts),
-            reported=this.usage.prompt,
-            before=self._before(ruling),
-            leading=decision.leading,
-            head=sum(tokens_of(message) for message in decision.request[: decision.head_messages]),
-            # Some servers get no descriptions of tools where none may be called, and some ignore
-            # them.
-            unsure=unsure_of(decision.request, model)
-            + sum(part.tokens for part in decision.parts if part.name == "tools"),
-            server=server.label if server and server.local else "The server",
-            model=model.label,
-        )
-
-    def _before(self, ruling: Ruling) -> Before | None:
-        """The request before this one, as far as it was reported."""
-        model, rounds = self.answering.model, self.progress.rounds
-        if len(rounds) == 1:
-            return reported_before(ruling.last, model)
-        reported = rounds[-2].usage.prompt
-        if not reported or has_media(ruling.decision.request, model):
-            return None
-        return Before(sent=rounds[-2].sent, reported=reported)
 
 
 def _leading(head: Head, decision: Decision) -> int:
