@@ -136,7 +136,7 @@ export class Session {
    */
   bringBack(turns, conversation = this.state.conversationId) {
     const path = `${this.page.urls.conversations}/${conversation}/cache/bring_back`;
-    return change("POST", path, { ...(turns && { turns }), query: query() });
+    return change("POST", path, turns ? { turns } : {});
   }
 
   /** What is being written and who is to answer it, as questions about the next message name them. */

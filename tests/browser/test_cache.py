@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +15,10 @@ from playwright.sync_api import Route, expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
+from tests.running import ROOT, Server
 
 pytestmark = pytest.mark.browser
+LOADS = 90_000
 
 
 def piece(seq: int, role: str, start: int, size: int, status: int = 1) -> dict[str, Any]:
@@ -155,9 +161,63 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
     chat.toasts.get_by_role("button", name="Bring back").click()
     part.get_by_role("button", name="Bring all back").click()
     expect(chat.page.locator("#status")).to_have_text("2 turns brought back.")
-    said = {"query": "debug=true"}
     assert keeper.asked == [
-        ("cleanup", {"strategy": "keepSystemPromptOnly"} | said),
-        ("bring_back", {"turns": [2, 4]} | said),
-        ("bring_back", said),
+        ("cleanup", {"strategy": "keepSystemPromptOnly", "query": "debug=true"}),
+        ("bring_back", {"turns": [2, 4]}),
+        ("bring_back", {}),
     ]
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Server]:
+    """The model on this machine answers, in a few tokens each time."""
+    agent = tmp_path / "agents/demo"
+    agent.mkdir(parents=True)
+    template = json.loads((ROOT / "agents/demo/template.json").read_text())
+    template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = 6
+    (agent / "template.json").write_text(json.dumps(template))
+    with Server(
+        tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="", AGENTS_DIR=str(agent.parent)
+    ) as server:
+        yield server
+
+
+def places(server: Server) -> list[tuple[int, int, int]]:
+    """Of every message that is or was sent: its cells, the first of them, and its state."""
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as stored:
+        return stored.execute(
+            "SELECT kv_size, kv_start_position, kv_status FROM conversations_message "
+            "WHERE turn_seq > 0 ORDER BY seq"
+        ).fetchall()
+
+
+@pytest.mark.engine
+def test_a_cleanup_unloads_turns_until_they_are_brought_back(
+    visit: Visit, embedded: Server
+) -> None:
+    chat = visit(base_url=embedded.url).open("/chat?debug=true")
+    expect(chat.page.locator("#engine")).to_be_hidden(timeout=LOADS)
+    chat.turns("What is a quay?", "What is a tide?", "What is a pier?")
+    part = chat.panel.locator("[data-section=cache]")
+    loaded = part.locator(".kv-loaded[role=option]")
+    expect(loaded).to_have_count(6)
+    for shown, (size, start, status) in zip(loaded.all(), places(embedded), strict=True):
+        assert status == 1
+        words = shown.get_attribute("aria-label") or ""
+        assert f"{size} cells from {start} on, loaded" in words
+    expect(part.locator(".kv-turns tbody tr")).to_have_count(3)
+    expect(part).to_contain_text("Each as the books expected.")
+    part.get_by_role("button", name="Keep the last turn").click()
+    expect(chat.toasts).to_contain_text("2 turns unloaded")
+    marks = chat.users.locator(".mark", has_text="Not sent: unloaded by a cleanup")
+    expect(marks).to_have_count(2)
+    expect(chat.panel.locator(".fate code", has_text="unloaded")).not_to_have_count(0)
+    expect(part.locator(".kv-marked[role=option]")).to_have_count(4)
+    marks.first.get_by_role("button", name="Bring back").click()
+    expect(marks).to_have_count(1)
+    chat.say("And now?")
+    expect(part.locator(".kv-gone[role=option]")).to_have_count(2)
+    part.get_by_role("button", name="Bring all back").click()
+    expect(marks).to_have_count(0)
+    assert [status for _, _, status in places(embedded)] == [1] * 8
+    chat.page.close()  # it would look for the server that ends here
