@@ -3,7 +3,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from chatsite.web import accounts, api, comparing, files, marks, models, pages, summaries
+from chatsite.web import accounts, api, cache, comparing, files, marks, models, pages, summaries
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -19,6 +19,9 @@ urlpatterns = [
     path("conversations/<uuid:id>/compare", comparing.draft, name="compare-draft"),
     path("conversations/<uuid:id>/summary", summaries.summary, name="summary"),
     path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
+    path("conversations/<uuid:id>/cache", cache.look, name="cache"),
+    path("conversations/<uuid:id>/cache/cleanup", cache.clean, name="cache-cleanup"),
+    path("conversations/<uuid:id>/cache/bring_back", cache.bring_back, name="cache-bring-back"),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
     path("models", models.models, name="models"),

@@ -89,6 +89,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     if request.method == "DELETE":
         await site.run(store.delete, owner=owner, conversation=str(id))
         site.recaller.forget(str(id))
+        site.cache.forget(str(id))
         site.turns.publish(str(id), Deleted())
         return JsonResponse({"deleted": str(id)})
     title = fields(request).get("title")
@@ -117,6 +118,7 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     await site.run(store.clear, owner=await owner_of(request), conversation=str(id))
     site.recaller.forget(str(id))
+    site.cache.forget(str(id))
     site.turns.publish(str(id), Cleared())
     return JsonResponse({"cleared": str(id)})
 

@@ -34,6 +34,12 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "clear": (Case(method="POST"),),
     "messages": (Case(query="?before=9"),),
     "export": (Case(),),
+    "cache": (Case(),),
+    # The echo has no cache to clean up.
+    "cache-cleanup": (
+        Case(method="POST", body='{"strategy": "keepSystemPromptOnly"}', owner_gets=409),
+    ),
+    "cache-bring-back": (Case(method="POST", body='{"turns": [2]}'),),
     "summary": (Case(), Case(method="POST", body='{"version": 1, "text": "x"}', owner_gets=404)),
     "summary-switch": (Case(method="POST", body='{"on": false}'),),
     "file": (Case(), Case(method="HEAD"), Case(method="DELETE")),

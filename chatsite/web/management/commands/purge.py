@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from chatsite.conversations.cache import session_files
 from chatsite.conversations.purging import purge
+from chatsite.providers.embedded.folder import Folder
 
 
 class Command(BaseCommand):
     help = (
         "Remove for good what was deleted more than an hour ago, files that were never sent, and "
-        "what was left over. The server does so at its start and every hour."
+        "what was left over, saved caches of the engine among it. The server does so at its start "
+        "and every hour."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = purge()
+        Folder(settings.KV_SESSIONS_DIR).remove_unclaimed(session_files())
         self.stdout.write(
             f"Removed: deleted conversations {done.conversations}, files never sent {done.unsent}, "
             f"leftovers {done.leftovers}."

@@ -1,0 +1,123 @@
+"""`manage.py cache`: where a conversation's messages lie in the engine's cache, and cleaning up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatsite.conversations import cache, cache_queries, receipts
+from chatsite.conversations.cache_queries import CacheBooks, Row
+from chatsite.conversations.receipts import Stored
+from chatsite.errors import ChatsiteError
+from chatsite.kv import LOADED, MARKED, UNLOADED
+from chatsite.kv.cleanup import STRATEGIES
+from chatsite.kv.settings import unknown_strategy
+from chatsite.turns.asking import Asking
+from chatsite.turns.cleaning import Cleaning
+from chatsite.wiring import Site
+
+HEADS = ("message", "turn", "who", "from", "cells", "state")
+STATES = {LOADED: "loaded", MARKED: "marked for cleanup", UNLOADED: "unloaded"}
+
+
+class Command(BaseCommand):
+    help = (
+        "Print which messages of a conversation lie in the engine's KV cache or were unloaded, by "
+        "the books of its last answer, and what is saved of it. With --cleanup unload what a "
+        "strategy doesn't keep. Asks the database alone; the server may run."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("conversation", help="its id, as in the page's address")
+        parser.add_argument("--cleanup", default="", help=f"one of: {', '.join(STRATEGIES)}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        strategy = options["cleanup"]
+        if strategy and (problem := unknown_strategy(strategy)):
+            raise CommandError(problem)
+        try:
+            said = asyncio.run(_asked(options["conversation"], strategy))
+        except ChatsiteError as error:
+            raise CommandError(f"{error.message} Nothing was changed.") from None
+        self.stdout.write("\n".join(said))
+
+
+async def _asked(conversation: str, strategy: str) -> list[str]:
+    site = Site()
+    try:
+        [*found] = await site.run(receipts.stored, conversation=conversation)
+        if len(found) != 1:
+            raise CommandError("There is no such conversation here.")
+        if strategy:
+            return await _cleaned(site, found[0], strategy)
+        books = await site.run(
+            cache_queries.books_of, owner=found[0].owner, conversation=found[0].id
+        )
+        return [*table(books.rows), "", *remarks(books)]
+    finally:
+        await site.stop()
+
+
+async def _cleaned(site: Site, stored: Stored, strategy: str) -> list[str]:
+    """As the panel would; tokens are those that are stored, since no engine is started."""
+    books = await site.run(cache_queries.books_of, owner=stored.owner, conversation=stored.id)
+    asking = Asking(
+        owner=stored.owner,
+        conversation=stored.id,
+        agent=stored.agent,
+        query="",
+        model=books.model,
+        staff=True,
+    )
+    cleaning = Cleaning(decider=site.turns.decider, answering=site.agents.would_answer)
+    offered = await cleaning.offers(asking)
+    if offered.note:
+        raise CommandError(f"{offered.note} Nothing was changed.")
+    offer = next(one for one in offered.offers if one.name == strategy)
+    await site.run(
+        cache.mark_for_cleanup,
+        owner=stored.owner,
+        conversation=stored.id,
+        turns=offer.turns,
+    )
+    if not offer.turns:
+        return [f"{strategy}: nothing to unload."]
+    turns = "turn" if len(offer.turns) == 1 else "turns"
+    return [
+        f"{strategy}: {len(offer.turns):,} {turns} unloaded, {offer.messages:,} messages. The next "
+        f"message's prompt is {offer.tokens:,} tokens shorter.",
+        "What was said stays stored; who has the page open can bring it back there.",
+    ]
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    """One line a message."""
+    cells = [HEADS, *(_cells(row) for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    ]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    there = STATES[row.status] if row.start >= 0 or row.status != LOADED else "in the file only"
+    start, size = (str(number) if number >= 0 else "-" for number in (row.start, row.size))
+    return str(row.seq), str(row.turn), row.role, start, size, there
+
+
+def remarks(books: CacheBooks) -> list[str]:
+    gone, saved = books.unloaded, books.saved
+    said = []
+    if gone["turns"]:
+        said.append(
+            f"Unloaded or marked: {gone['turns']:,} turns, {gone['messages']:,} messages, "
+            f"{gone['tokens']:,} tokens."
+        )
+    if saved is None:
+        return [*said, "Nothing of it is saved."]
+    at = saved.at.isoformat(sep=" ", timespec="seconds")
+    return [*said, f"Saved: {saved.cells:,} cells, {saved.bytes:,} bytes, {at}."]
