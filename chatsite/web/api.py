@@ -22,7 +22,7 @@ from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.messages import UNSOUND
 from chatsite.turns.requests import request_of
 from chatsite.web.people import is_staff, owner_of, site_of
-from chatsite.web.resuming import resumed_under
+from chatsite.web.resuming import cleanup_of, resumed_under
 
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
@@ -154,7 +154,8 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     whole = await site.run(queries.whole_path, owner=await owner_of(request), conversation=str(id))
-    content = await asyncio.to_thread(write_file, whole)
+    cleanup = cleanup_of(site, whole.conversation.agent)
+    content = await asyncio.to_thread(write_file, whole, cleanup=cleanup)
     response = HttpResponse(content, content_type="application/json")
     name = slugify(whole.conversation.title) or "conversation"
     response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'

@@ -11,9 +11,12 @@ from urllib.parse import urlencode
 from django.conf import settings as configured
 
 from chatsite.conversations.file_format import SavedSettings
+from chatsite.errors import ChatsiteError
 from chatsite.history import POLICIES, Settings, may_use_url, resolve
 from chatsite.history.policies import Terms
 from chatsite.history.sources import Setting
+from chatsite.kv.settings import resolve_cleanup
+from chatsite.wiring import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,16 @@ def resumed_under(
         note=f"Its last answer was decided under {_words(saved)}. Here “{here.in_words}” applies."
         f"{why}",
     )
+
+
+def cleanup_of(site: Site, agent: str) -> str:
+    """The cache's strategy in force for the agent, for its file; the built-in one's, or the
+    environment's, where the agent is gone."""
+    try:
+        template: Mapping[str, object] = site.catalogue.get(agent).chat_settings
+    except ChatsiteError:
+        template = {}
+    return resolve_cleanup(environment=configured.CACHE_CLEANUP, template=template).value
 
 
 def _settings(settings: Settings) -> dict[str, Setting[Any]]:

@@ -54,6 +54,10 @@ def test_it_prints_where_each_message_lies_and_what_is_saved(
     ]
     assert lines[7] == "Unloaded or marked: 2 turns, 4 messages, 16 tokens."
     assert lines[8].startswith("Saved: 12 cells, 5,000 bytes, 20")
+    assert lines[10:12] == [
+        "--cleanup would free:",
+        "  keepSystemPromptOnly: 2 turns, 16 tokens",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ async def test_what_is_exported_is_imported_and_goes_on_as_it_was(server: Server
             await page.say(text)
         file = await ada.ask("GET", f"/conversations/{page.conversation}/export")
         assert (file["settings"]["policy"], file["settings"]["length"]) == ("lastN", 2)
+        assert file["settings"]["cleanup"] == "removeOldestMessages"
         assert file["asked"]["max_tokens"] > 0
         found = await ada.ask("POST", "/conversations/import", file)
         assert (found["query"], found["note"]) == ("historyLength=2", "")

@@ -16,7 +16,7 @@ from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
 from chatsite.kv.settings import unknown_strategy
 from chatsite.turns.asking import Asking
-from chatsite.turns.cleaning import Cleaning
+from chatsite.turns.cleaning import Cleaning, Offered
 from chatsite.wiring import Site
 
 HEADS = ("message", "turn", "who", "from", "cells", "state")
@@ -26,8 +26,9 @@ STATES = {LOADED: "loaded", MARKED: "marked for cleanup", UNLOADED: "unloaded"}
 class Command(BaseCommand):
     help = (
         "Print which messages of a conversation lie in the engine's KV cache or were unloaded, by "
-        "the books of its last answer, and what is saved of it. With --cleanup unload what a "
-        "strategy doesn't keep. Asks the database alone; the server may run."
+        "the books of its last answer, what is saved of it, and what each cleanup would free. "
+        "With --cleanup unload what a strategy doesn't keep. Only the database is asked; the "
+        "server may run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,48 +49,64 @@ class Command(BaseCommand):
 async def _asked(conversation: str, strategy: str) -> list[str]:
     site = Site()
     try:
-        [*found] = await site.run(receipts.stored, conversation=conversation)
-        if len(found) != 1:
+        found = await site.run(receipts.stored, conversation=conversation)
+        if not found:
             raise CommandError("There is no such conversation here.")
+        [stored] = found
+        books = await site.run(cache_queries.books_of, owner=stored.owner, conversation=stored.id)
         if strategy:
-            return await _cleaned(site, found[0], strategy)
-        books = await site.run(
-            cache_queries.books_of, owner=found[0].owner, conversation=found[0].id
-        )
-        return [*table(books.rows), "", *remarks(books)]
+            offered = await _offered(site, stored, books.model)
+            return await _cleaned(site, stored, offered, strategy)
+        try:
+            offers = in_words(await _offered(site, stored, books.model))
+        except ChatsiteError as error:  # its agent is gone, or no model can be reached
+            offers = [error.message]
+        return [*table(books.rows), "", *remarks(books), "", *offers]
     finally:
         await site.stop()
 
 
-async def _cleaned(site: Site, stored: Stored, strategy: str) -> list[str]:
+async def _offered(site: Site, stored: Stored, model: str) -> Offered:
     """As the panel would; tokens are those that are stored, since no engine is started."""
-    books = await site.run(cache_queries.books_of, owner=stored.owner, conversation=stored.id)
     asking = Asking(
         owner=stored.owner,
         conversation=stored.id,
         agent=stored.agent,
         query="",
-        model=books.model,
+        model=model,
         staff=True,
     )
     cleaning = Cleaning(decider=site.turns.decider, answering=site.agents.would_answer)
-    offered = await cleaning.offers(asking)
+    return await cleaning.offers(asking)
+
+
+async def _cleaned(site: Site, stored: Stored, offered: Offered, strategy: str) -> list[str]:
     if offered.note:
         raise CommandError(f"{offered.note} Nothing was changed.")
     offer = next(one for one in offered.offers if one.name == strategy)
+    if not offer.turns:
+        return [f"{strategy}: nothing to unload."]
     await site.run(
         cache.mark_for_cleanup,
         owner=stored.owner,
         conversation=stored.id,
         turns=offer.turns,
     )
-    if not offer.turns:
-        return [f"{strategy}: nothing to unload."]
     turns = "turn" if len(offer.turns) == 1 else "turns"
     return [
         f"{strategy}: {len(offer.turns):,} {turns} unloaded, {offer.messages:,} messages. The next "
         f"message's prompt is {offer.tokens:,} tokens shorter.",
         "What was said stays stored; who has the page open can bring it back there.",
+    ]
+
+
+def in_words(offered: Offered) -> list[str]:
+    """What each strategy would unload."""
+    if offered.note:
+        return [offered.note]
+    return ["--cleanup would free:"] + [
+        f"  {offer.name}: {len(offer.turns):,} turns, {offer.tokens:,} tokens"
+        for offer in offered.offers
     ]
 
 
