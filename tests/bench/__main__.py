@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import (
+    cache,
     crowd,
     decisions,
-    engine,
     first_token,
     memory,
     ranking,
@@ -38,7 +38,7 @@ BENCHES: Mapping[str, Bench] = {
     "relay": relay.run,
     "crowd": crowd.run,
     "memory": memory.run,
-    "engine": engine.run,
+    "cache": cache.run,
     "recall": recall.run,
     "ranking": ranking.run,
     "replay": replay.run,

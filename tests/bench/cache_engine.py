@@ -1,0 +1,151 @@
+"""The cache at the engine's own request: nothing of the application but its client."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chatsite.kv import EMPTY, Session
+from chatsite.providers.embedded.client import EngineClient
+from chatsite.providers.embedded.engine import Engine, Running
+from chatsite.providers.embedded.folder import Folder
+from tests.bench import talk
+from tests.short_talks import SYSTEM
+from tests.token_ids import Asked, Said, ask, lying, prompt_of
+
+# Turns that are cut out of the middle: four messages.
+CUT = 2
+
+
+@dataclass(slots=True)
+class Place:
+    """A folder, and an engine that saves its slots in it."""
+
+    folder: Path
+    engine: Engine
+
+    @property
+    def running(self) -> Running:
+        assert self.engine.running is not None
+        return self.engine.running
+
+    @property
+    def client(self) -> EngineClient:
+        return self.running.client
+
+
+@asynccontextmanager
+async def engine_in(folder: Path) -> AsyncIterator[Place]:
+    """Raises ProviderError with why it can't run."""
+    engine = Engine(log_path=folder / "engine.log", sessions=folder / "kv")
+    engine.start()
+    try:
+        await engine.ready()
+        yield Place(folder, engine)
+    finally:
+        await engine.stop()
+
+
+@asynccontextmanager
+async def folder() -> AsyncIterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as name:
+        yield Path(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Token ids. `asked` is the prompt of a turn and `known` what the turns before it left in the
+    slot; `longer` is the same with CUT more of them in the middle."""
+
+    asked: list[int]
+    known: list[int]
+    longer: list[int]
+
+
+@dataclass(slots=True)
+class Times:
+    """What the repetitions took, in milliseconds; `cells` were saved to `file`, `size` bytes."""
+
+    anew: list[Asked] = field(default_factory=list)
+    kept: list[Asked] = field(default_factory=list)
+    cut: list[Asked] = field(default_factory=list)
+    saving: list[float] = field(default_factory=list)
+    restoring: list[float] = field(default_factory=list)
+    checked: list[float] = field(default_factory=list)
+    cells: int = 0
+    size: int = 0
+    file: str = field(default_factory=lambda: f"{uuid.uuid4().hex}.bin")
+
+
+async def prompts(client: EngineClient, turn: int) -> Prompts:
+    """Of the question of this turn."""
+    whole = talk.talk(turn - 1 + CUT)
+    middle = turn - 1 - (turn - 1) % 2
+    left = [SYSTEM, *whole[:middle], *whole[middle + 2 * CUT :]]
+    asking: Said = ("user", talk.question(turn - 1 + CUT))
+    return Prompts(
+        asked=await prompt_of(client, [*left, asking]),
+        known=await lying(client, left),
+        longer=await lying(client, [SYSTEM, *whole]),
+    )
+
+
+async def first_tokens(client: EngineClient, given: Prompts, *, times: int) -> Times:
+    """All cases in each repetition, on one slot; the first, which isn't counted, wakes it up."""
+    longer, found = f"{uuid.uuid4().hex}.bin", Times()
+    await ask(client, given.longer, slot=0)
+    await client.save(0, longer)
+    for _ in range(times):
+        await client.erase(0)
+        found.anew.append(await ask(client, given.asked, slot=0))
+        await _save_and_restore(client, found)
+        await ask(client, given.known, slot=0)  # takes the question back
+        found.kept.append(await ask(client, given.asked, slot=0))
+        await client.restore(0, longer)
+        await ask(client, given.longer, slot=0)
+        found.cut.append(await ask(client, given.asked, slot=0))
+    return found
+
+
+async def _save_and_restore(client: EngineClient, found: Times) -> None:
+    began = time.perf_counter()
+    saved = await client.save(0, found.file)
+    found.saving.append(_since(began))
+    await client.erase(0)
+    began = time.perf_counter()
+    cells = await client.restore(0, found.file)
+    found.restoring.append(_since(began))
+    if cells != saved.cells:
+        raise RuntimeError(f"{cells} of {saved.cells} cells were restored")
+    found.cells, found.size = saved.cells, saved.size
+
+
+async def after_a_restart(place: Place, found: Times, *, times: int) -> None:
+    """The last saved file once more, as an engine and a server find it that were just started: its
+    content is checked first. It is still in the system's memory, as after `kill -9`."""
+    path = place.folder / "kv"
+    size, digest = Folder(path).checked(found.file)
+    session = Session(
+        key="bench",
+        fingerprint=str(place.running.kv),
+        book=EMPTY,
+        file=found.file,
+        size=size,
+        digest=digest,
+    )
+    for _ in range(times):
+        await place.client.erase(0)
+        began = time.perf_counter()
+        await asyncio.to_thread(Folder(path).verify, session)
+        await place.client.restore(0, found.file)
+        found.checked.append(_since(began))
+
+
+def _since(began: float) -> float:
+    return (time.perf_counter() - began) * 1000

@@ -1,0 +1,153 @@
+"""The cache at the page: from sending to the first piece of the answer, through all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.bench import talk
+from tests.bench.processes import application
+from tests.person import Page, Person
+from tests.running import ROOT, Server
+
+# Reading 3,000 tokens on a machine that others use too.
+PATIENCE = 300.0
+AGENT = "demo"
+ANSWER_TOKENS = 8
+# Four messages out of the middle.
+CUT = 4
+CASES = ("anew", "kept", "cut", "restored")
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Milliseconds from sending to the first piece; the prompt's tokens and those of them that
+    the engine reused, as its receipt says, and where these came from."""
+
+    millis: float
+    prompt: int
+    reused: int
+    origin: str
+
+
+Cases = dict[str, list[First]]
+
+
+async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
+    """By turn and case. The conversations come from files, so that the engine has never seen them;
+    then each goes on, loses four messages, and goes on after the server was started again. Empty
+    where there is no engine, which is printed."""
+    found: dict[int, Cases] = {turn: {case: [] for case in CASES} for turn in turns}
+    with _agents() as agents, application(**_environment(agents)) as server:
+        async with Person(server.url) as ada:
+            if skipped := await _why_not(ada):
+                print(f"Skipped at the page: {skipped}\n")
+                return {}
+            talks = [
+                (turn, number, await _three_ways(ada, turn, number, found[turn]))
+                for number in range(times)
+                for turn in turns
+            ]
+            _restart(server)
+            await _why_not(ada)
+            for turn, number, conversation in talks:
+                page = await ada.page(conversation)
+                asked = talk.question(turn + 2, number=number)
+                found[turn]["restored"].append(await _first(page, asked))
+                await page.close()
+    return found
+
+
+async def _three_ways(ada: Person, turn: int, number: int, cases: Cases) -> str:
+    """The conversation's id."""
+    file = {
+        "format": "chatsite.conversation",
+        "version": 1,
+        "agent": AGENT,
+        "title": "bench",
+        "messages": [
+            {"role": role, "content": text} for role, text in talk.talk(turn - 1, number=number)
+        ],
+    }
+    view = await ada.ask("POST", "/conversations/import", file)
+    page = await ada.page(view["conversation"]["id"])
+    middle = turn - 1 + (turn - 1) % 2
+    unwanted = page.snapshot["messages"][-middle:][:CUT]
+    asked = [talk.question(turn - 1 + later, number=number) for later in range(3)]
+    cases["anew"].append(await _first(page, asked[0]))
+    cases["kept"].append(await _first(page, asked[1]))
+    for message in unwanted:
+        await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": True})
+    cases["cut"].append(await _first(page, asked[2]))
+    await page.close()
+    return page.conversation
+
+
+async def _first(page: Page, text: str) -> First:
+    began = time.perf_counter()
+    await page.send(text)
+    await _until(page, "delta")
+    millis = (time.perf_counter() - began) * 1000
+    ended = await _until(page, "turn_ended")
+    if ended["state"] != "complete":
+        raise RuntimeError(f"a turn ended {ended['state']}: {ended['problem']}")
+    cache = ended["receipt"]["cache"]
+    return First(millis, cache["reused"] + cache["evaluated"], cache["reused"], cache["origin"])
+
+
+async def _until(page: Page, type: str) -> dict[str, Any]:
+    while True:
+        message = await asyncio.wait_for(page.socket.receive(), PATIENCE)
+        event: dict[str, Any] = json.loads(message.data)
+        if event["type"] == type:
+            return event
+        if event["type"] in ("refused", "turn_ended"):
+            raise RuntimeError(f"no {type} but {event}")
+
+
+async def _why_not(ada: Person) -> str:
+    """Wait for the engine; why there is nothing to measure, or an empty text."""
+    page = await ada.page()
+    if page.snapshot["agent"]["provider"]["kind"] != "embedded":
+        return "the embedded engine isn't installed here."
+    engine = page.snapshot["engine"]
+    while engine["state"] == "loading":
+        engine = await page.until("engine")
+    await page.close()
+    return "" if engine["state"] == "ready" else str(engine["sentence"])
+
+
+def _restart(server: Server) -> None:
+    """As an administrator would; every slot is saved by then."""
+    server.stop()
+    server.start()
+
+
+@contextmanager
+def _agents() -> Iterator[Path]:
+    """The shipped agent that answers here, with short answers: only their beginning is measured."""
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-agents-") as folder:
+        shutil.copytree(ROOT / "agents" / AGENT, Path(folder) / AGENT)
+        file = Path(folder) / AGENT / "template.json"
+        template = json.loads(file.read_text())
+        template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = ANSWER_TOKENS
+        file.write_text(json.dumps(template))
+        yield Path(folder)
+
+
+def _environment(agents: Path) -> dict[str, str]:
+    return {
+        "CHAT_ENGINE": "auto",
+        "AGENTS_DIR": str(agents),
+        "HISTORY_POLICY": "all",
+        "FIRST_TOKEN_SECONDS": f"{PATIENCE:.0f}",
+        "KV_SESSIONS_MB": "4096",
+    }
