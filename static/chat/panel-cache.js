@@ -4,6 +4,7 @@ import { Strip } from "./cache-strip.js";
 import { h } from "./dom.js";
 import { bytes, duration, number, plural, time } from "./format.js";
 import { change, get } from "./http.js";
+import { icon } from "./icons.js";
 import { query } from "./page.js";
 import { complain, toast } from "./toast.js";
 
@@ -108,7 +109,7 @@ export class CachePart {
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
         h("dt", {}, "Session"), h("dd", {}, placeWords(found)),
-        h("dt", {}, "Cleanup"), h("dd", {}, found.cleanup.words, h("span", { class: "quiet" }, ` from the ${sourceWords(found.cleanup)}`))),
+        h("dt", {}, "Cleanup"), h("dd", {}, found.cleanup.words, h("span", { class: "quiet" }, ` when there is no room · ${found.cleanup.source}`))),
       found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
         found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
       found.note && h("p", { class: "quiet" }, found.note),
@@ -128,7 +129,7 @@ export class CachePart {
         return h("li", {}, h("button", {
           type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
           on: { click: () => !off && this.#clean(one, about) },
-        }, h("span", {}, one.words, one.name === cleanup.value && h("span", { class: "quiet" }, ", as by itself")), h("small", {}, effect)));
+        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, effect)));
       })),
       unloaded.turns > 0 && h("p", { class: "kv-back" },
         h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
@@ -169,9 +170,6 @@ function placeWords({ place, saved }) {
   if (place === "saved") return kept ? `saved on disk (${kept})` : "saved on disk";
   return "nowhere: the next message is evaluated from the beginning";
 }
-
-/** @param {Cleanup} cleanup */
-const sourceWords = ({ source }) => (source === "built in" ? "built-in settings" : source);
 
 /** @param {Found} found */
 function turns({ turns: all, misses }) {

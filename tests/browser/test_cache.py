@@ -197,17 +197,17 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
 ) -> None:
     chat = visit(base_url=embedded.url).open("/chat?debug=true")
     expect(chat.page.locator("#engine")).to_be_hidden(timeout=LOADS)
-    chat.turns("What is a quay?", "What is a tide?", "What is a pier?")
+    chat.turns("What is a quay?", "What is a tide?")
     part = chat.panel.locator("[data-section=cache]")
     loaded = part.locator(".kv-loaded[role=option]")
-    expect(loaded).to_have_count(6)
+    expect(loaded).to_have_count(4)
     for shown, (size, start, status) in zip(loaded.all(), places(embedded), strict=True):
         assert status == 1
         words = shown.get_attribute("aria-label") or ""
         assert f"{size} cells from {start} on, loaded" in words
-    expect(part.locator(".kv-turns tbody tr")).to_have_count(3)
+    expect(part.locator(".kv-turns tbody tr")).to_have_count(2)
     expect(part).to_contain_text("Each as the books expected.")
-    part.get_by_role("button", name="Keep the last turn").click()
+    part.get_by_role("button", name="Keep only the instructions").click()
     expect(chat.toasts).to_contain_text("2 turns unloaded")
     marks = chat.users.locator(".mark", has_text="Not sent: unloaded by a cleanup")
     expect(marks).to_have_count(2)
@@ -219,5 +219,5 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
     expect(part.locator(".kv-gone[role=option]")).to_have_count(2)
     part.get_by_role("button", name="Bring all back").click()
     expect(marks).to_have_count(0)
-    assert [status for _, _, status in places(embedded)] == [1] * 8
+    assert [status for _, _, status in places(embedded)] == [1] * 6
     chat.page.close()  # it would look for the server that ends here

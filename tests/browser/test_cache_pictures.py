@@ -58,10 +58,10 @@ def test_what_lies_in_the_cache_after_a_cleanup(
     with Server(tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="") as server:
         chat = visit(base_url=server.url, viewport=DESK).open("/chat?agent=demo&debug=true")
         expect(chat.page.locator("#engine")).to_be_hidden(timeout=LOADS)
-        for question in ASKED:
+        for number, question in enumerate(ASKED, 1):
             chat.write(question)
-            expect(chat.writing).to_have_count(0, timeout=LOADS)
-            expect(chat.users.filter(has_text=question)).to_have_count(1)
+            expect(chat.over).to_have_count(number, timeout=LOADS)
+            expect(chat.writing).to_have_count(0)
         assert chat.ask("PATCH", f"/conversations/{chat.id}", {"title": "The harbour"}).ok
         part = chat.panel.locator("[data-section=cache]")
         expect(part.locator(".kv-turns tbody tr")).to_have_count(len(ASKED))
