@@ -192,6 +192,13 @@ class TestInTheGuardsPlace:
         first = decided(path, strategy="keepSystemPromptAndFirstUserMessage", window=full(3))
         assert (sent(first), first.unloads) == ([7], (1, 3, 5))
 
+    def test_one_turn_is_told_as_one(self) -> None:
+        decision = decided(talk(1, tokens=400), strategy="removeOldestMessages", window=full(5))
+        assert decision.notes == (
+            "The model's window is full: 1 older turn is unloaded (400 tokens; strategy: unload the "
+            "oldest turns), until you bring it back.",
+        )
+
     def test_a_budget_stays_the_guards(self) -> None:
         budget = full(5).room
         decision = decided(talk(6), strategy="keepSystemPromptOnly", historyTokens=budget)
