@@ -195,8 +195,8 @@ class TestInTheGuardsPlace:
     def test_one_turn_is_told_as_one(self) -> None:
         decision = decided(talk(1, tokens=400), strategy="removeOldestMessages", window=full(5))
         assert decision.notes == (
-            "The model's window is full: 1 older turn is unloaded (400 tokens; strategy: unload the "
-            "oldest turns), until you bring it back.",
+            "The model's window is full: 1 older turn is unloaded (400 tokens; strategy: unload "
+            "the oldest turns), until you bring it back.",
         )
 
     def test_a_budget_stays_the_guards(self) -> None:
