@@ -25,6 +25,8 @@ export function apply(state, event) {
       return during(state, event, callEnded);
     case "waiting":
       return during(state, event, waiting);
+    case "reading":
+      return during(state, event, reading);
     case "turn_ended":
       return state.opened ? turnEnded(state, event) : state;
     case "renamed":
@@ -90,7 +92,8 @@ function snapshot(state, event) {
 /** @returns {import("./state.js").Turn} */
 function running(turn) {
   const waiting = turn.waiting ? { sentence: turn.waiting, seconds: 0 } : null;
-  return { ...writing(turn), calling: turn.calling, waiting };
+  const [read, total] = turn.reading;
+  return { ...writing(turn), calling: turn.calling, waiting, reading: total ? { read, total } : null };
 }
 
 function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove }) {
@@ -123,11 +126,12 @@ function turnStarted(state, event) {
   };
 }
 
-/** A change by what happens in the turn that runs; whatever it is, nothing is waited for any more. */
+/** A change by what happens in the turn that runs; whatever it is, nothing is waited for or read any more. */
 function during(state, event, change) {
   const { turn } = state;
   if (turn?.id !== event.turn) return state;
-  return change(turn.waiting ? { ...state, turn: { ...turn, waiting: null } } : state, event);
+  const over = turn.waiting || turn.reading;
+  return change(over ? { ...state, turn: { ...turn, waiting: null, reading: null } } : state, event);
 }
 
 const decided = (state, { receipt }) => ({ ...state, receipt });
@@ -146,6 +150,8 @@ const callEnded = (state, { message }) => ({ ...state, messages: merged(state.me
 const waiting = (state, { sentence, seconds }) => ({
   ...state, turn: { ...state.turn, waiting: { sentence, seconds } },
 });
+
+const reading = (state, { read, total }) => ({ ...state, turn: { ...state.turn, reading: { read, total } } });
 
 function delta(state, { part, offset, text }) {
   const { turn } = state;

@@ -1,7 +1,7 @@
 /** What screen readers are told of a turn: its start, its tools, its end, and what went wrong. Never the stream. */
 
 import { announce } from "./announce.js";
-import { plural, wordCount } from "./format.js";
+import { number, plural, wordCount } from "./format.js";
 import { waitingWords } from "./waiting.js";
 
 /**
@@ -14,8 +14,9 @@ export function tell(state, before) {
   if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
   const used = usedSince(state, before);
   if (used.length) announce(`Using ${used.join(", ")}.`);
-  const { waiting } = state.turn ?? {};
+  const { waiting, reading } = state.turn ?? {};
   if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting.sentence, Math.ceil(waiting.seconds)));
+  if (reading && !before.turn?.reading) announce(`The model reads ${number(reading.total)} tokens first.`);
   if (state.ended && state.ended !== before.ended) announce(ending(state, name));
 }
 

@@ -5,12 +5,13 @@ import { verdictOf } from "./state.js";
 
 /**
  * What is shown of one message. `content` is all of the text; `writing` while more comes, which `hint` may
- * delay; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
+ * delay, as `reading` the prompt does; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
  * `note` says how its files were put into the last request.
  * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
  * `start` is the number of its turn's first message; `unloaded`: a cleanup took it out.
  * @typedef {{key: string, id: string|null, role: string, name: string, content: string, reasoning: string,
  *   calls: import("./calls.js").CallView[], coming: string[], hint: import("./state.js").Waiting|null,
+ *   reading: import("./state.js").Reading|null,
  *   attachments: import("./state.js").Attachment[], note: string, versions: string[], seq: number|null,
  *   created: string, state: string, finish: string, turn: string|null, writing: boolean, idle: boolean, waiting: boolean,
  *   problem: import("./state.js").Problem|null, failed: boolean, pinned: boolean, excluded: boolean,
@@ -23,7 +24,7 @@ import { verdictOf } from "./state.js";
 
 const PLAIN = { id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false,
   waiting: false, problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null,
-  forgets: false, first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, attachments: [],
+  forgets: false, first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
   note: "", versions: [], idle: false, start: 0, unloaded: false };
 const BACKGROUND = ["scheduled", "briefing"];
 
@@ -69,7 +70,7 @@ function items(state) {
   if (turn) {
     rows.push({
       ...PLAIN, key: `turn:${turn.id}`, role: "assistant", name, content: turn.text, reasoning: turn.reasoning,
-      coming: turn.calling, hint: turn.waiting, writing: true, turn: turn.id,
+      coming: turn.calling, hint: turn.waiting, reading: turn.reading, writing: true, turn: turn.id,
     });
   }
   return rows;

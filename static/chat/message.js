@@ -4,7 +4,7 @@ import { AnswerActs } from "./answer-acts.js";
 import { attachmentList } from "./attachments.js";
 import { h, put, say } from "./dom.js";
 import { endedOf, Ending } from "./ending.js";
-import { time } from "./format.js";
+import { number, time } from "./format.js";
 import { icon } from "./icons.js";
 import { standing } from "./items.js";
 import { MarkLine } from "./mark-line.js";
@@ -76,7 +76,7 @@ export class Row {
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
-    say(this.stateText, newest.hint ? "waiting…" : newest.writing ? "writing…" : newest.waiting ? "sending…" : "");
+    say(this.stateText, stateWords(newest));
     this.clock.dateTime = first.created;
     say(this.clock, first.created && time(first.created));
     if (first.role === "user") this.#drawUser(first);
@@ -185,4 +185,11 @@ export class Row {
     const again = last && !newest.greets && !newest.background && !endedOf(this.flow)?.choices.length;
     return { turn: newest.turn, again, versions, at: versions.findIndex((id) => items.some((one) => one.id === id)) };
   }
+}
+
+/** @param {Item} item */
+function stateWords({ hint, reading, writing, waiting }) {
+  if (hint) return "waiting…";
+  if (reading) return `reading ${number(reading.read)} of ${number(reading.total)} tokens…`;
+  return writing ? "writing…" : waiting ? "sending…" : "";
 }

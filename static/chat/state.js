@@ -11,8 +11,9 @@
  * @typedef {{id: string, seq: number, role: string, text: string}} Quote what a message replies to
  * @typedef {{code: string, message: string}} Problem
  * @typedef {{id: string, user_message: string, text: string, reasoning: string, calling: string[],
- *   waiting: Waiting|null, lengths: {text: number, reasoning: number}}} Turn of the message being written;
- *   `lengths` are in characters as the server counts them, not in UTF-16 units
+ *   waiting: Waiting|null, reading: Reading|null, lengths: {text: number, reasoning: number}}} Turn of the message
+ *   being written; `lengths` are in characters as the server counts them, not in UTF-16 units
+ * @typedef {{read: number, total: number}} Reading how much of a long prompt the model has read, in tokens
  * @typedef {{sentence: string, seconds: number}} Waiting the provider is asked again; 0 seconds: not known when
  * @typedef {{id: string, name: string, size: number, modality: string, mime_type: string|null,
  *   width: number, height: number, characters: number, note?: string}} Attachment a file that the server has;
@@ -58,7 +59,7 @@ export const noSummary = (/** @type {boolean} */ on) => ({ on, version: 0, messa
  */
 export function writing({ id, user_message, text, reasoning }) {
   const lengths = { text: characters(text), reasoning: characters(reasoning) };
-  return { id, user_message, text, reasoning, calling: [], waiting: null, lengths };
+  return { id, user_message, text, reasoning, calling: [], waiting: null, reading: null, lengths };
 }
 
 /** Characters as the server counts them: code points, where JavaScript counts UTF-16 units. */

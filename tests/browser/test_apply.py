@@ -18,6 +18,7 @@ from chatsite.events import (
     Event,
     MessageView,
     Problem,
+    Reading,
     Reply,
     TurnEnded,
     TurnStarted,
@@ -104,7 +105,14 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
     )
     expect(writing).to_contain_text("It is busy. Trying again in 30 s.")
     expect(status).to_have_text("It is busy. Trying again in 30 s.")
+    told.tell(*(Reading(turn="t", read=read, total=3400) for read in (512, 1024)))
+    expect(writing).to_contain_text("reading 1,024 of 3,400 tokens…")
+    expect(status).to_have_text("The model reads 3,400 tokens first.")
+    told.expect_the_same(
+        snapshot(ASKED, turn=TurnView(id="t", user_message="u", reading=(1024, 3400)))
+    )
     told.tell(Delta(turn="t", offset=0, text="First 𝔘", part="reasoning"))
+    expect(writing).to_contain_text("writing…")
     expect(writing.locator("summary")).to_have_text("Thinking…")
     told.expect_the_same(
         snapshot(ASKED, turn=TurnView(id="t", user_message="u", reasoning="First 𝔘"))
