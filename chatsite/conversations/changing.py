@@ -1,6 +1,7 @@
 """What was said is changed or deleted afterwards: nothing that was made from it may outlive it.
 
-Whoever calls these must then call `Recaller.forget`: an index in memory knows the old words.
+Whoever calls these must then call `Recaller.forget` and the engine's `Cache.forget`: an index in
+memory and a slot know the old words.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from chatsite.conversations.statements import key
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import UNKNOWN, Book, Kept, Session, Span
+from chatsite.messages import Message as Said
 from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
 
 Books = dict[int, tuple[int, int, int]]
@@ -316,23 +318,26 @@ class TestAnyOrder(TestCase):
     @given(STEPS)
     @settings(max_examples=25, deadline=None)
     def test_the_books_add_up_after_every_step(self, steps: list[tuple[str, set[int]]]) -> None:
-        chat = new_id()
-        talk(chat, 3)
-        live: set[int] = set()
+        said = [Said.user("And?", id=new_id()), Said.assistant("Yes.", id=new_id())] * 3
+        said = [replace(one, id=new_id()) for one in said]
+        made = store.import_conversation(owner=ADA, agent="demo", title="Chat", messages=said)
+        chat, live, found = made.id, set[int](), books_of(made.id)
+        ids = {seq: one.id for seq, one in enumerate(said, start=1)}
         for what, some in steps:
-            before = {seq: status for seq, (_, _, status) in books_of(chat).items()}
+            before = found
             if what == "place":
                 live = some
-                changed = place(chat, {seq: seq + 1 for seq in sorted(some)})
+                places = {
+                    ids[seq]: (10 + sum(s + 1 for s in some if s < seq), seq + 1) for seq in some
+                }
+                changed = cache.place_books(conversation=chat, places=places)
             elif what == "mark":
                 changed = cache.mark_turns(conversation=chat, turns=sorted(some))
             else:
                 changed = cache.bring_back(owner=ADA, conversation=chat, turns=sorted(some))
             found = books_of(chat)
-            ids = {at(chat, seq): seq for seq in found}
-            after = {seq: status for seq, (_, _, status) in found.items()}
-            assert {ids[id]: status for id, status in changed.items()} == {
-                seq: after[seq] for seq in after if after[seq] != before[seq]
+            assert changed == {
+                ids[seq]: found[seq][2] for seq in found if found[seq][2] != before[seq][2]
             }
             start = 10
             for seq in sorted(live):

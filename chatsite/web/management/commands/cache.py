@@ -92,9 +92,8 @@ async def _cleaned(site: Site, stored: Stored, offered: Offered, strategy: str) 
         conversation=stored.id,
         turns=offer.turns,
     )
-    turns = "turn" if len(offer.turns) == 1 else "turns"
     return [
-        f"{strategy}: {len(offer.turns):,} {turns} unloaded, {offer.messages:,} messages. The next "
+        f"{strategy}: {turns_of(len(offer.turns))} unloaded, {offer.messages:,} messages. The next "
         f"message's prompt is {offer.tokens:,} tokens shorter.",
         "What was said stays stored; who has the page open can bring it back there.",
     ]
@@ -105,9 +104,13 @@ def in_words(offered: Offered) -> list[str]:
     if offered.note:
         return [offered.note]
     return ["--cleanup would free:"] + [
-        f"  {offer.name}: {len(offer.turns):,} turns, {offer.tokens:,} tokens"
+        f"  {offer.name}: {turns_of(len(offer.turns))}, {offer.tokens:,} tokens"
         for offer in offered.offers
     ]
+
+
+def turns_of(count: int) -> str:
+    return f"{count:,} {'turn' if count == 1 else 'turns'}"
 
 
 def table(rows: Sequence[Row]) -> list[str]:
@@ -131,7 +134,7 @@ def remarks(books: CacheBooks) -> list[str]:
     said = []
     if gone["turns"]:
         said.append(
-            f"Unloaded or marked: {gone['turns']:,} turns, {gone['messages']:,} messages, "
+            f"Unloaded or marked: {turns_of(gone['turns'])}, {gone['messages']:,} messages, "
             f"{gone['tokens']:,} tokens."
         )
     if saved is None:
