@@ -101,7 +101,10 @@ export class CachePart {
    * @param {boolean} waits nothing can be changed now
    */
   #draw(found, waits, state) {
-    if (!found.available) return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note)];
+    if (!found.available) {
+      // What was unloaded while the engine answered stays out whoever answers now.
+      return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
+    }
     const last = found.turns.at(-1);
     const cells = `${number(found.used)} of ${number(found.window)} cells`;
     return [
@@ -119,25 +122,30 @@ export class CachePart {
   }
 
   /** @param {Found} found */
-  #room({ strategies, unloaded, cleanup, about }, waits, { turn }) {
+  #room(found, waits, { turn }) {
+    const { strategies, cleanup, about } = found;
     return [
       h("h4", {}, "Make room now"),
       turn && h("p", { class: "quiet" }, "After the answer that is being written."),
       h("ul", { class: "kv-acts" }, strategies.map((one) => {
         const off = waits || !one.turns;
-        const effect = one.turns ? `frees ${plural(one.tokens, "token")}, ${plural(one.turns, "turn")}` : "nothing to free";
         return h("li", {}, h("button", {
           type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
           on: { click: () => !off && this.#clean(one, about) },
-        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, effect)));
+        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, effect(one))));
       })),
-      unloaded.turns > 0 && h("p", { class: "kv-back" },
-        h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
-        h("button", {
-          type: "button", class: "link", "data-key": "kv-back", "aria-disabled": String(waits),
-          on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
-        }, "Bring all back")),
+      this.#back(found, waits),
     ];
+  }
+
+  /** @param {Found} found */
+  #back({ unloaded, about }, waits) {
+    return unloaded.turns > 0 && h("p", { class: "kv-back" },
+      h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
+      h("button", {
+        type: "button", class: "link", "data-key": "kv-back", "aria-disabled": String(waits),
+        on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
+      }, "Bring all back"));
   }
 
   /**
@@ -161,6 +169,12 @@ export class CachePart {
     if (this.about) this.about = { ...this.about, messages: null };
     this.actions.redraw();
   }
+}
+
+/** @param {Strategy} strategy */
+function effect({ turns: gone, tokens, enough }) {
+  if (!gone) return "nothing to free";
+  return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
 }
 
 /** @param {Found} found */
