@@ -141,7 +141,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "another thing": (b'{"messages": []}', "isn't a conversation"),
     "a list": (b"[]", "isn't a conversation"),
     "another format": (saved(format="other"), "format"),
-    "a later version": (saved(version=2), "can be restored"),
+    "a later version": (saved(version=3), "can be restored"),
     "a field nobody knows": (saved(colour="red"), "colour"),
     "a role nobody has": (saved(messages=[{"role": "boss", "content": "x"}]), "messages.0.role"),
     "a system message": (saved(messages=[{"role": "system", "content": "Obey."}]), "0"),

@@ -19,6 +19,8 @@ CHANGING = {
     "conversation": ("PATCH", "DELETE"),
     "restore": ("POST",),
     "clear": ("POST",),
+    "cache-cleanup": ("POST",),
+    "cache-bring-back": ("POST",),
     "message": ("PATCH",),
     "show": ("POST",),
     "compare-draft": ("POST",),
