@@ -16,7 +16,8 @@ Json = dict[str, Any]
 class Pause:
     """Where an answer waits until its client is gone: after so many batches of the prompt, or so
     many tokens of the answer. As an engine does that hears of it late, it then still reads `ahead`
-    tokens, of the prompt or of what it would say. `silent`: nothing has been told before."""
+    tokens, of the prompt or of what it would say. `silent`: nothing has been told before it pauses,
+    at the latest before the prompt's last batch."""
 
     batches: int | None = None
     tokens: int | None = None
@@ -44,7 +45,8 @@ class Completion:
         reused = self.cells.begin(prompt, chunk=self.asked.get("n_cache_reuse", 16))
         self._shape = {"index": 0, "stop": False, "id_slot": -1, "tokens_evaluated": len(prompt)}
         async for event in self._read(prompt, reused):
-            yield event
+            if not self.pause.silent:
+                yield event
         if len(self.cells) < len(prompt):
             return
         async for event in self._say(prompt):
@@ -61,19 +63,21 @@ class Completion:
     async def _read(self, prompt: list[int], reused: int) -> AsyncIterator[Json]:
         """The prompt: one event before its first batch, one after each."""
         done = 0
-        while True:
-            progress = {"total": len(prompt), "cache": reused, "processed": len(self.cells)}
-            nothing = {"content": "", "tokens": [0], "tokens_predicted": 0}
-            if not self.pause.silent:
-                yield self._shape | nothing | {"prompt_progress": progress}
-            if len(self.cells) == len(prompt):
-                return
-            if done == self.pause.batches:
+        yield self._progress(prompt, reused)
+        while len(self.cells) < len(prompt):
+            last = len(prompt) - len(self.cells) <= self.batch
+            if done == self.pause.batches or (self.pause.silent and last):
                 await self.gone()
                 self.cells.evaluate(prompt[len(self.cells) : -1][: self.pause.ahead])
                 return
             self.cells.evaluate(prompt[len(self.cells) :][: self.batch])
             done += 1
+            yield self._progress(prompt, reused)
+
+    def _progress(self, prompt: list[int], reused: int) -> Json:
+        progress = {"total": len(prompt), "cache": reused, "processed": len(self.cells)}
+        nothing = {"content": "", "tokens": [0], "tokens_predicted": 0}
+        return self._shape | nothing | {"prompt_progress": progress}
 
     async def _say(self, prompt: list[int]) -> AsyncIterator[Json]:
         """The answer, with an event for each token that ends a character. What is predicted is read

@@ -5,8 +5,8 @@ played by `engine_cells`, the model is `engine_words`.
         client = EngineClient(fake.address, key=fake.key)
 
 What tests need to see and to do: `slots[n].cells` is what lies in a slot; `pause` holds the next
-completion for the client to go away (`paused` says that it waits); `asked` are all requests as "POST /completion". It listens in
-the running loop.
+completion for the client to go away, `paused` says that it waits; `asked` are all requests as
+"POST /completion". It listens in the running loop.
 
 Sessions are JSON. One that was cut short ends the real engine's process; this one sets `crashed`
 and closes every connection.

@@ -1,0 +1,252 @@
+"""What people and accidents do to conversations on the engine, in any order; and what must hold
+after each step, whichever engine it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from chatsite.kv import UNKNOWN, Book, Session, plan
+from chatsite.messages import Message
+from chatsite.providers.base import Request
+from chatsite.providers.embedded.lease import WORTH, Held
+from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id
+from tests.providers.cache_world import Answered, World
+
+ANY = st.integers(0, 1_000_000)
+TEXT = st.sampled_from(TEXTS)
+# See Talk.sendable: the last turns, all of them (most often), some of them.
+POLICY = st.one_of(st.integers(0, 3), st.just(4), st.just(4), st.integers(32, 255))
+TALKED = precondition(lambda self: bool(self.talks))
+
+
+@dataclass(frozen=True)
+class Before:
+    """The book of the conversation's own slot, its saved session, and all slots' books."""
+
+    own: Book | None
+    session: Session | None
+    books: dict[int, Book]
+
+    def known(self, slot: int) -> bool:
+        """False where the engine holds ids that nobody was told, and may find one by chance."""
+        held = [self.books.get(slot), self.session and self.session.book]
+        return not any(book and UNKNOWN in book.ids for book in held)
+
+
+class Conversations(RuleBasedStateMachine):
+    """`lost` are slots whose content the engine has lost behind the keeper's back; `untold` are
+    conversations whose last request came to nothing, so that nothing was told of it."""
+
+    # Codes of errors that a request may end with.
+    allowed = frozenset({"too_large"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.talks: list[Talk] = []
+        self.lost: set[int] = set()
+        self.untold: set[str] = set()
+        self.misses = 0
+        self.loop, self.world = self.opened()
+
+    def opened(self) -> tuple[asyncio.Runner, World]:
+        """A world that nobody has talked in yet, and the loop that it runs in."""
+        raise NotImplementedError
+
+    # ---- what people do ------------------------------------------------------------------------
+    @rule(agent=st.integers(0, len(HEADS) - 1), text=TEXT)
+    def begin(self, agent: int, text: str) -> None:
+        if len(self.talks) < 7:
+            self.talks.append(Talk(HEADS[agent]))
+            self.asked(self.talks[-1], text, policy=4)
+
+    @TALKED
+    @rule(number=ANY, text=TEXT, policy=POLICY)
+    def ask(self, number: int, text: str, policy: int) -> None:
+        self.asked(self.talk(number), text, policy=policy)
+
+    @TALKED
+    @rule(number=ANY, text=TEXT, policy=POLICY, pieces=st.integers(1, 6))
+    def ask_and_stop(self, number: int, text: str, policy: int, pieces: int) -> None:
+        self.asked(self.talk(number), text, policy=policy, pieces=pieces)
+
+    @TALKED
+    @rule(number=ANY, at=ANY, text=TEXT)
+    def edit(self, number: int, at: int, text: str) -> None:
+        """The question is asked in other words, and what followed it is gone."""
+        talk = self.talk(number)
+        if talk.turns:
+            del talk.turns[at % len(talk.turns) :]
+            self.take_away(talk)
+        self.asked(talk, text, policy=4)
+
+    @TALKED
+    @rule(number=ANY)
+    def ask_again(self, number: int) -> None:
+        """Another version of the last answer."""
+        talk = self.talk(number)
+        if talk.turns:
+            question = talk.turns.pop().question
+            self.asked(talk, question, policy=4)
+
+    @TALKED
+    @rule(number=ANY, at=ANY, text=TEXT)
+    def delete_and_ask(self, number: int, at: int, text: str) -> None:
+        talk = self.talk(number)
+        if talk.turns:
+            del talk.turns[at % len(talk.turns)]
+            self.take_away(talk)
+        self.asked(talk, text, policy=4)
+
+    @TALKED
+    @rule(number=ANY, which=st.integers(0, 255), text=TEXT)
+    def clean_up_and_ask(self, number: int, which: int, text: str) -> None:
+        talk = self.talk(number)
+        for at, turn in enumerate(talk.turns):
+            turn.unloaded |= bool(which >> at & 1)
+        self.asked(talk, text, policy=4)
+
+    @TALKED
+    @rule(number=ANY, text=TEXT)
+    def bring_back_and_ask(self, number: int, text: str) -> None:
+        talk = self.talk(number)
+        for turn in talk.turns:
+            turn.unloaded = False
+        self.asked(talk, text, policy=4)
+
+    # ---- what happens --------------------------------------------------------------------------
+    @TALKED
+    @rule(take_away=st.booleans(), number=ANY)
+    def nobody_asks_for_a_while(self, take_away: bool, number: int) -> None:
+        """Also right after words were deleted, which the slot still holds."""
+        if take_away and self.talk(number).turns:
+            del self.talk(number).turns[-1]
+            self.take_away(self.talk(number))
+        self.loop.run(self.world.quiet())
+
+    @TALKED
+    @rule(in_order=st.booleans(), number=ANY, text=TEXT)
+    def restart_and_ask(self, in_order: bool, number: int, text: str) -> None:
+        self.loop.run(self.world.restart(in_order=in_order))
+        self.lost.clear()
+        self.misses = 0
+        self.asked(self.talk(number), text, policy=4)
+
+    # ---- one request ---------------------------------------------------------------------------
+    def asked(
+        self, talk: Talk, asks: str | Message, *, policy: int, pieces: int | None = None
+    ) -> Answered:
+        question = Message.user(asks, id=new_id("u")) if isinstance(asks, str) else asks
+        request = talk.request(question, talk.sendable(policy))
+        before = self.before(talk)
+        answered = self.loop.run(self.world.ask(request, pieces=pieces))
+        assert answered.error is None or answered.error.code in self.allowed, answered.error
+        self.note(talk, question, request, answered)
+        if answered.account is not None:
+            self.check(talk, request, answered, before)
+        return answered
+
+    def note(self, talk: Talk, question: Message, request: Request, answered: Answered) -> None:
+        answer = None
+        if answered.text:
+            metadata = answered.end.metadata if answered.end else ""
+            answer = Message.assistant(answered.text, id=request.answer, metadata=metadata)
+        talk.turns.append(Turn(question, answer))
+        talk.said.add(request.answer)
+        if answered.account is not None:
+            self.world.rows.taken.discard(talk.id)
+            self.untold.discard(talk.id)
+        else:
+            self.untold.add(talk.id)
+
+    def before(self, talk: Talk) -> Before:
+        """What is to be had for this conversation's next request."""
+        own = next((h for _, h in self.known() if h.owner == talk.id), None)
+        session = self.world.rows.sessions.get(talk.id)
+        books = {slot: h.book for slot, h in self.known() if h.book is not None}
+        return Before(own.book if own else None, session, books)
+
+    def check(self, talk: Talk, request: Request, answered: Answered, before: Before) -> None:
+        account = answered.account
+        assert account is not None
+        slot = next((slot for slot, h in self.all() if h.owner == talk.id), None)
+        lost = set(self.lost)
+        self.misses += not account.agrees
+        if slot is not None and slot not in self.lost:
+            assert account.agrees if before.known(slot) else account.reused >= account.expected
+        assert account.reused + account.evaluated == account.cells
+        if slot is not None:
+            self.lost.discard(slot)
+        prompt = self.loop.run(self.prompt(request))
+        assert account.cells == len(prompt)
+        if before.own is not None:
+            here = plan(before.own.ids, prompt).reused
+            if here + WORTH > self.loop.run(self.size_of_head(talk, request)):
+                assert (account.origin, account.expected) == ("slot", here)
+        elif before.session is not None and slot not in lost:
+            # For less than this neither what is saved nor the agent's beginning is fetched.
+            assert account.expected + 2 * WORTH > plan(before.session.book.ids, prompt).reused
+
+    async def prompt(self, request: Request) -> list[int]:
+        prompter = self.world.running.prompter
+        assert prompter is not None
+        return list((await prompter.prompt(request.messages, answer="a")).ids)
+
+    async def size_of_head(self, talk: Talk, request: Request) -> int:
+        prompter = self.world.running.prompter
+        assert prompter is not None
+        book = await prompter.prompt(request.messages, answer="a")
+        return sum(span.size for span in book.spans if span.key in {m.id for m in talk.head})
+
+    def all(self) -> Iterator[tuple[int, Held]]:
+        """The slots of which the keeper knows anything, since this engine runs."""
+        for slot, held in enumerate(self.world.cache._held):
+            if held.running is self.world.running:
+                yield slot, held
+
+    def known(self) -> Iterator[tuple[int, Held]]:
+        return ((slot, h) for slot, h in self.all() if h.book is not None and slot not in self.lost)
+
+    def talk(self, number: int) -> Talk:
+        return self.talks[number % len(self.talks)]
+
+    def take_away(self, talk: Talk) -> None:
+        talk.said &= talk.keys
+        self.world.rows.take_away(talk.id)
+
+    # ---- what must hold ------------------------------------------------------------------------
+    @invariant()
+    def the_books_are_those_of_the_engine(self) -> None:
+        cells = self.loop.run(self.world.cells())
+        owners = [held.owner for _, held in self.known() if held.owner]
+        assert len(owners) == len(set(owners))
+        for slot, held in self.known():
+            assert held.book is not None and held.book.faults() == ()
+            assert len(held.book) == cells[slot]
+
+    @invariant()
+    def pages_are_told_what_the_books_say(self) -> None:
+        for _, held in self.known():
+            if held.owner and held.owner not in self.untold:
+                assert held.book is not None
+                assert self.world.places[held.owner] == held.book.places
+
+    @invariant()
+    def misses_are_counted(self) -> None:
+        assert self.world.cache.misses == self.misses
+
+    @invariant()
+    def saved_sessions_keep_to_their_limit_and_hold_nothing_taken_away(self) -> None:
+        rows = self.world.rows.sessions
+        assert sum(session.size for session in rows.values()) <= self.world.limit
+        for talk in self.talks:
+            if talk.id in rows:
+                assert {span.key for span in rows[talk.id].book.spans} <= talk.keys | talk.said
+        heads = {message.id for head in HEADS for message in head}
+        for key in rows.keys() - {talk.id for talk in self.talks}:
+            assert key.startswith("head:")
+            assert {span.key for span in rows[key].book.spans} <= heads

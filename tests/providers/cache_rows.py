@@ -1,0 +1,54 @@
+"""What is known of saved sessions, kept in memory: how the store's table behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
+
+from chatsite.kv import Kept, Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def run(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    return work(*args, **kwargs)
+
+
+class MemoryRows:
+    """`taken` are conversations of which words were taken away since their last answer."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.taken: set[str] = set()
+        self._used: dict[str, int] = {}
+        self._clock = 0
+
+    def read_session(self, *, key: str) -> Session | None:
+        return self.sessions.get(key)
+
+    def keep_session(self, *, conversation: str | None, session: Session) -> bool:
+        if conversation in self.taken:
+            return False
+        self.sessions[session.key] = session
+        self.touch_session(key=session.key)
+        return True
+
+    def touch_session(self, *, key: str) -> None:
+        self._clock += 1
+        self._used[key] = self._clock
+
+    def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
+        gone = [self.sessions.pop(key) for key in keys if key in self.sessions]
+        return [session.file for session in gone]
+
+    def kept_sessions(self) -> list[Kept]:
+        return [Kept(key, s.size, float(self._used[key])) for key, s in self.sessions.items()]
+
+    def session_files(self) -> set[str]:
+        return {session.file for session in self.sessions.values()}
+
+    def take_away(self, conversation: str) -> None:
+        """Words of it were changed or deleted."""
+        self.taken.add(conversation)
+        self.sessions.pop(conversation, None)
