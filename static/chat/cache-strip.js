@@ -52,9 +52,11 @@ export class Strip {
   }
 
   #option(piece, index, gone, long) {
+    const choose = () => this.#choose(index);
     const option = h("i", {
       id: `kv-${index}`, role: "option", class: `kv-${lookOf(piece)}`, "aria-selected": "false", "aria-label": inWords(piece),
-      on: { mouseenter: () => this.#tell(piece), click: () => this.#choose(index) },
+      // Focus comes between a press and its click, and what it chooses may move the pieces under the pointer.
+      on: { mouseenter: () => this.#tell(piece), pointerdown: choose, click: choose },
     });
     if (piece.start < 0) option.style.flex = `0 0 ${Math.min(GONE, GONE_ALL / gone)}%`;
     else option.style.flexGrow = String(piece.free ? long : piece.size);

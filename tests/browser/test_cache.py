@@ -135,7 +135,8 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
     expect(pieces).to_have_count(6)
     keeper.answer_late(FOUND | {"available": False, "note": "Too late."})
     expect(pieces.nth(1)).to_have_accessible_name("2 user, took 30 cells, unloaded: “Text 2.”")
-    strip.focus()
+    pieces.nth(3).click()
+    expect(pieces.nth(3)).to_have_attribute("aria-selected", "true")
     for key in ("End", "ArrowLeft", "ArrowLeft"):
         chat.page.keyboard.press(key)
     expect(strip.get_by_role("option", selected=True)).to_have_accessible_name(
