@@ -2,7 +2,7 @@
 find there, what is saved, and what goes when there is no room."""
 
 from chatsite.kv.accounts import Account, Origin
-from chatsite.kv.books import EMPTY, LOADED, MARKED, UNKNOWN, UNLOADED, Book, Place, Span
+from chatsite.kv.books import EMPTY, LOADED, MARKED, UNLOADED, Book, Place, Span
 from chatsite.kv.reuse import Reuse, plan, reuse
 from chatsite.kv.sessions import Fingerprint, Kept, Session, outdated
 
@@ -10,7 +10,6 @@ __all__ = [
     "EMPTY",
     "LOADED",
     "MARKED",
-    "UNKNOWN",
     "UNLOADED",
     "Account",
     "Book",

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 LOADED, MARKED, UNLOADED = 1, 0, -1
-# A token that lies in the cache and whose id nobody was told: equal to no real one.
-UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +79,6 @@ class Book:
                 break
             spans.append(Span(span.key, min(span.size, cells - start)))
         return Book(self.ids[:cells], tuple(spans))
-
-    def grown_to(self, cells: int) -> Book:
-        """With cells at its end whose ids nobody was told; they belong to the last span."""
-        missing = cells - len(self.ids)
-        if missing <= 0 or not self.spans:
-            return self
-        last = self.spans[-1]
-        spans = (*self.spans[:-1], Span(last.key, last.size + missing))
-        return Book((*self.ids, *(UNKNOWN,) * missing), spans)
 
 
 EMPTY = Book()

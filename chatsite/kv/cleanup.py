@@ -49,9 +49,10 @@ def _nothing(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
 
 
 def _newer_half(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
-    """At most half of all tokens: a turn that lies across the middle goes."""
+    """At most half of all tokens: a turn that lies across the middle goes, but the newest stays
+    however large it is, or this would be another strategy."""
     half = sum(turn.tokens for turn in turns) // 2
-    return _newest(turns, half)
+    return _newest(turns, half) or turns[-1:]
 
 
 def _first(turns: Sequence[Older], down_to: int) -> Sequence[Older]:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatsite.kv.books import UNKNOWN
-
 # A shorter run is kept only where this makes more of the rest fit: a match of few tokens may be a
 # chance one, and then what follows it in the prompt finds its own run no more.
 CHUNKS = (16, 8, 4, 2, 1)
@@ -59,10 +57,9 @@ def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
 
 def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
     """A letter for each id: Python searches a text many times faster than a list. Ids that aren't
-    in the prompt are all one letter, and so are unknown ones, which equal nothing in it."""
+    in the prompt are all one letter."""
     letters = {id: chr(number) for number, id in enumerate(set(prompt), start=1)}
     wanted = "".join([letters[id] for id in prompt])
-    letters.pop(UNKNOWN, None)
     return "".join([letters.get(id, _IN_NO_PROMPT) for id in live]), wanted
 
 

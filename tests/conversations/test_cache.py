@@ -22,7 +22,7 @@ from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.statements import key
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
-from chatsite.kv import UNKNOWN, Book, Kept, Session, Span
+from chatsite.kv import Book, Kept, Session, Span
 from chatsite.messages import Message as Said
 from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
 
@@ -50,7 +50,7 @@ def place(chat: str, sizes: dict[int, int], *, head: int = 10) -> dict[str, int]
 
 
 def session(chat: str, *, file: str = "a.bin", size: int = 100, ids: tuple[int, ...] = ()) -> Any:
-    ids = ids or (1, 2, 70_000, UNKNOWN)
+    ids = ids or (1, 2, 70_000, 9)
     book = Book(ids, (Span("head", 1), Span(at(chat, 1), len(ids) - 1)))
     return Session(
         key=chat, fingerprint="model engine f16 2048", book=book, file=file, size=size, digest="d"
@@ -222,7 +222,7 @@ class TestCleanups:
 class TestSessions:
     def test_what_was_saved_is_read_back_the_same(self, chat: str) -> None:
         assert cache.read_session(key=chat) is None
-        ids = (0, 1, 2**31 - 1, UNKNOWN, 49_151)
+        ids = (0, 1, 2**31 - 1, 7, 49_151)
         saved = session(chat, ids=ids)
         assert cache.keep_session(conversation=chat, session=saved)
         assert bytes(KvSession.objects.get().ids)[4:12] == b"\1\0\0\0\xff\xff\xff\x7f"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv import EMPTY, UNKNOWN, Account, Book, Place, Span
+from chatsite.kv import EMPTY, Account, Book, Place, Span
 from tests.kv.drawn import tried
 
 keys = st.sampled_from("abcd")
@@ -16,7 +16,6 @@ steps = st.lists(
     st.one_of(
         st.tuples(st.just("answered"), keys, st.lists(st.integers(0, 9), max_size=6)),
         st.tuples(st.just("cut"), st.integers(0, 30)),
-        st.tuples(st.just("grown"), st.integers(0, 30)),
     ),
     max_size=12,
 )
@@ -36,10 +35,6 @@ def test_whatever_happens_the_books_add_up(happened: list[tuple[object, ...]]) -
             case ("cut", int(count)):
                 book = book.cut_to(count)
                 cells = cells[:count]
-            case ("grown", int(count)):
-                book = book.grown_to(count)
-                if cells:
-                    cells += [(UNKNOWN, cells[-1][1])] * (count - len(cells))
         assert book.faults() == ()
         assert list(book.ids) == [id for id, _ in cells]
         assert len(book) == len(cells)
@@ -81,12 +76,6 @@ def test_a_cut_in_the_middle_of_a_message_leaves_its_beginning() -> None:
     assert book.cut_to(2) == Book((1, 2), (Span("q", 2),))
     assert book.cut_to(0) == EMPTY
     assert book.cut_to(9) == book
-
-
-def test_cells_that_nobody_was_told_of_belong_to_the_last_message() -> None:
-    book = Book((1, 2), (Span("q", 1), Span("a", 1)))
-    assert book.grown_to(4) == Book((1, 2, UNKNOWN, UNKNOWN), (Span("q", 1), Span("a", 3)))
-    assert book.grown_to(1) == book
 
 
 @pytest.mark.parametrize(

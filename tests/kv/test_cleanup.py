@@ -44,9 +44,12 @@ def test_each_strategy_keeps_what_its_name_says_and_what_is_spared(
     assert unload(strategy, TURNS, down_to=down_to) == gone
 
 
-def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes() -> None:
-    long_answer = [Held(1, 10, False), Held(3, 10, False), Held(5, 300, False), Held(7, 10, False)]
-    assert unload("keepSystemPromptAndHalf", long_answer, down_to=0) == {1, 3, 5}
+def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes_unless_it_is_the_newest() -> (
+    None
+):
+    turns = [Held(1, 10, False), Held(3, 10, False), Held(5, 300, False), Held(7, 10, False)]
+    assert unload("keepSystemPromptAndHalf", turns, down_to=0) == {1, 3, 5}
+    assert unload("keepSystemPromptAndHalf", turns[:3], down_to=0) == {1, 3}
 
 
 def test_the_first_turn_goes_too_where_it_alone_is_too_large() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv import UNKNOWN, Reuse, plan, reuse
+from chatsite.kv import Reuse, plan, reuse
 from chatsite.kv.reuse import CHUNKS
 from tests.fakes.engine_cells import Cells
-from tests.kv.drawn import few, slots_and_prompts, tried
+from tests.kv.drawn import slots_and_prompts, tried
 
 WINDOW = 4096
 
@@ -59,19 +59,6 @@ def test_a_plan_is_the_best_that_the_engine_can_be_told(
     assert best.reused == max(other.reused for other in others)
     # Of equal ones the largest: a short match may be a chance one.
     assert best.chunk == max(o.chunk for o in others if o.reused == best.reused)
-
-
-@tried
-@given(st.lists(few, max_size=15), st.lists(few, min_size=1, max_size=15), st.integers(1, 4))
-def test_an_unknown_token_is_never_found_again(
-    live: list[int], prompt: list[int], chunk: int
-) -> None:
-    """It counts as one that is in no prompt, and as a token of the prompt it is in no slot."""
-    hidden = [UNKNOWN if id == 0 else id for id in live]
-    other = [99 if id == 0 else id for id in live]
-    assert reuse(hidden, prompt, chunk=chunk) == reuse(other, prompt, chunk=chunk)
-    assert reuse(hidden, hidden or [UNKNOWN], chunk=1).reused <= sum(id != 0 for id in live)
-    assert reuse([UNKNOWN] * 20, [UNKNOWN] * 20, chunk=1).reused == 0
 
 
 @tried

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chatsite.kv import UNKNOWN, Book, Session, plan
+from chatsite.kv import Book, Session, plan
 from chatsite.messages import Message
 from chatsite.providers.base import Request
 from chatsite.providers.embedded.lease import WORTH, Held
@@ -26,16 +26,10 @@ TALKED = precondition(lambda self: bool(self.talks))
 
 @dataclass(frozen=True)
 class Before:
-    """The book of the conversation's own slot, its saved session, and all slots' books."""
+    """The book of the conversation's own slot, and its saved session."""
 
     own: Book | None
     session: Session | None
-    books: dict[int, Book]
-
-    def known(self, slot: int) -> bool:
-        """False where the engine holds ids that nobody was told, and may find one by chance."""
-        held = [self.books.get(slot), self.session and self.session.book]
-        return not any(book and UNKNOWN in book.ids for book in held)
 
 
 class Conversations(RuleBasedStateMachine):
@@ -167,8 +161,7 @@ class Conversations(RuleBasedStateMachine):
         """What is to be had for this conversation's next request."""
         own = next((h for _, h in self.known() if h.owner == talk.id), None)
         session = self.world.rows.sessions.get(talk.id)
-        books = {slot: h.book for slot, h in self.known() if h.book is not None}
-        return Before(own.book if own else None, session, books)
+        return Before(own.book if own else None, session)
 
     def check(self, talk: Talk, request: Request, answered: Answered, before: Before) -> None:
         account = answered.account
@@ -177,7 +170,7 @@ class Conversations(RuleBasedStateMachine):
         lost = set(self.lost)
         self.misses += not account.agrees
         if slot is not None and slot not in self.lost:
-            assert account.agrees if before.known(slot) else account.reused >= account.expected
+            assert account.agrees
         assert account.reused + account.evaluated == account.cells
         if slot is not None:
             self.lost.discard(slot)

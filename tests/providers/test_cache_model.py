@@ -137,7 +137,7 @@ class OnFakeEngine(Conversations):
         if seen.session is not None and seen.session.file in self.damaged:
             seen = replace(seen, session=None)
         slots = [slot.cells.read for slot in self.world.fake.slots]
-        return Seen(seen.own, seen.session, seen.books, slots)
+        return Seen(seen.own, seen.session, slots)
 
     def check(self, talk: Talk, request: Request, answered: Answered, before: Before) -> None:
         super().check(talk, request, answered, before)

@@ -269,7 +269,7 @@ async def test_a_book_that_isnt_the_slots_is_never_kept(
     running: Running, folder: Path, keeper: Keeper, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
-    for wrong in (book.cut_to(3), book.grown_to(99), Book(book.ids, ()), Book()):
+    for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
         assert not await kept.save(running, 0, "c", conversation="c", book=wrong)
     assert not names(folder) and not keeper.kept_sessions()
 

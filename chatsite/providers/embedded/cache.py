@@ -127,16 +127,17 @@ class Cache:
         )
 
     async def settle(self, lease: Lease) -> None:
-        """After an answer: the books of its conversation, for who looks at them."""
-        await lease.settle()
+        """After a request, also one that was broken off: the books of its conversation."""
+        try:
+            await lease.settle()
+        except ENGINE_ERRORS as error:
+            log.info("slot %s is given up: %s", lease.slot, type(error).__name__)
+            return
         await self._tell(lease.conversation, lease.held)
 
     async def _end(self, lease: Lease) -> None:
-        """Of a request that was broken off."""
         try:
             await self.settle(lease)
-        except ENGINE_ERRORS as error:
-            log.info("slot %s is given up: %s", lease.slot, type(error).__name__)
         finally:
             self._give_back(lease)
 

@@ -69,7 +69,7 @@ class Lease:
         if not own:
             await self.save()
         self.origin = "slot" if own else "none"
-        if saved is not None and there >= max(here, head) + WORTH:
+        if saved is not None and there >= here + WORTH and there + WORTH > head:
             await self._restore(saved, "session")
         elif here + WORTH <= head and self.sessions is not None:
             await self._share(prompt.cut_to(head), self.sessions)
@@ -160,7 +160,10 @@ class Lease:
             self.pending = None
             return
         ids = await self.completion.ids(self.running.client) or []
-        book = prompt.answered(self.answer, ids).cut_to(cells).grown_to(cells)
+        book = prompt.answered(self.answer, ids).cut_to(cells)
+        if len(book) < cells:
+            # It holds ids that nobody was told: with them no reuse could be foretold.
+            await self.running.client.prefill(self.slot, book.ids)
         self.held.put(self.conversation, book)
         self.pending = None
 
