@@ -5,12 +5,18 @@ further runs of the prompt among the rest of the slot, in order and without turn
 of at least `chunk` tokens is kept and shifted to its new place, what lies between is cut out. What
 comes after the last kept cell is thrown away, and the prompt's last token is always read, since
 the first word of the answer comes from it.
+
+A cell holds more than its token: all that stood before it when it was read. At the beginning that
+is the same; a run that is shifted brings what it was read behind. So only a message's own cells may
+be shifted for it: the same words of another message would tell what the policy left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from chatsite.kv.books import Book
 
 # A shorter run is kept only where this makes more of the rest fit: a match of few tokens may be a
 # chance one, and then what follows it in the prompt finds its own run no more.
@@ -21,8 +27,8 @@ _IN_NO_PROMPT = "\N{NULL}"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
     """What one request does to a slot, in tokens. `prefix` of the `reused` ones stay where they
-    are, the others are shifted; `removed` cells are given up. `chunk` is what the engine is told.
-    """
+    are, the others are shifted; `removed` cells are given up. `chunk` is what the engine is told: 0
+    where nothing is to be shifted."""
 
     reused: int
     evaluated: int
@@ -35,52 +41,67 @@ class Reuse:
         return self.reused - self.prefix
 
 
-def plan(live: Sequence[int], prompt: Sequence[int]) -> Reuse:
-    """The cheapest way from the `live` ids of a slot to `prompt`. Raises ValueError without one."""
-    if not prompt:
-        raise ValueError("a prompt needs at least one token")
-    cells, wanted = _as_texts(live, prompt)
-    best = _reuse(cells, wanted, CHUNKS[0])
-    for chunk in CHUNKS[1:]:
+def plan(live: Book, prompt: Book) -> Reuse:
+    """The cheapest way from the `live` cells of a slot to `prompt` that shifts no message's cells
+    into another. Raises ValueError without a prompt."""
+    cells, wanted = _as_texts(live.ids, prompt.ids)
+    best = _reuse(cells, wanted, 0)[0]
+    owners, wanting = _keys(live), _keys(prompt)
+    for chunk in CHUNKS:
         if best.evaluated == 1:
             break
-        other = _reuse(cells, wanted, chunk)
-        if other.reused > best.reused:
+        other, runs = _reuse(cells, wanted, chunk)
+        if other.reused > best.reused and all(
+            owners[here : here + size] == wanting[there : there + size]
+            for here, there, size in runs
+        ):
             best = other
     return best
 
 
 def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
-    """What the engine does with runs of at least `chunk` tokens."""
-    return _reuse(*_as_texts(live, prompt), chunk)
+    """What the engine does with runs of at least `chunk` tokens; 0: with the common beginning
+    alone. Raises ValueError without a prompt."""
+    return _reuse(*_as_texts(live, prompt), chunk)[0]
+
+
+def _keys(book: Book) -> list[str]:
+    """Whose each cell is."""
+    return [key for span in book.spans for key in [span.key] * span.size]
 
 
 def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
     """A letter for each id: Python searches a text many times faster than a list. Ids that aren't
     in the prompt are all one letter."""
+    if not prompt:
+        raise ValueError("a prompt needs at least one token")
     letters = {id: chr(number) for number, id in enumerate(set(prompt), start=1)}
     wanted = "".join([letters[id] for id in prompt])
     return "".join([letters.get(id, _IN_NO_PROMPT) for id in live]), wanted
 
 
-def _reuse(live: str, prompt: str, chunk: int) -> Reuse:
+def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int, int]]]:
+    """And the runs that are shifted: where each is, where it goes, and its size."""
     prefix = same = _common(live, 0, prompt, 0)
     here = prefix
-    while same + chunk <= len(prompt):
+    runs: list[tuple[int, int, int]] = []
+    while chunk and same + chunk <= len(prompt):
         here = live.find(prompt[same : same + chunk], here)
         if here < 0:
             break
         run = _common(live, here, prompt, same)
+        runs.append((here, same, run))
         here += run
         same += run
     reused = min(same, len(prompt) - 1)
-    return Reuse(
+    done = Reuse(
         reused=reused,
         evaluated=len(prompt) - reused,
         prefix=min(prefix, reused),
         removed=len(live) - reused,
         chunk=chunk,
     )
+    return done, runs
 
 
 def _common(live: str, here: int, prompt: str, there: int) -> int:

@@ -11,12 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv import Reuse, plan, reuse
+from chatsite.kv import Book, Reuse, Span, plan, reuse
 from chatsite.kv.reuse import CHUNKS
 from tests.fakes.engine_cells import Cells
 from tests.kv.drawn import slots_and_prompts, tried
 
 WINDOW = 4096
+
+
+def book(ids: Sequence[int], key: str = "one") -> Book:
+    """All of it one message's."""
+    return Book(tuple(ids), (Span(key, len(ids)),) if ids else ())
 
 
 def played(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> tuple[Cells, Reuse]:
@@ -51,14 +56,45 @@ def test_a_plan_is_the_best_that_the_engine_can_be_told(
     both: tuple[list[int], list[int]],
 ) -> None:
     live, prompt = both
-    best = plan(live, prompt)
+    best = plan(book(live), book(prompt))
     slot, done = played(live, prompt, chunk=best.chunk)
     assert best == done
     assert slot.read == prompt
-    others = [reuse(live, prompt, chunk=chunk) for chunk in CHUNKS]
+    others = [reuse(live, prompt, chunk=chunk) for chunk in (*CHUNKS, 0)]
     assert best.reused == max(other.reused for other in others)
     # Of equal ones the largest: a short match may be a chance one.
-    assert best.chunk == max(o.chunk for o in others if o.reused == best.reused)
+    least = min(best.shifted, 1)
+    assert best.chunk == max(o.chunk * least for o in others if o.reused == best.reused)
+
+
+@tried
+@given(slots_and_prompts(), st.integers(1, 50), st.integers(1, 50), st.booleans())
+def test_no_message_is_given_another_ones_cells(
+    both: tuple[list[int], list[int]], here: int, there: int, same: bool
+) -> None:
+    """Slot and prompt are of two messages each, of which they have the second in common, or none:
+    what is shifted lies in it on both sides."""
+    live, prompt = both
+    second = "second" if same else "other"
+    cells = Book(tuple(live), spans(("first", here), ("second", len(live) - here)))
+    wanted = Book(tuple(prompt), spans(("new", there), (second, len(prompt) - there)))
+    cells, wanted = cells.cut_to(len(live)), wanted.cut_to(len(prompt))
+    done = plan(cells, wanted)
+    assert done == played(live, prompt, chunk=done.chunk)[1]
+    if done.shifted:
+        assert same and done.prefix >= there and len(live) - here >= done.shifted
+
+
+def spans(*sizes: tuple[str, int]) -> tuple[Span, ...]:
+    return tuple(Span(key, size) for key, size in sizes if size > 0)
+
+
+def test_the_same_words_of_another_message_are_read_again() -> None:
+    said = tuple(range(100, 140))
+    live = Book((1, 2, *said), (Span("head", 2), Span("left out", 40)))
+    prompt = Book((1, 9, *said), (Span("head", 1), Span("asked", 41)))
+    done = plan(live, prompt)
+    assert (done.reused, done.shifted, done.chunk) == (1, 0, 0)
 
 
 @tried
@@ -68,35 +104,35 @@ def test_cutting_out_whole_messages_costs_only_what_is_new(sizes: list[int], sta
     ends = list(accumulate(sizes))
     messages = [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
     kept = [id for at, one in enumerate(messages) if stays >> at & 1 for id in one]
-    done = plan(range(ends[-1]), [*kept, 5_000])
+    done = plan(book(range(ends[-1])), book([*kept, 5_000]))
     assert (done.reused, done.evaluated) == (len(kept), 1)
 
 
 @pytest.mark.parametrize(
     ("live", "prompt", "reused", "prefix", "chunk"),
     [
-        ([], [1, 2, 3], 0, 0, 16),
-        ([1, 2, 3], [1, 2, 3], 2, 2, 16),
-        ([1, 2, 3], [1, 2, 3, 4], 3, 3, 16),
-        ([1, 2, 3, 4], [1, 2], 1, 1, 16),
+        ([], [1, 2, 3], 0, 0, 0),
+        ([1, 2, 3], [1, 2, 3], 2, 2, 0),
+        ([1, 2, 3], [1, 2, 3, 4], 3, 3, 0),
+        ([1, 2, 3, 4], [1, 2], 1, 1, 0),
         ([1, 2, 9, 9, 3, 4, 5], [1, 2, 3, 4, 5, 6], 5, 2, 2),
         ([9, *range(10, 26)], [*range(10, 26), 1], 16, 0, 16),
         ([9, *range(10, 25)], [*range(10, 25), 1], 15, 0, 8),
-        ([9, 1], [1], 0, 0, 16),
+        ([9, 1], [1], 0, 0, 0),
         # A word put in before what was said stops the engine there.
-        ([1, 2, 3, 4, 5], [1, 7, 2, 3, 4, 5], 1, 1, 16),
+        ([1, 2, 3, 4, 5], [1, 7, 2, 3, 4, 5], 1, 1, 0),
     ],
 )
 def test_plain_cases(
     live: list[int], prompt: list[int], reused: int, prefix: int, chunk: int
 ) -> None:
-    done = plan(live, prompt)
+    done = plan(book(live), book(prompt))
     assert (done.reused, done.prefix, done.chunk) == (reused, prefix, chunk)
 
 
 def test_a_prompt_has_a_token() -> None:
     with pytest.raises(ValueError, match="at least one token"):
-        plan([1, 2], [])
+        plan(book([1, 2]), book([]))
 
 
 def _hard_cases() -> dict[str, tuple[list[int], list[int]]]:
@@ -120,7 +156,7 @@ def _hard_cases() -> dict[str, tuple[list[int], list[int]]]:
 @pytest.mark.parametrize("name", _hard_cases())
 def test_a_plan_for_a_whole_window_takes_no_time(name: str) -> None:
     """Milliseconds in the event loop, before every request (measured: at most 5)."""
-    live, prompt = _hard_cases()[name]
+    live, prompt = map(book, _hard_cases()[name])
     taken = []
     for _ in range(3):
         started = time.thread_time()

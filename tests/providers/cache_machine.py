@@ -177,22 +177,20 @@ class Conversations(RuleBasedStateMachine):
         prompt = self.loop.run(self.prompt(request))
         assert account.cells == len(prompt)
         if before.own is not None:
-            here = plan(before.own.ids, prompt).reused
+            here = plan(before.own, prompt).reused
             if here + WORTH > self.loop.run(self.size_of_head(talk, request)):
                 assert (account.origin, account.expected) == ("slot", here)
         elif before.session is not None and slot not in lost:
             # For less than this neither what is saved nor the agent's beginning is fetched.
-            assert account.expected + 2 * WORTH > plan(before.session.book.ids, prompt).reused
+            assert account.expected + 2 * WORTH > plan(before.session.book, prompt).reused
 
-    async def prompt(self, request: Request) -> list[int]:
+    async def prompt(self, request: Request) -> Book:
         prompter = self.world.running.prompter
         assert prompter is not None
-        return list((await prompter.prompt(request.messages, answer="a")).ids)
+        return await prompter.prompt(request.messages, answer=request.answer)
 
     async def size_of_head(self, talk: Talk, request: Request) -> int:
-        prompter = self.world.running.prompter
-        assert prompter is not None
-        book = await prompter.prompt(request.messages, answer="a")
+        book = await self.prompt(request)
         return sum(span.size for span in book.spans if span.key in {m.id for m in talk.head})
 
     def all(self) -> Iterator[tuple[int, Held]]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from chatsite.kv import plan
+from chatsite.kv import Book, Span, plan
 from chatsite.providers.embedded.client import EngineClient
 from tests.fakes.engine_cells import Cells
 from tests.fakes.engine_server import FakeEngine
@@ -86,7 +86,7 @@ async def requests_on_one_slot(client: EngineClient) -> None:
     slot = Cells()
     for number, (parts, chunk) in enumerate(PROMPTS):
         prompt = [id for start, end in parts for id in words[start:end]]
-        told = plan(slot.ids, prompt) if chunk else None
+        told = plan(one_message(slot.ids), one_message(prompt)) if chunk else None
         reused = slot.begin(prompt, chunk=told.chunk if told and number % 2 else chunk)
         *events, last = await asked(
             client, prompt, chunk=told.chunk if told and number % 2 else chunk, predict=2
@@ -101,6 +101,10 @@ async def requests_on_one_slot(client: EngineClient) -> None:
         slot.evaluate(said[:-1])
         assert (await client.slots())[SLOT].cells == len(slot)
         assert slot.read == slot.ids
+
+
+def one_message(ids: list[int]) -> Book:
+    return Book(tuple(ids), (Span("one", len(ids)),) if ids else ())
 
 
 def test_what_was_saved_is_there_again(loop: asyncio.Runner, world: RealWorld) -> None:

@@ -145,10 +145,10 @@ class OnFakeEngine(Conversations):
         if slot is None or answered.end is None:
             return
         assert answered.account is not None and isinstance(before, Seen)
-        prompt = self.loop.run(self.prompt(request))
+        prompt = list(self.loop.run(self.prompt(request)).ids)
         if before.own is not None and slot not in self.lost:
             best = max(played(before.slots[slot], prompt, chunk) for chunk in CHUNKS)
-            assert answered.account.reused == best
+            assert answered.account.reused <= best  # more would shift cells into other messages
         # What the model has read is what was said, whatever way it came there.
         read = self.world.fake.slots[slot].cells.read
         said = prompt + tokenized(answered.text, special=False)

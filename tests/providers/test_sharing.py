@@ -97,6 +97,21 @@ async def test_who_has_to_leave_a_slot_finds_all_of_it_again(provider: EmbeddedP
     assert provider.cache.view(names[1]).place == "none"
 
 
+async def test_nobodys_words_are_read_through_another_ones(provider: EmbeddedProvider) -> None:
+    """Cells know what stood before them: of a slot that others had, only what begins the prompt is
+    kept, and of the own one nothing of a message that isn't sent any more."""
+    story = "Please tell me a story about Ada, a red fox who lives in the snow."
+    short = Message.user("Please tell me about the snow.", id="short")
+    head = EXAMPLES[:1]
+    for name in "abcd":
+        await ask(provider, name, Message.user(story, id=f"story {name}"), head=head)
+    stranger = await ask(provider, "new", short, head=head)
+    own = await ask(provider, "b", short, head=head)
+    assert (stranger.origin, own.origin) == ("none", "slot")
+    for account in (stranger, own):
+        assert account.shifted == 0 and account.evaluated >= len(" about the snow.".split())
+
+
 async def test_a_slot_that_somebody_else_emptied_is_noticed_and_counted(
     engine: Engine, provider: EmbeddedProvider, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -126,8 +126,15 @@ class EngineClient:
         ]
 
     async def prefill(self, slot: int, ids: Sequence[int]) -> None:
-        """Read a prompt into a slot without an answer."""
-        body = {"prompt": list(ids), "id_slot": slot, "n_predict": 0, "cache_prompt": True}
+        """Read a prompt into a slot without an answer. Nothing that lies there is shifted: what is
+        read so may be for others."""
+        body = {
+            "prompt": list(ids),
+            "id_slot": slot,
+            "n_predict": 0,
+            "cache_prompt": True,
+            "n_cache_reuse": 0,
+        }
         await self._ask("POST", "/completion", body)
 
     async def save(self, slot: int, name: str) -> Saved:

@@ -62,19 +62,21 @@ class Lease:
         held = self.held
         if held.book is None:
             await self._start_over(prompt.cut_to(1))
-        own = held.owner == self.conversation
-        here = kv.plan((held.book or EMPTY).ids, prompt.ids).reused
+        own, live = held.owner == self.conversation, held.book or EMPTY
+        # Of what is another's only the beginning, which is the same whatever follows.
+        plan = kv.plan(live, prompt) if own else kv.reuse(live.ids, prompt.ids, chunk=0)
         saved = None if own else await self._saved(self.conversation)
-        there = kv.plan(saved.book.ids, prompt.ids).reused if saved else 0
+        there = kv.plan(saved.book, prompt).reused if saved else 0
         if not own:
             await self.save()
+            held.put("", held.book, kept=True)  # nobody's, until this prompt is in it
         self.origin = "slot" if own else "none"
-        if saved is not None and there >= here + WORTH and there + WORTH > head:
+        if saved is not None and there >= plan.reused + WORTH and there + WORTH > head:
             await self._restore(saved, "session")
-        elif here + WORTH <= head and self.sessions is not None:
+            plan = kv.plan(held.book or EMPTY, prompt)
+        elif plan.reused + WORTH <= head and self.sessions is not None:
             await self._share(prompt.cut_to(head), self.sessions)
-        held.put(self.conversation, held.book)
-        plan = kv.plan((held.book or EMPTY).ids, prompt.ids)
+            plan = kv.plan(held.book or EMPTY, prompt)
         if self.origin == "none" and plan.reused >= WORTH and not self.read_before:
             self.origin = "shared"  # what another conversation left begins as this one does
         return plan

@@ -214,7 +214,7 @@ def _body(request: Request, slot: int) -> dict[str, Any]:
     asked: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
     asked |= {name: request.options.get(name) for name in _PASSED_ON}
     chosen = {name: value for name, value in asked.items() if value is not None}
-    fixed = {"id_slot": slot, "cache_prompt": True, "stream": True}
+    fixed = {"id_slot": slot, "cache_prompt": True, "n_cache_reuse": 0, "stream": True}
     return {**_SAMPLING, **chosen, **fixed}
 
 
