@@ -111,3 +111,15 @@ async def test_only_its_own_slot_is_had_by_who_wants_no_other() -> None:
     await slot_of(slots, "b")
     assert await slots.take_own("a") is None
     assert slots.idle == 1
+
+
+async def test_who_gives_up_just_as_a_slot_comes_leaves_it_to_whom_it_belonged() -> None:
+    slots = Slots(2)
+    async with hold(slots, "other"):
+        own = await slots.take("a")
+        waiting = asyncio.create_task(slots.take("b"))
+        await until_queued(slots, 1)
+        slots.give_back(own, "a")
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert await slots.take_own("a") == own

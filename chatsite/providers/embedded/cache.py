@@ -100,7 +100,7 @@ class Cache:
         try:
             lease = await self._lease(slot, conversation)
         except BaseException:
-            self._slots.give_back(slot, conversation)
+            self._slots.give_back(slot, self._held[slot].owner)
             raise
         try:
             yield lease
@@ -200,12 +200,17 @@ class Cache:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Save what isn't saved, as long as the engine still runs."""
+        """Save what isn't saved, as long as the engine still runs; first requests that were broken
+        off have to be written down."""
+        await self._rest()
         for later in self._later.values():
             later.cancel()
         self._later.clear()
         for held in self._held:
             if held.owner and not held.kept:
                 self._begin(self._save(held.owner))
+        await self._rest()
+
+    async def _rest(self) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)

@@ -16,7 +16,8 @@ class Slots:
 
     def __init__(self, count: int, *, waiting: int = 16) -> None:
         self._idle: OrderedDict[int, str] = OrderedDict((slot, "") for slot in range(count))
-        self._queue: deque[asyncio.Future[int]] = deque()
+        # Each is given a slot, and whose it was last.
+        self._queue: deque[asyncio.Future[tuple[int, str]]] = deque()
         self._waiting = waiting
         # Held by whoever has the conversation's slot; gone when nobody has or wants it.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -82,16 +83,16 @@ class Slots:
                 retryable=True,
                 detail=f"{len(self._queue)} waiting",
             )
-        turn: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         try:
-            return await turn
+            return (await turn)[0]
         except asyncio.CancelledError:
             if turn.cancelled():
                 if turn in self._queue:
                     self._queue.remove(turn)
             else:
-                self._free(turn.result(), "")
+                self._free(*turn.result())
             raise
 
     def _free(self, slot: int, conversation: str) -> None:
@@ -99,6 +100,6 @@ class Slots:
             turn = self._queue.popleft()
             # A waiter that was cancelled a moment ago stands in line until its task runs.
             if not turn.done():
-                turn.set_result(slot)
+                turn.set_result((slot, conversation))
                 return
         self._idle[slot] = conversation

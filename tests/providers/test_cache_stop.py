@@ -1,0 +1,42 @@
+"""What requests leave that came to nothing: of an answer that the server's stop broke off, and in
+a slot that others had."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from chatsite.messages import Message
+from chatsite.providers.embedded.engine import SLOTS
+from tests.fakes.engine_completion import Pause
+from tests.providers.cache_talks import HEADS, Talk
+from tests.providers.cache_world import FakeWorld
+
+LONG = "Tell me of the ropes. " * 5
+
+
+async def test_what_a_broken_off_answer_left_is_saved_at_the_servers_stop(tmp_path: Path) -> None:
+    world = FakeWorld(tmp_path, limit=10**9)
+    await world.open()
+    talk = Talk(HEADS[1])
+    request = talk.request(Message.user(LONG, id="u"), [])
+    async with world._paused(request, Pause(tokens=1)) as (asking, _):
+        asking.cancel()
+        await asyncio.wait({asking})
+        await world.cache.close()
+        saved = world.rows.sessions[talk.id]
+        assert [span.key for span in saved.book.spans][-2:] == ["u", request.answer]
+    await world.close()
+
+
+async def test_a_refused_request_saves_nobody_elses_words_as_its_own(tmp_path: Path) -> None:
+    world = FakeWorld(tmp_path, limit=10**9)
+    await world.open()
+    for number in range(SLOTS):
+        others = Talk(HEADS[1]).request(Message.user(LONG, id=f"u{number}"), [])
+        assert (await world.ask(others)).end is not None
+    talk = Talk(HEADS[1])
+    refused = await world.ask(talk.request(Message.user("na " * 900, id="much"), []))
+    assert refused.error is not None and refused.error.code == "too_large"
+    await world.close()
+    assert talk.id not in world.rows.sessions and len(world.rows.sessions) == SLOTS
