@@ -7,6 +7,7 @@ that fills its window from further up would send those instead.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,7 +99,8 @@ class Cleaning:
         loaded = await self.decider.with_draft(asking, answering, "", Everything())
         loaded = await self.decider.counted(asking, answering, loaded)
         decision = await self.decider.decided(asking, answering, settings, loaded, preview=True)
-        older = list(_older(loaded.transcript, decision))
+        # A long conversation takes 8 us a message.
+        older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
         fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
         low = max(0, window.room * settings.low_water.value // 100 - fixed)
         return Offered(
