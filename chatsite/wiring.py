@@ -81,8 +81,15 @@ class Site:
             log_path=settings.VAR_DIR / "engine.log",
             sessions=settings.KV_SESSIONS_DIR if settings.KV_SESSIONS_MB else None,
         )
-        self.sessions = self._sessions()
-        self.cache = Cache(self.engine, sessions=self.sessions, placed=self._placed)
+        # Where nothing is to be saved, what was saved before goes with the first sweep.
+        self.sessions = Sessions(
+            settings.KV_SESSIONS_DIR,
+            limit=settings.KV_SESSIONS_MB * 1024 * 1024,
+            run=self.run,
+            rows=cache,
+        )
+        saving = self.sessions if settings.KV_SESSIONS_MB else None
+        self.cache = Cache(self.engine, sessions=saving, placed=self._placed)
         self.models = models()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
         self.tools = Toolbox(
@@ -157,13 +164,6 @@ class Site:
             cache_cleanup=settings.CACHE_CLEANUP,
         )
 
-    def _sessions(self) -> Sessions | None:
-        """What lies in the engine's slots, on disk; None where the administrator wants none."""
-        if not settings.KV_SESSIONS_MB:
-            return None
-        limit = settings.KV_SESSIONS_MB * 1024 * 1024
-        return Sessions(settings.KV_SESSIONS_DIR, limit=limit, run=self.run, rows=cache)
-
     async def _placed(self, conversation: str, places: Mapping[str, Place]) -> None:
         """Write down where the messages lie now, and tell the pages."""
         changed = await self.run(
@@ -228,8 +228,7 @@ class Site:
         purged = await self.run(purge)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
-        if self.sessions is not None:
-            await self.sessions.sweep()
+        await self.sessions.sweep()
 
     # ---- who asks ----------------------------------------------------------------------------
     def asking(

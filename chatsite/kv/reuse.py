@@ -42,8 +42,8 @@ class Reuse:
 
 
 def plan(live: Book, prompt: Book) -> Reuse:
-    """The cheapest way from the `live` cells of a slot to `prompt` that shifts no message's cells
-    into another. Raises ValueError without a prompt."""
+    """The cheapest way from the `live` cells of a slot to `prompt` on which no shifted run begins
+    with another message's cells. Raises ValueError without a prompt."""
     cells, wanted = _as_texts(live.ids, prompt.ids)
     best = _reuse(cells, wanted, 0)[0]
     owners, wanting = _keys(live), _keys(prompt)
@@ -51,10 +51,8 @@ def plan(live: Book, prompt: Book) -> Reuse:
         if best.evaluated == 1:
             break
         other, runs = _reuse(cells, wanted, chunk)
-        if other.reused > best.reused and all(
-            owners[here : here + size] == wanting[there : there + size]
-            for here, there, size in runs
-        ):
+        # What follows a message's own cells was read behind them: that a run begins right is enough.
+        if other.reused > best.reused and all(owners[a] == wanting[b] for a, b in runs):
             best = other
     return best
 
@@ -80,17 +78,17 @@ def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
     return "".join([letters.get(id, _IN_NO_PROMPT) for id in live]), wanted
 
 
-def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int, int]]]:
-    """And the runs that are shifted: where each is, where it goes, and its size."""
+def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int]]]:
+    """And the runs that are shifted: where each begins, and where it goes."""
     prefix = same = _common(live, 0, prompt, 0)
     here = prefix
-    runs: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int]] = []
     while chunk and same + chunk <= len(prompt):
         here = live.find(prompt[same : same + chunk], here)
         if here < 0:
             break
         run = _common(live, here, prompt, same)
-        runs.append((here, same, run))
+        runs.append((here, same))
         here += run
         same += run
     reused = min(same, len(prompt) - 1)

@@ -118,7 +118,7 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     await site.run(store.clear, owner=await owner_of(request), conversation=str(id))
     site.recaller.forget(str(id))
-    site.cache.forget(str(id))
+    await site.cache.drop(str(id))
     site.turns.publish(str(id), Cleared())
     return JsonResponse({"cleared": str(id)})
 

@@ -32,6 +32,9 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(f"There is no such mark; there are {', '.join(MARKS)}.")
     site, owner = site_of(request), await owner_of(request)
     change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
+    if name == "forget_above" and on:
+        # What stands below was read when what is above was still before it.
+        await site.cache.drop(change.conversation)
     site.turns.publish(change.conversation, change.marked)
     if change.summary is not None:
         site.turns.publish(change.conversation, SummaryChanged(summary=change.summary))

@@ -20,10 +20,12 @@ class Cell:
 
 @dataclass
 class Cells:
-    """`ids` is the server's own list; `cells` lie in any order."""
+    """`ids` is the server's own list; `cells` lie in any order. Of some models they can't be
+    shifted: then the server does as if nothing had been asked."""
 
     ids: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
+    shifts: bool = True
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -58,7 +60,7 @@ class Cells:
         for cell in self.cells:
             cell.shifted = False
         past = _common(self.ids, prompt)
-        if chunk:
+        if chunk and self.shifts:
             past = self._look_behind(past, prompt, chunk)
         if past == len(prompt):
             past -= 1

@@ -163,3 +163,23 @@ def test_a_plan_for_a_whole_window_takes_no_time(name: str) -> None:
         plan(live, prompt)
         taken.append(time.thread_time() - started)
     assert min(taken) < 0.030
+
+
+def test_what_is_cut_in_two_places_leaves_the_rest_where_all_messages_are_framed_alike() -> None:
+    frame = (1, 2, 3)
+    said = {number: tuple(range(100 * number, 100 * number + 30)) for number in range(1, 8)}
+
+    def book(*numbers: int) -> Book:
+        ids = tuple(id for number in numbers for id in (*frame, *said[number]))
+        return Book(ids, tuple(Span(f"m{number}", 33) for number in numbers))
+
+    done = plan(book(1, 2, 3, 4, 5, 6), book(1, 3, 5, 7))
+    assert (done.reused, done.evaluated) == (3 * 33 + 3, 30)
+    assert plan(book(1, 2, 3), book(7)).reused == 3  # the frame at the beginning, nothing else
+
+
+def test_another_messages_words_are_read_anew_though_they_are_the_same() -> None:
+    same = tuple(range(50, 90))
+    live = Book((9, *range(100, 140), *same), (Span("s", 1), Span("a", 40), Span("b", 40)))
+    assert plan(live, Book((9, *same, 8), (Span("s", 1), Span("c", 41)))).reused == 1
+    assert plan(live, Book((9, *same, 8), (Span("s", 1), Span("b", 41)))).reused == 41

@@ -1,9 +1,10 @@
 """What requests leave that came to nothing: of an answer that the server's stop broke off, and in
-a slot that others had."""
+a slot that others had. And a model whose cells can't be shifted."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from chatsite.messages import Message
@@ -40,3 +41,18 @@ async def test_a_refused_request_saves_nobody_elses_words_as_its_own(tmp_path: P
     assert refused.error is not None and refused.error.code == "too_large"
     await world.close()
     assert talk.id not in world.rows.sessions and len(world.rows.sessions) == SLOTS
+
+
+async def test_a_model_that_cant_shift_its_cells_is_promised_nothing_twice(tmp_path: Path) -> None:
+    world = FakeWorld(tmp_path, limit=10**9)
+    await world.open()
+    for slot in world.fake.slots:
+        slot.cells.shifts = False
+    talk = Talk(HEADS[1])
+    said = [Message.user(f"{text}, " * 30 + "and no more.", id=text) for text in "abcde"]
+    for left in (said[:4], said[1:], said[2:]):
+        request = replace(talk.request(left[-1], []), messages=(*talk.head, *left))
+        answered = await world.ask(request)
+        assert answered.end is not None
+    await world.close()
+    assert world.cache.misses == 1

@@ -19,7 +19,7 @@ from tests.token_ids import ask, prompt_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
-TOKENS = 16
+TOKENS = 10
 NEVER_SAVED, BROUGHT_BACK = 0, 1
 
 

@@ -167,6 +167,12 @@ class Cache:
             if held.owner == conversation:
                 held.put("", None)
 
+    async def drop(self, conversation: str) -> None:
+        """Nothing that was read there before is used again, from the slot or from the disk."""
+        self.forget(conversation)
+        if self._sessions is not None:
+            await self._sessions.forget([conversation])
+
     def _hurry(self, conversation: str) -> None:
         """It is asked again: what it has now needn't be saved."""
         later = self._later.pop(conversation, None)

@@ -27,7 +27,7 @@ class Completion:
 
     `reused` tokens of the prompt were found in the slot, None until the engine has begun with it;
     `read` tokens of it are there by now; `cells` is what the slot holds after the answer, None
-    until its end.
+    until its end. `evaluated` are the prompt's tokens that were read, as told at the end.
     """
 
     reason: FinishReason | None = None
@@ -35,6 +35,7 @@ class Completion:
     reused: int | None = None
     cells: int | None = None
     read: int = 0
+    evaluated: int | None = None
     _pieces: list[_Piece] = field(default_factory=list)
     _predicted: int = 0
     _ended_itself: bool = False
@@ -87,7 +88,7 @@ class Completion:
         timings = event["timings"]
         # The token that was chosen last is never read by the model itself.
         self.cells = event["tokens_evaluated"] + event["tokens_predicted"] - 1
-        self.reused = timings["cache_n"]
+        self.reused, self.evaluated = timings["cache_n"], timings["prompt_n"]
         self._ended_itself = event["stop_type"] == "eos"
         self.reason = "length" if event["stop_type"] == "limit" else "stop"
         self.usage = Usage(

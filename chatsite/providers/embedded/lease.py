@@ -25,12 +25,21 @@ _LOOK_EVERY = 0.02
 @dataclass(slots=True)
 class Held:
     """What is known of a slot. `book` is None where nobody knows what lies there; `kept` says that
-    it needn't be saved: it is on disk as it is, or nobody's."""
+    it needn't be saved: it is on disk as it is, or nobody's. `shifts` is False once the engine
+    didn't shift what it was to: with some models it can't."""
 
     running: Running | None = None
     owner: str = ""
     book: Book | None = EMPTY
     kept: bool = True
+    shifts: bool = True
+
+    def plan(self, prompt: Book) -> Reuse:
+        """For the conversation's own slot."""
+        return self.plan_from(self.book or EMPTY, prompt)
+
+    def plan_from(self, live: Book, prompt: Book) -> Reuse:
+        return kv.plan(live, prompt) if self.shifts else kv.reuse(live.ids, prompt.ids, chunk=0)
 
     def put(self, owner: str, book: Book | None, *, kept: bool = False) -> None:
         self.owner, self.book = owner, book
@@ -64,19 +73,19 @@ class Lease:
             await self._start_over(prompt.cut_to(1))
         own, live = held.owner == self.conversation, held.book or EMPTY
         # Of what is another's only the beginning, which is the same whatever follows.
-        plan = kv.plan(live, prompt) if own else kv.reuse(live.ids, prompt.ids, chunk=0)
+        plan = held.plan(prompt) if own else kv.reuse(live.ids, prompt.ids, chunk=0)
         saved = None if own else await self._saved(self.conversation)
-        there = kv.plan(saved.book, prompt).reused if saved else 0
+        there = held.plan_from(saved.book, prompt).reused if saved else 0
         if not own:
             await self.save()
             held.put("", held.book, kept=True)  # nobody's, until this prompt is in it
         self.origin = "slot" if own else "none"
         if saved is not None and there >= plan.reused + WORTH and there + WORTH > head:
             await self._restore(saved, "session")
-            plan = kv.plan(held.book or EMPTY, prompt)
+            plan = held.plan(prompt)
         elif plan.reused + WORTH <= head and self.sessions is not None:
             await self._share(prompt.cut_to(head), self.sessions)
-            plan = kv.plan(held.book or EMPTY, prompt)
+            plan = held.plan(prompt)
         if self.origin == "none" and plan.reused >= WORTH and not self.read_before:
             self.origin = "shared"  # what another conversation left begins as this one does
         return plan
@@ -137,6 +146,8 @@ class Lease:
 
     def account(self, plan: Reuse, prompt: Book) -> Account:
         """What the request did, once the engine has said how much it reused."""
+        if plan.shifted and self.completion.reused == plan.prefix > 0:
+            self.held.shifts = False  # a slot that was lost has no beginning either
         reused = (self.completion.reused or 0) - self.read_before
         return Account(
             expected=plan.reused - self.read_before,
@@ -163,11 +174,22 @@ class Lease:
             return
         ids = await self.completion.ids(self.running.client) or []
         book = prompt.answered(self.answer, ids).cut_to(cells)
+        if faults := (*book.faults(), *self._faults(prompt)):
+            log.error("the books of slot %s don't hold: %s", self.slot, "; ".join(faults))
+            self.pending = None
+            return
         if len(book) < cells:
             # It holds ids that nobody was told: with them no reuse could be foretold.
             await self.running.client.prefill(self.slot, book.ids)
         self.held.put(self.conversation, book)
         self.pending = None
+
+    def _faults(self, prompt: Book) -> tuple[str, ...]:
+        """What the engine reported at its end must be about this prompt."""
+        if self.completion.evaluated is None:
+            return ()
+        read = (self.completion.reused or 0) + self.completion.evaluated
+        return () if read == len(prompt) else (f"it read {read} tokens of {len(prompt)}",)
 
     def refused(self) -> None:
         """The engine didn't take the request: what lies in the slot is what lay there."""
