@@ -23,7 +23,7 @@ import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { SummaryWindow } from "./summary.js";
 import { verdictOf } from "./state.js";
-import { complain } from "./toast.js";
+import { complain, toast, withdraw } from "./toast.js";
 import { Transcript } from "./transcript.js";
 import { Why } from "./why.js";
 
@@ -159,8 +159,24 @@ function mark(id, name, on) {
  * @param {number[]|null} turns the numbers of their first messages; null: all of them
  */
 function bringBack(turns, conversation = session.state.conversationId) {
+  withdraw("unloaded");
   return session.bringBack(turns, conversation).then(({ turns: { length } }) =>
     announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), complain);
+}
+
+/**
+ * A cleanup that came by itself, because the window was full: the panel may be closed.
+ * @param {import("./state.js").State} state
+ * @param {import("./state.js").State} before
+ */
+function tellUnloaded(state, before) {
+  if (!state.turn || state.cacheVersion === before.cacheVersion || state.conversationId !== before.conversationId) return;
+  const were = new Map(before.messages.map(({ id, kv_status: status }) => [id, status]));
+  const gone = state.messages.filter(({ id, role, kv_status: status }) => role === "user" && status < 1 && were.get(id) === 1);
+  if (!gone.length) return;
+  toast(`The model's window is full: ${plural(gone.length, "older turn")} unloaded.`, {
+    label: "Bring back", act: () => void bringBack(gone.map(({ seq }) => seq)), seconds: 20, about: "unloaded",
+  });
 }
 
 /** Takes the line away that forgets what is above it. */
@@ -199,6 +215,7 @@ function show(state, before) {
   sidebar.update(state, before);
   banner.update(state);
   tell(state, before);
+  tellUnloaded(state, before);
   summary.update();
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.complain(state.refusal.message);

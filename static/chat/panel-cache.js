@@ -156,7 +156,9 @@ export class CachePart {
     const asked = change("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: query() });
     await this.#wait(asked.then(({ turns: gone }) => {
       if (!gone.length) return toast("Nothing was unloaded.");
-      toast(`${plural(gone.length, "turn")} unloaded`, { label: "Bring back", act: () => void this.actions.bringBack(gone, conversation) });
+      toast(`${plural(gone.length, "turn")} unloaded`, {
+        label: "Bring back", act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
+      });
     }).catch(complain));
   }
 
@@ -222,7 +224,7 @@ function row({ number: place, expected, reused, evaluated, first_token_ms: first
   return [
     h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, number(reused)), h("td", {}, number(evaluated)),
       h("td", {}, typeof first === "number" ? duration(first) : h("span", { class: "none", "aria-label": "not known" }, "–")),
-      h("td", {}, ORIGINS[origin] ?? origin)),
+      h("td", {}, origin === "none" && reused > 0 ? "shared" : (ORIGINS[origin] ?? origin))),
     expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, `${number(expected)} expected`)),
   ].filter(Boolean);
 }

@@ -95,7 +95,7 @@ async def _cleaned(site: Site, stored: Stored, offered: Offered, strategy: str) 
     return [
         f"{strategy}: {turns_of(len(offer.turns))} unloaded, {offer.messages:,} messages. The next "
         f"message's prompt is {offer.tokens:,} tokens shorter.",
-        "What was said stays stored; who has the page open can bring it back there.",
+        "What was said stays stored; it can be brought back in the page, reloaded if it is open.",
     ]
 
 
