@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route, expect
 
+from chatsite.events import CacheChanged, Delta, TurnStarted
+from chatsite.messages import Message
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
+from tests.browser.told import CONVERSATION, Told, snapshot, view
 from tests.running import ROOT, Server
 
 pytestmark = pytest.mark.browser
@@ -222,3 +225,20 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
     expect(marks).to_have_count(0)
     assert [status for _, _, status in places(embedded)] == [1] * 6
     chat.page.close()  # it would look for the server that ends here
+
+
+def test_a_cleanup_that_comes_by_itself_is_said_with_the_way_back(visit: Visit) -> None:
+    older = view(Message.user("How high is it?", id="u1"), 1)
+    answer = view(Message.assistant("Ten metres.", id="a1"), 2)
+    asked = view(Message.user("And how deep?", id="u2"), 3)
+    told = Told(visit(), snapshot(older, answer))
+    told.tell(
+        TurnStarted(conversation=CONVERSATION, turn="t2", client_id="x", messages=(asked,)),
+        CacheChanged(status={"u1": 0, "a1": 0}),
+        Delta(turn="t2", offset=0, text="Six."),
+    )
+    toasts = told.chat.page.locator("#toasts")
+    expect(toasts).to_contain_text("The model's window is full: 1 older turn unloaded.")
+    expect(toasts.get_by_role("button", name="Bring back")).to_be_visible()
+    told.tell(CacheChanged(status={"u1": -1, "a1": -1}))
+    expect(toasts.locator(".toast")).to_have_count(1)
