@@ -27,13 +27,12 @@ _IN_NO_PROMPT = "\N{NULL}"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
     """What one request does to a slot, in tokens. `prefix` of the `reused` ones stay where they
-    are, the others are shifted; `removed` cells are given up. `chunk` is what the engine is told: 0
-    where nothing is to be shifted."""
+    are, the others are shifted. `chunk` is what the engine is told: 0 where it is to shift
+    nothing."""
 
     reused: int
     evaluated: int
     prefix: int
-    removed: int
     chunk: int
 
     @property
@@ -51,7 +50,7 @@ def plan(live: Book, prompt: Book) -> Reuse:
         if best.evaluated == 1:
             break
         other, runs = _reuse(cells, wanted, chunk)
-        # What follows a message's own cells was read behind them: that a run begins right is enough.
+        # What follows a message's own cells was read behind them: it is enough to begin right.
         if other.reused > best.reused and all(owners[a] == wanting[b] for a, b in runs):
             best = other
     return best
@@ -96,7 +95,6 @@ def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, i
         reused=reused,
         evaluated=len(prompt) - reused,
         prefix=min(prefix, reused),
-        removed=len(live) - reused,
         chunk=chunk,
     )
     return done, runs

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
 import resource
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -17,59 +15,17 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv import Book, Fingerprint, Kept, Session, Span
+from chatsite.kv import Book, Fingerprint, Session, Span
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, Running
 from chatsite.providers.embedded.folder import private
 from chatsite.providers.embedded.sessions import Sessions
+from tests.providers.cache_rows import MemoryRows, run
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 TEXT = "The harbour lies open to the west."
 AMPLE = 1024**3
-
-
-class Keeper:
-    """Rows in memory, under the rules of the store's: used from several threads, one row a key."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, tuple[Session, float]] = {}
-        self._lock = threading.Lock()
-        self._clock = 0.0
-        self.refuses = False
-
-    def read_session(self, *, key: str) -> Session | None:
-        with self._lock:
-            return self._rows[key][0] if key in self._rows else None
-
-    def keep_session(self, *, conversation: str | None, session: Session) -> bool:
-        with self._lock:
-            if self.refuses:
-                return False
-            self._rows[session.key] = (session, self._now())
-            return True
-
-    def touch_session(self, *, key: str) -> None:
-        with self._lock:
-            if key in self._rows:
-                self._rows[key] = (self._rows[key][0], self._now())
-
-    def drop_sessions(self, *, keys: Iterable[str]) -> tuple[str, ...]:
-        with self._lock:
-            gone = [self._rows.pop(key) for key in keys if key in self._rows]
-            return tuple(session.file for session, _ in gone)
-
-    def kept_sessions(self) -> list[Kept]:
-        with self._lock:
-            return [Kept(key, row.size, used) for key, (row, used) in self._rows.items()]
-
-    def session_files(self) -> frozenset[str]:
-        with self._lock:
-            return frozenset(row.file for row, _ in self._rows.values())
-
-    def _now(self) -> float:
-        self._clock += 1
-        return self._clock
 
 
 @pytest.fixture(scope="module")
@@ -94,15 +50,15 @@ async def book(running: Running) -> Book:
 
 
 @pytest.fixture
-def keeper(folder: Path) -> Keeper:
+def keeper(folder: Path) -> MemoryRows:
     for path in folder.iterdir():
         path.unlink()
-    return Keeper()
+    return MemoryRows()
 
 
-def sessions(folder: Path, keeper: Keeper, *, limit: int = AMPLE) -> Sessions:
+def sessions(folder: Path, keeper: MemoryRows, *, limit: int = AMPLE) -> Sessions:
     """As after a start of the server: it has written and verified nothing yet."""
-    return Sessions(folder, limit=limit, run=asyncio.to_thread, rows=keeper)
+    return Sessions(folder, limit=limit, run=run, rows=keeper)
 
 
 async def saved(
@@ -138,7 +94,7 @@ async def answer(
 
 
 async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -151,7 +107,7 @@ async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
 
 
 async def test_only_this_user_may_read_what_is_saved(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     session = await saved(sessions(folder, keeper), running, book)
     written = os.stat(folder / session.file)
@@ -161,7 +117,7 @@ async def test_only_this_user_may_read_what_is_saved(
 
 
 async def test_one_file_a_conversation_the_newest(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     first = await saved(kept, running, book)
@@ -193,7 +149,7 @@ def noise(path: Path) -> None:
 async def test_a_damaged_file_goes_and_the_conversation_is_read_again(
     running: Running,
     folder: Path,
-    keeper: Keeper,
+    keeper: MemoryRows,
     book: Book,
     damage: Callable[[Path], None],
     caplog: pytest.LogCaptureFixture,
@@ -210,7 +166,7 @@ async def test_a_damaged_file_goes_and_the_conversation_is_read_again(
 
 
 async def test_a_file_that_is_cut_short_while_the_server_runs_isnt_given_to_the_engine(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -224,7 +180,7 @@ async def test_a_file_that_is_cut_short_while_the_server_runs_isnt_given_to_the_
 async def test_what_another_engine_saved_is_dropped_and_said(
     running: Running,
     folder: Path,
-    keeper: Keeper,
+    keeper: MemoryRows,
     book: Book,
     part: str,
     caplog: pytest.LogCaptureFixture,
@@ -243,7 +199,7 @@ def _fields(fingerprint: Fingerprint) -> dict[str, object]:
 
 
 async def test_the_least_recently_used_gives_way(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     size = (await saved(sessions(folder, keeper), running, book, "a")).size
     kept = sessions(folder, keeper, limit=size * 5 // 2)
@@ -257,7 +213,7 @@ async def test_the_least_recently_used_gives_way(
 
 
 async def test_what_is_larger_than_all_may_be_isnt_kept(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper, limit=10_000)
     for _ in range(2):
@@ -266,7 +222,7 @@ async def test_what_is_larger_than_all_may_be_isnt_kept(
 
 
 async def test_a_book_that_isnt_the_slots_is_never_kept(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
@@ -275,16 +231,16 @@ async def test_a_book_that_isnt_the_slots_is_never_kept(
 
 
 async def test_words_that_were_taken_away_meanwhile_leave_no_file(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
-    keeper.refuses = True
+    keeper.taken.add("c")
     kept = sessions(folder, keeper)
     assert not await kept.save(running, 0, "c", conversation="c", book=book)
     assert not names(folder)
 
 
 async def test_a_full_disk_is_said_once_and_the_chat_goes_on(
-    running: Running, folder: Path, keeper: Keeper, book: Book, caplog: pytest.LogCaptureFixture
+    running: Running, folder: Path, keeper: MemoryRows, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = sessions(folder, keeper)
     most = resource.prlimit(running.pid, resource.RLIMIT_FSIZE)
@@ -301,7 +257,7 @@ async def test_a_full_disk_is_said_once_and_the_chat_goes_on(
 
 
 async def test_without_an_engine_nothing_is_raised(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -313,7 +269,7 @@ async def test_without_an_engine_nothing_is_raised(
 
 @pytest.mark.parametrize("name", ["../kept.bin", "/kept.bin", "kept.bin", "", "0" * 32, "é.bin"])
 async def test_a_name_is_ours_or_nothing_is_done_with_it(
-    running: Running, folder: Path, keeper: Keeper, book: Book, name: str
+    running: Running, folder: Path, keeper: MemoryRows, book: Book, name: str
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -330,7 +286,7 @@ async def test_a_name_is_ours_or_nothing_is_done_with_it(
 
 
 async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
-    running: Running, folder: Path, keeper: Keeper, book: Book
+    running: Running, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     stays = await saved(kept, running, book, "stays")
@@ -350,7 +306,7 @@ async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
 
 
 async def test_what_is_forgotten_leaves_neither_row_nor_file(
-    running: Running, folder: Path, keeper: Keeper, book: Book, caplog: pytest.LogCaptureFixture
+    running: Running, folder: Path, keeper: MemoryRows, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     kept = sessions(folder, keeper)
