@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the whole suite in two steps, each on two processes: what only computes, then the browser, a file at a time, so
-# that pages share their server, beside the real engine (tests/conftest.py). With CI=true nothing may be skipped.
+# Runs the whole suite in two steps: what only computes, on two processes; then, on three since pages wait a lot, the
+# browser, a file at a time so that its tests share a server, beside the real engine (tests/conftest.py). With CI=true
+# nothing may be skipped.
 set -eu
 cd "$(dirname "$0")/.."
 py=${PY:-.venv/bin/python}
@@ -22,5 +23,5 @@ status=0
 # shellcheck disable=SC2086
 "$py" -m pytest $strict -n 2 -m "not browser and not engine" || status=$?
 # shellcheck disable=SC2086
-"$py" -m pytest $strict -n 2 --dist loadgroup -m "$heavy" || status=$?
+"$py" -m pytest $strict -n 3 --dist loadgroup -m "$heavy" || status=$?
 exit "$status"

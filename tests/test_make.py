@@ -51,7 +51,7 @@ class TestRunningTheSuite:
         assert answer.returncode == 0
         assert calls == [
             "-m pytest -n 2 -m not browser and not engine",
-            "-m pytest -n 2 --dist loadgroup -m browser or engine",
+            "-m pytest -n 3 --dist loadgroup -m browser or engine",
         ]
 
     def test_the_second_step_runs_after_a_failure_too_and_the_run_fails(
@@ -67,7 +67,7 @@ class TestRunningTheSuite:
     def test_a_missing_browser_is_said_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
         assert "need Chromium at /no/chromium" in answer.stderr
-        assert calls[-1] == "-m pytest -n 2 --dist loadgroup -m engine and not browser"
+        assert calls[-1] == "-m pytest -n 3 --dist loadgroup -m engine and not browser"
 
     def test_in_ci_a_missing_browser_ends_the_run(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium", ci="true")
