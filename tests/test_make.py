@@ -46,19 +46,20 @@ class TestRunningTheSuite:
         answer = run(ROOT / "scripts" / "test.sh", environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
-    def test_two_steps_take_every_test_once(self, tmp_path: Path) -> None:
+    def test_three_steps_take_every_test_once(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path)
         assert answer.returncode == 0
         assert calls == [
             "-m pytest -n 2 -m not browser and not engine",
-            "-m pytest -n 3 --dist loadgroup -m browser or engine",
+            "-m pytest -n 2 --dist loadfile -m browser and not engine",
+            "-m pytest -m engine",
         ]
 
-    def test_the_second_step_runs_after_a_failure_too_and_the_run_fails(
+    def test_the_other_steps_run_after_a_failure_too_and_the_run_fails(
         self, tmp_path: Path
     ) -> None:
         answer, calls = self.run_suite(tmp_path, first_fails=True)
-        assert (answer.returncode, len(calls)) == (1, 2)
+        assert (answer.returncode, len(calls)) == (1, 3)
 
     def test_in_ci_nothing_may_be_skipped(self, tmp_path: Path) -> None:
         _, calls = self.run_suite(tmp_path, ci="true")
@@ -67,7 +68,8 @@ class TestRunningTheSuite:
     def test_a_missing_browser_is_said_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
         assert "need Chromium at /no/chromium" in answer.stderr
-        assert calls[-1] == "-m pytest -n 3 --dist loadgroup -m engine and not browser"
+        assert calls[-1] == "-m pytest -m engine and not browser"
+        assert len(calls) == 2
 
     def test_in_ci_a_missing_browser_ends_the_run(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium", ci="true")
