@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -94,9 +93,14 @@ async def begun_to_write(page: Page) -> tuple[str, str]:
             return text, next(said for moment, said in reversed(times) if moment < clock() - 1.3)
 
 
-def cache_of(ended: dict[str, Any]) -> dict[str, Any]:
-    cache: dict[str, Any] = ended["receipt"]["cache"]
-    return cache
+async def goes_on_from(page: Page, cells: int) -> None:
+    """The next turn reuses all that was saved. The saved answer's own end isn't in it: the model
+    reads that with the next turn."""
+    again = await page.say("What does the keeper do?")
+    assert again["state"] == "complete", again
+    cache = again["receipt"]["cache"]
+    assert cache["origin"] == "session"
+    assert cache["reused"] == cache["expected"] == cells
 
 
 async def test_after_the_engine_was_killed_the_next_turn_reuses_what_was_saved(
@@ -111,12 +115,7 @@ async def test_after_the_engine_was_killed_the_next_turn_reuses_what_was_saved(
         cells = saved_cells(server)
         ended = await page.until("turn_ended")
         assert ended["state"] == "interrupted" and ended["message"]["content"].startswith(text)
-        again = await page.say("What does the keeper do?")
-        assert again["state"] == "complete", again
-        cache = cache_of(again)
-        assert cache["origin"] == "session"
-        # The saved answer's own end isn't read by the model until the next turn.
-        assert cache["reused"] == cache["expected"] == cells
+        await goes_on_from(page, cells)
         assert is_gone(killed) and engine_of(server).pid != killed.pid
 
 
@@ -137,7 +136,4 @@ async def test_after_the_server_was_killed_the_next_turn_reuses_what_was_saved(
         assert stored["state"] == "interrupted"
         kept = stored["content"]
         assert kept.startswith(old) and (kept.startswith(text) or text.startswith(kept))
-        again = await page.say("What does the keeper do?")
-        assert again["state"] == "complete", again
-        cache = cache_of(again)
-        assert (cache["origin"], cache["reused"]) == ("session", cells)
+        await goes_on_from(page, cells)

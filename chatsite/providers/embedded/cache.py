@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-import httpx2
-
 from chatsite.kv import Place
-from chatsite.providers.embedded.client import EngineRefused
+from chatsite.providers.embedded.client import ENGINE_ERRORS
 from chatsite.providers.embedded.engine import SLOTS, Engine, Running
 from chatsite.providers.embedded.lease import Held, Lease
 from chatsite.providers.embedded.sessions import Sessions
@@ -27,9 +25,6 @@ NOT_AVAILABLE = (
     "The KV cache's books are not available for this model: its chat template doesn't frame "
     "messages one by one."
 )
-# What the engine's client raises; RuntimeError is what httpx2 says of a client that was closed
-# because the engine died.
-ENGINE_ERRORS = (EngineRefused, httpx2.HTTPError, RuntimeError)
 # Writes a conversation's places down, and tells its pages.
 Placed = Callable[[str, Mapping[str, Place]], Awaitable[None]]
 

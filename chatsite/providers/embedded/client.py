@@ -48,6 +48,11 @@ class EngineRefused(Exception):
         self.kind = kind
 
 
+# What asking the engine may raise; RuntimeError is what httpx2 says of a client that was closed
+# because the engine died.
+ENGINE_ERRORS = (EngineRefused, httpx2.HTTPError, RuntimeError)
+
+
 class EngineClient:
     """One engine on one address. Proxies of the environment don't apply: it is this machine."""
 

@@ -20,8 +20,8 @@ from chatsite.providers.base import (
     Request,
     Status,
 )
-from chatsite.providers.embedded.cache import ENGINE_ERRORS, Cache
-from chatsite.providers.embedded.client import EngineRefused
+from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, Running
 from chatsite.providers.embedded.lease import Lease
 from chatsite.providers.embedded.prompt import NotAdditive, Prompter, speaker, spoken_text

@@ -13,10 +13,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
-import httpx2
-
 from chatsite.kv import Book, Kept, Session, outdated
-from chatsite.providers.embedded.client import EngineRefused
+from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import Running
 from chatsite.providers.embedded.folder import Doubt, Folder
 
@@ -24,8 +22,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 log = logging.getLogger("chatsite.engine")
-# RuntimeError is what httpx2 says of a client that was closed because the engine died.
-_FAILURES = (EngineRefused, httpx2.HTTPError, RuntimeError, OSError)
+_FAILURES = (*ENGINE_ERRORS, OSError)
 
 
 class Run(Protocol):
