@@ -32,7 +32,7 @@ from chatsite.conversations.work import Store, settle
 from chatsite.errors import Refused
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
-from chatsite.history import may_use_url
+from chatsite.history import Settings, may_use_url
 from chatsite.kv import Place
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.cache import Cache
@@ -48,6 +48,8 @@ from chatsite.tools.mcp import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.toolbox import Toolbox
 from chatsite.turns.agents import Agents
+from chatsite.turns.ahead import Ahead
+from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.choosing import Choosing
 from chatsite.turns.cleaning import Cleaning
@@ -99,10 +101,11 @@ class Site:
             ),
             self.tool_servers,
         )
+        embedded = EmbeddedProvider(self.engine, self.cache)
         self.agents = Agents(
             catalogue=self.catalogue,
             remote=self.models,
-            embedded=EmbeddedProvider(self.engine, self.cache),
+            embedded=embedded,
             echo=EchoProvider(),
             tools=self.tools,
             choosing=Choosing(
@@ -128,11 +131,16 @@ class Site:
             uploads=uploads,
             around=Around(
                 ready=self._tools_ready,
-                before=self.summariser.give_way,
-                after=self.summariser.after_turn,
+                before=self._before_turn,
+                after=self._after_turn,
                 changed=self._path_changed,
             ),
             tool_seconds=settings.TOOL_SECONDS,
+        )
+        self.ahead = Ahead(
+            decider=self.turns.decider,
+            trim=embedded.trim,
+            running=self.turns.is_running,
         )
         self.comparing = Comparing(
             decider=self.turns.decider,
@@ -173,6 +181,14 @@ class Site:
         )
         self.turns.publish(conversation, CacheChanged(status=changed))
 
+    def _before_turn(self, asking: Asking, answering: Answering) -> None:
+        self.summariser.give_way(asking, answering)
+        self.ahead.give_way(asking.conversation)
+
+    def _after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+        self.summariser.after_turn(asking, answering, settings)
+        self.ahead.after_turn(asking, answering, settings)
+
     async def _tools_ready(self, asking: Asking) -> None:
         await self.tools.ready(self.catalogue.get(asking.agent).tools)
 
@@ -200,6 +216,7 @@ class Site:
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
         await self.summariser.drain()
+        self.ahead.stop()
         await self.recaller.drain()
         await self.strategies.stop()
         for task in self._keeping:

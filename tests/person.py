@@ -79,6 +79,15 @@ class Person:
         page.snapshot = await page.open()
         return page
 
+    async def ready_page(self, conversation: str | None = None) -> Page:
+        """The same, once the model on this machine is ready."""
+        page = await self.page(conversation)
+        engine = page.snapshot["engine"]
+        while engine["state"] == "loading":
+            engine = await page.until("engine")
+        assert engine["state"] == "ready", engine
+        return page
+
 
 class Page:
     """A socket that has opened one conversation; keeps every event it got."""

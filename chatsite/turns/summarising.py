@@ -99,7 +99,7 @@ class Summariser:
         # Not in `_make`: a task that is cancelled before its first step never gets there.
         task.add_done_callback(lambda _: self._making.pop(conversation))
 
-    def give_way(self, answering: Answering) -> None:
+    def give_way(self, asking: Asking, answering: Answering) -> None:
         """An answer begins: on this machine's own processors nothing is made beside it."""
         for fold, task in self._making.values():
             if answering.provider.kind == fold.answering.provider.kind == ON_THIS_MACHINE:

@@ -29,7 +29,7 @@ from chatsite.turns.saving import Saver
 from chatsite.turns.writing import Writing
 
 # What makes way for a turn, and what is begun after its end; neither is waited for.
-BeforeTurn = Callable[[Answering], None]
+BeforeTurn = Callable[[Asking, Answering], None]
 AfterTurn = Callable[[Asking, Answering, Settings], None]
 # Waited for.
 Meanwhile = Callable[[Asking], Awaitable[None]]
@@ -46,7 +46,7 @@ class Around:
     """
 
     ready: Meanwhile = _nothing
-    before: BeforeTurn = lambda answering: None
+    before: BeforeTurn = lambda asking, answering: None
     after: AfterTurn = lambda asking, answering, settings: None
     changed: Meanwhile = _nothing
 
@@ -219,7 +219,7 @@ class Turns(Following):
         if begun.resent:
             self._running.forget(asking.conversation, running)
             return started
-        self.around.before(answering)
+        self.around.before(asking, answering)
         feed = self.feed(asking.conversation)
 
         def rounds(progress: Progress) -> Rounds:

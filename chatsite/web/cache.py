@@ -147,6 +147,7 @@ async def _changed(
 ) -> HttpResponse:
     """Tell the conversation's pages, and who asked, how much that is."""
     if status:
+        site.ahead.changed(asking.conversation)
         site.turns.publish(asking.conversation, CacheChanged(status=status))
     told = await site.run(
         cache_queries.how_much,

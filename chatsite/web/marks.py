@@ -35,6 +35,7 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponse:
     if name == "forget_above" and on:
         # What stands below was read when what is above was still before it.
         await site.cache.drop(change.conversation)
+    site.ahead.changed(change.conversation)
     site.turns.publish(change.conversation, change.marked)
     if change.summary is not None:
         site.turns.publish(change.conversation, SummaryChanged(summary=change.summary))

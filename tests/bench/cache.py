@@ -68,7 +68,8 @@ def _print_first_tokens(found: dict[int, Times], times: int) -> None:
     print(
         "At the engine's request: the question of a turn, asked by token ids, and the time to the\n"
         "first token. Anew: into an empty slot. Kept: behind what the turns before left there.\n"
-        "Cut: where four messages more lay in the middle, so that the rest is shifted.\n"
+        "Cut: where four messages more lay in the middle, so that the rest is shifted. Trimmed:\n"
+        "the same, but shifted ahead, in a request of its own.\n"
     )
     head = ("turn", "prompt", "repetitions", "prompt tokens", "of them reused", "first token, ms")
     lines = [
@@ -81,9 +82,11 @@ def _print_first_tokens(found: dict[int, Times], times: int) -> None:
             spread(_firsts(one), digits=0),
         ]
         for turn, all in found.items()
-        for name, one in (("anew", all.anew), ("kept", all.kept), ("cut", all.cut))
+        for name, one in all.cases()
     ]
     print(table(head, lines) + "\n", flush=True)
+    taken = [f"{spread(all.trimming, digits=0)} ms at turn {turn}" for turn, all in found.items()]
+    print(f"Trimming ahead took {', '.join(taken)}.\n", flush=True)
 
 
 def _print_saving(found: dict[int, Times]) -> None:
@@ -149,11 +152,12 @@ def _print_words(alike: Alike) -> None:
 
 
 def _rows_of_engine(turn: int, found: Times) -> list[Row]:
-    anew, kept, cut = (_firsts(one) for one in (found.anew, found.kept, found.cut))
+    anew, kept, cut, trimmed = (_firsts(one) for _, one in found.cases())
     prompt = f"{found.cells:,} tokens"
     return [
         _row(f"engine, turn {turn} ({prompt}): first token, prompt kept", anew, kept, KEPT),
         _row(f"engine, turn {turn}: four messages cut out of the middle", anew, cut, CUT),
+        _row(f"engine, turn {turn}: the same, trimmed ahead", anew, trimmed, CUT),
         _row(f"engine, turn {turn}: the slot restored", anew, found.restoring, RESTORED),
         _row(f"engine, turn {turn}: checked and restored", anew, found.checked),
     ]
@@ -183,9 +187,10 @@ def _row_of_memory(fresh: Memory, full: Memory) -> Row:
 async def _at_the_page(times: int) -> list[Row]:
     print(
         "At the page: from sending to the first piece of the answer, through the application's\n"
-        "socket. Anew: turn 12 or 40 of a conversation that was imported from a file. Kept, cut\n"
-        "(two turns in the middle were left out), restored (the server was started again): its\n"
-        "next turns.\n"
+        "socket. Anew: turn 12 or 40 of a conversation that was imported from a file. Its next\n"
+        "turns: kept; trimmed ahead (two turns in the middle were left out, and the question\n"
+        "came when their cells were gone); cut (two more were, and it came at once); restored\n"
+        "(the server was started again).\n"
     )
     found = await cache_page.measured(TURNS, times=times)
     head = ("turn", "case", "answers", "prompt tokens", "of them reused", "from", "first piece, ms")
@@ -211,7 +216,7 @@ async def _at_the_page(times: int) -> list[Row]:
             least,
         )
         for turn, cases in found.items()
-        for case, least in (("kept", KEPT), ("cut", CUT), ("restored", 0))
+        for case, least in (("kept", KEPT), ("cut", CUT), ("trimmed ahead", CUT), ("restored", 0))
     ]
 
 

@@ -21,6 +21,7 @@ from tests.token_ids import Asked, Said, ask, lying, prompt_of
 
 # Turns that are cut out of the middle: four messages.
 CUT = 2
+CHUNK = 16
 
 
 @dataclass(slots=True)
@@ -70,17 +71,29 @@ class Prompts:
 
 @dataclass(slots=True)
 class Times:
-    """What the repetitions took, in milliseconds; `cells` were saved to `file`, `size` bytes."""
+    """What the repetitions took, in milliseconds; `cells` were saved to `file`, `size` bytes.
+    `trimming` is what trimming ahead took, of which the request that is `trimmed` knows nothing.
+    """
 
     anew: list[Asked] = field(default_factory=list)
     kept: list[Asked] = field(default_factory=list)
     cut: list[Asked] = field(default_factory=list)
+    trimmed: list[Asked] = field(default_factory=list)
+    trimming: list[float] = field(default_factory=list)
     saving: list[float] = field(default_factory=list)
     restoring: list[float] = field(default_factory=list)
     checked: list[float] = field(default_factory=list)
     cells: int = 0
     size: int = 0
     file: str = field(default_factory=lambda: f"{uuid.uuid4().hex}.bin")
+
+    def cases(self) -> list[tuple[str, list[Asked]]]:
+        return [
+            ("anew", self.anew),
+            ("kept", self.kept),
+            ("cut", self.cut),
+            ("trimmed", self.trimmed),
+        ]
 
 
 async def prompts(client: EngineClient, turn: int) -> Prompts:
@@ -107,10 +120,20 @@ async def first_tokens(client: EngineClient, given: Prompts, *, times: int) -> T
         await _save_and_restore(client, found)
         await ask(client, given.known, slot=0)  # takes the question back
         found.kept.append(await ask(client, given.asked, slot=0))
-        await client.restore(0, longer)
-        await ask(client, given.longer, slot=0)
+        await _lay(client, longer, given)
         found.cut.append(await ask(client, given.asked, slot=0))
+        await _lay(client, longer, given)
+        began = time.perf_counter()
+        await client.prefill(0, given.known, chunk=CHUNK)
+        found.trimming.append(_since(began))
+        found.trimmed.append(await ask(client, given.asked, slot=0))
     return found
+
+
+async def _lay(client: EngineClient, longer: str, given: Prompts) -> None:
+    """Put the longer prompt into the slot, as the turns before would have left it."""
+    await client.restore(0, longer)
+    await ask(client, given.longer, slot=0)
 
 
 async def _save_and_restore(client: EngineClient, found: Times) -> None:

@@ -24,7 +24,8 @@ AGENT = "demo"
 ANSWER_TOKENS = 8
 # Four messages out of the middle.
 CUT = 4
-CASES = ("anew", "kept", "cut", "restored")
+CASES = ("anew", "kept", "trimmed ahead", "cut", "restored")
+LOOK_EVERY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
                 print(f"Skipped at the page: {skipped}\n")
                 return {}
             talks = [
-                (turn, number, await _three_ways(ada, turn, number, found[turn]))
+                (turn, number, await _turns(ada, turn, number, found[turn]))
                 for number in range(times)
                 for turn in turns
             ]
@@ -60,13 +61,13 @@ async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
             await _why_not(ada)
             for turn, number, conversation in talks:
                 page = await ada.page(conversation)
-                asked = talk.question(turn + 2, number=number)
+                asked = talk.question(turn + 3, number=number)
                 found[turn]["restored"].append(await _first(page, asked))
                 await page.close()
     return found
 
 
-async def _three_ways(ada: Person, turn: int, number: int, cases: Cases) -> str:
+async def _turns(ada: Person, turn: int, number: int, cases: Cases) -> str:
     """The conversation's id."""
     file = {
         "format": "chatsite.conversation",
@@ -80,15 +81,35 @@ async def _three_ways(ada: Person, turn: int, number: int, cases: Cases) -> str:
     view = await ada.ask("POST", "/conversations/import", file)
     page = await ada.page(view["conversation"]["id"])
     middle = turn - 1 + (turn - 1) % 2
-    unwanted = page.snapshot["messages"][-middle:][:CUT]
-    asked = [talk.question(turn - 1 + later, number=number) for later in range(3)]
+    unwanted = page.snapshot["messages"][-middle:][: 2 * CUT]
+    asked = [talk.question(turn - 1 + later, number=number) for later in range(4)]
     cases["anew"].append(await _first(page, asked[0]))
     cases["kept"].append(await _first(page, asked[1]))
-    for message in unwanted:
-        await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": True})
-    cases["cut"].append(await _first(page, asked[2]))
+    await _leave_out(ada, unwanted[CUT:])
+    await _trimmed(ada, page.conversation)
+    cases["trimmed ahead"].append(await _first(page, asked[2]))
+    await _leave_out(ada, unwanted[:CUT])
+    cases["cut"].append(await _first(page, asked[3]))
     await page.close()
     return page.conversation
+
+
+async def _leave_out(ada: Person, messages: list[dict[str, Any]]) -> None:
+    for message in messages:
+        await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": True})
+
+
+async def _trimmed(ada: Person, conversation: str) -> None:
+    """Wait until fewer cells lie there than after the last answer."""
+    there = await _cells(ada, conversation)
+    async with asyncio.timeout(PATIENCE):
+        while await _cells(ada, conversation) >= there:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_EVERY)
+
+
+async def _cells(ada: Person, conversation: str) -> int:
+    view = await ada.ask("GET", f"/conversations/{conversation}/cache")
+    return int(view["used"])
 
 
 async def _first(page: Page, text: str) -> First:

@@ -67,6 +67,20 @@ def test_a_plan_is_the_best_that_the_engine_can_be_told(
 
 
 @tried
+@given(slots_and_prompts())
+def test_a_prompt_that_ends_behind_what_is_reused_reuses_as_much(
+    both: tuple[list[int], list[int]],
+) -> None:
+    """And leaves a slot that the whole prompt finds its beginning in: nothing is shifted then."""
+    live, prompt = both
+    best = plan(book(live), book(prompt))
+    left = prompt[: best.reused + 1]
+    slot, done = played(live, left, chunk=best.chunk)
+    assert (done.reused, done.evaluated) == (best.reused, 1)
+    assert plan(book(slot.read), book(prompt)).prefix >= best.reused
+
+
+@tried
 @given(slots_and_prompts(), st.integers(1, 50), st.integers(1, 50), st.booleans())
 def test_no_message_is_given_another_ones_cells(
     both: tuple[list[int], list[int]], here: int, there: int, same: bool

@@ -26,10 +26,12 @@ TALKED = precondition(lambda self: bool(self.talks))
 
 @dataclass(frozen=True)
 class Before:
-    """The book of the conversation's own slot, and its saved session."""
+    """The book of the conversation's own slot, and its saved session; whether the slot was trimmed
+    since that was saved."""
 
     own: Book | None
     session: Session | None
+    trimmed: bool
 
 
 class Conversations(RuleBasedStateMachine):
@@ -123,6 +125,16 @@ class Conversations(RuleBasedStateMachine):
         self.loop.run(self.world.quiet())
 
     @TALKED
+    @rule(number=ANY, policy=POLICY)
+    def trim_ahead(self, number: int, policy: int) -> None:
+        """What is asked next may have more again."""
+        talk = self.talk(number)
+        if any(held.owner == talk.id for slot, held in self.all() if slot in self.lost):
+            return
+        said = [message for turn in talk.sendable(policy) for message in turn.messages]
+        self.loop.run(self.world.trim(talk.id, [*talk.head, *said]))
+
+    @TALKED
     @rule(in_order=st.booleans(), number=ANY, text=TEXT)
     def restart_and_ask(self, in_order: bool, number: int, text: str) -> None:
         self.loop.run(self.world.restart(in_order=in_order))
@@ -161,7 +173,7 @@ class Conversations(RuleBasedStateMachine):
         """What is to be had for this conversation's next request."""
         own = next((h for _, h in self.known() if h.owner == talk.id), None)
         session = self.world.rows.sessions.get(talk.id)
-        return Before(own.book if own else None, session)
+        return Before(own.book if own else None, session, bool(own and own.trimmed))
 
     def check(self, talk: Talk, request: Request, answered: Answered, before: Before) -> None:
         account = answered.account
@@ -177,8 +189,12 @@ class Conversations(RuleBasedStateMachine):
         prompt = self.loop.run(self.prompt(request))
         assert account.cells == len(prompt)
         if before.own is not None:
-            here = plan(before.own, prompt).reused
-            if here + WORTH > self.loop.run(self.size_of_head(talk, request)):
+            here, head = plan(before.own, prompt).reused, self.size_of_head(talk, prompt)
+            more = before.session.book if before.trimmed and before.session else before.own
+            there = plan(more, prompt).reused
+            if there >= here + WORTH and there + WORTH > head:
+                assert (account.origin, account.expected) == ("session", there)
+            elif here + WORTH > head:
                 assert (account.origin, account.expected) == ("slot", here)
         elif before.session is not None and slot not in lost:
             # For less than this neither what is saved nor the agent's beginning is fetched.
@@ -189,9 +205,8 @@ class Conversations(RuleBasedStateMachine):
         assert prompter is not None
         return await prompter.prompt(request.messages, answer=request.answer)
 
-    async def size_of_head(self, talk: Talk, request: Request) -> int:
-        book = await self.prompt(request)
-        return sum(span.size for span in book.spans if span.key in {m.id for m in talk.head})
+    def size_of_head(self, talk: Talk, prompt: Book) -> int:
+        return sum(span.size for span in prompt.spans if span.key in {m.id for m in talk.head})
 
     def all(self) -> Iterator[tuple[int, Held]]:
         """The slots of which the keeper knows anything, since this engine runs."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chatsite.errors import ProviderError
 from chatsite.kv import Account, Place
+from chatsite.messages import Message
 from chatsite.providers.base import Cached, Finished, Request, Status, Text
 from chatsite.providers.embedded.cache import Cache
 from chatsite.providers.embedded.client import EngineClient
@@ -107,9 +108,19 @@ class World:
         assert isinstance(loop, Clock)
         loop.ahead += 2 * QUIET
         await asyncio.sleep(0)  # the loop looks at its clock
-        await asyncio.sleep(0)  # who was woken takes a slot
-        await asyncio.sleep(0)
+        await self.begun()
         await self.rest()
+
+    async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
+        """Ahead of its next request, which begins with `messages`."""
+        await self.provider.trim(conversation, messages)
+        await self.begun()
+        await self.rest()
+
+    async def begun(self) -> None:
+        """Who is about to take a slot has it."""
+        for _ in range(3):
+            await asyncio.sleep(0)
 
     async def open(self) -> None:
         raise NotImplementedError

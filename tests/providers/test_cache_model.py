@@ -137,7 +137,7 @@ class OnFakeEngine(Conversations):
         if seen.session is not None and seen.session.file in self.damaged:
             seen = replace(seen, session=None)
         slots = [slot.cells.read for slot in self.world.fake.slots]
-        return Seen(seen.own, seen.session, slots)
+        return Seen(seen.own, seen.session, seen.trimmed, slots)
 
     def check(self, talk: Talk, request: Request, answered: Answered, before: Before) -> None:
         super().check(talk, request, answered, before)
@@ -146,7 +146,7 @@ class OnFakeEngine(Conversations):
             return
         assert answered.account is not None and isinstance(before, Seen)
         prompt = list(self.loop.run(self.prompt(request)).ids)
-        if before.own is not None and slot not in self.lost:
+        if answered.account.origin == "slot" and slot not in self.lost:
             best = max(played(before.slots[slot], prompt, chunk) for chunk in CHUNKS)
             assert answered.account.reused <= best  # more would shift cells into other messages
         # What the model has read is what was said, whatever way it came there.

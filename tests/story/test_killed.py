@@ -60,15 +60,6 @@ def saved_cells(server: Server) -> int:
     return int(found[0]) if found else 0
 
 
-async def ready(ada: Person) -> Page:
-    page = await ada.page()
-    engine = page.snapshot["engine"]
-    while engine["state"] == "loading":
-        engine = await page.until("engine")
-    assert engine["state"] == "ready", engine
-    return page
-
-
 async def first_turn(server: Server, page: Page) -> None:
     """A turn that is answered and then saved."""
     ended = await page.say(STORY)
@@ -107,7 +98,7 @@ async def test_after_the_engine_was_killed_the_next_turn_reuses_what_was_saved(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
-        page = await ready(ada)
+        page = await ada.ready_page()
         await first_turn(server, page)
         killed = engine_of(server)
         text, _ = await begun_to_write(page)
@@ -123,7 +114,7 @@ async def test_after_the_server_was_killed_the_next_turn_reuses_what_was_saved(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
-        page = await ready(ada)
+        page = await ada.ready_page()
         await first_turn(server, page)
         engine = engine_of(server)
         text, old = await begun_to_write(page)

@@ -284,7 +284,7 @@ async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
     answering = house.answering("demo")
     house.summariser.after_turn(house.asking, answering, house.settings)
     (making,) = house.making
-    house.summariser.give_way(answering)
+    house.summariser.give_way(house.asking, answering)
     await asyncio.wait([making])
     assert making.cancelled() and not house.making
     house.summariser.after_turn(house.asking, answering, house.settings)

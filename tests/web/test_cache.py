@@ -119,6 +119,7 @@ class Engine:
     fails: Exception | None = None
     told: list[Event] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
     def view(self, conversation: str) -> Any:
         used = self.used if self.place == "slot" else 0
@@ -157,6 +158,7 @@ class Engine:
             may_debug=lambda *, staff: True,
             asking=lambda **asked: Asking(**asked),
             turns=SimpleNamespace(publish=lambda conversation, event: self.told.append(event)),
+            ahead=SimpleNamespace(changed=self.changed.append),
         )
         request.scope["state"] = {"site": site}
         try:
@@ -254,6 +256,7 @@ async def test_a_cleanup_marks_what_was_offered_and_pages_hear_of_it(chat: str) 
     assert (status, told["turns"], told["messages"], told["tokens"]) == (200, [3], 2, 8)
     assert set(told["status"].values()) == {-1}
     assert engine.told == [CacheChanged(status=told["status"])]
+    assert engine.changed == [chat]
 
 
 async def test_nothing_changes_while_an_answer_is_written(chat: str) -> None:
@@ -266,4 +269,4 @@ async def test_nothing_changes_while_an_answer_is_written(chat: str) -> None:
         status, told = await engine.ask(view, chat, body)
         assert (status, told["code"]) == (409, "turn_running")
     await sync_to_async(end)(begun)
-    assert engine.told == []
+    assert engine.told == [] and engine.changed == []

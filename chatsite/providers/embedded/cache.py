@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from chatsite.kv import Place
+from chatsite.kv import Account, Book, Place
 from chatsite.providers.embedded.client import ENGINE_ERRORS
 from chatsite.providers.embedded.engine import SLOTS, Engine, Running
 from chatsite.providers.embedded.lease import Held, Lease
@@ -72,7 +72,7 @@ class Cache:
     def view(self, conversation: str) -> Live:
         running = self._engine.running
         additive = running is None or running.prompter is not None
-        held = next((one for one in self._held if self._owns(one, conversation)), None)
+        held = self._of(conversation)
         return Live(
             available=additive,
             note="" if additive else NOT_AVAILABLE,
@@ -81,6 +81,9 @@ class Cache:
             place="slot" if held and held.book else "none",
             misses=self.misses,
         )
+
+    def _of(self, conversation: str) -> Held | None:
+        return next((one for one in self._held if self._owns(one, conversation)), None)
 
     def _owns(self, held: Held, conversation: str) -> bool:
         running = self._engine.running
@@ -179,20 +182,56 @@ class Cache:
         self._begin(self._save(conversation))
 
     async def _save(self, conversation: str) -> None:
+        await self._aside(conversation, Lease.save)
+
+    def trim(self, conversation: str, prompt: Book) -> None:
+        """Before the conversation's next request, which will begin with `prompt`, cut out of its
+        slot what that won't have; returns at once. To shift what stays takes half a second for
+        which nobody waits now."""
+        held = self._of(conversation)
+        if held is None or held.book is None:
+            return
+        book = held.book
+
+        async def trimmed(lease: Lease) -> bool:
+            if lease.held.book is not book:
+                return False  # there was a request meanwhile, of which `prompt` knows nothing
+            account = await lease.trim(prompt)
+            if account is not None:
+                self.noted(lease, account)
+            return account is not None
+
+        self._begin(self._aside(conversation, trimmed))
+
+    def noted(self, lease: Lease, account: Account) -> None:
+        """Count it where the engine didn't do what the books said. They follow the engine."""
+        if account.agrees:
+            return
+        self.misses += 1
+        log.warning(
+            "slot %s: %s tokens were expected to be reused, the engine reused %s",
+            lease.slot,
+            account.expected,
+            account.reused,
+        )
+
+    async def _aside(self, conversation: str, work: Callable[[Lease], Awaitable[bool]]) -> None:
+        """Do something with the conversation's own slot that nobody waits for, unless somebody else
+        has got it: who took it has saved it. Pages are told where that changed anything."""
         slot = await self._slots.take_own(conversation)
         if slot is None:
-            return  # who took it has saved it
+            return
         try:
             held, running = self._held[slot], self._engine.running
             if running is None or not self._owns(held, conversation):
                 return
-            saved = await self._leased(slot, conversation, running).save()
+            changed = await work(self._leased(slot, conversation, running))
         except ENGINE_ERRORS as error:
-            log.info("slot %s couldn't be saved: %s", slot, type(error).__name__)
+            log.info("slot %s isn't saved or trimmed: %s", slot, type(error).__name__)
             return
         finally:
             self._slots.give_back(slot, conversation)
-        if saved:
+        if changed:
             await self._tell(conversation, held)
 
     def _begin(self, work: Awaitable[None]) -> None:

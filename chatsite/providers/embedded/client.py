@@ -130,17 +130,18 @@ class EngineClient:
             for slot in await self._ask("GET", "/slots")
         ]
 
-    async def prefill(self, slot: int, ids: Sequence[int]) -> None:
-        """Read a prompt into a slot without an answer. Nothing that lies there is shifted: what is
-        read so may be for others."""
+    async def prefill(self, slot: int, ids: Sequence[int], *, chunk: int = 0) -> int:
+        """Read a prompt into a slot without an answer; how many of its tokens lay there already.
+        Nothing is shifted unless `chunk` says from how many on: what is read may be for others."""
         body = {
             "prompt": list(ids),
             "id_slot": slot,
             "n_predict": 0,
             "cache_prompt": True,
-            "n_cache_reuse": 0,
+            "n_cache_reuse": chunk,
         }
-        await self._ask("POST", "/completion", body)
+        done = await self._ask("POST", "/completion", body)
+        return int(done["timings"]["cache_n"])
 
     async def save(self, slot: int, name: str) -> Saved:
         """Write what lies in a slot to a file of the sessions' folder."""

@@ -25,13 +25,15 @@ _LOOK_EVERY = 0.02
 @dataclass(slots=True)
 class Held:
     """What is known of a slot. `book` is None where nobody knows what lies there; `kept` says that
-    it needn't be saved: it is on disk as it is, or nobody's. `shifts` is False once the engine
-    didn't shift what it was to: with some models it can't."""
+    it needn't be saved: it is on disk as it is, or nobody's. `trimmed`: what was saved has more
+    than this. `shifts` is False once the engine didn't shift what it was to: with some models it
+    can't."""
 
     running: Running | None = None
     owner: str = ""
     book: Book | None = EMPTY
     kept: bool = True
+    trimmed: bool = False
     shifts: bool = True
 
     def plan(self, prompt: Book) -> Reuse:
@@ -44,6 +46,7 @@ class Held:
     def put(self, owner: str, book: Book | None, *, kept: bool = False) -> None:
         self.owner, self.book = owner, book
         self.kept = kept or book is None or len(book) < WORTH
+        self.trimmed = False
 
 
 @dataclass(slots=True)
@@ -74,7 +77,7 @@ class Lease:
         own, live = held.owner == self.conversation, held.book or EMPTY
         # Of what is another's only the beginning, which is the same whatever follows.
         plan = held.plan(prompt) if own else kv.reuse(live.ids, prompt.ids, chunk=0)
-        saved = None if own else await self._saved(self.conversation)
+        saved = await self._saved(self.conversation) if not own or held.trimmed else None
         there = held.plan_from(saved.book, prompt).reused if saved else 0
         if not own:
             await self.save()
@@ -101,6 +104,27 @@ class Lease:
         # What couldn't be saved now can't be in a second either: it is read again one day.
         held.kept = True
         return saved
+
+    async def trim(self, prompt: Book) -> Account | None:
+        """Cut out now what the next request, of which `prompt` is the beginning, won't have; the
+        one token behind what is left is read. None where there is nothing to cut, and where the
+        disk doesn't have what would go: whoever brings it back is to find it there."""
+        held = self.held
+        plan = held.plan(prompt)
+        if not plan.shifted:
+            return None
+        await self.save()
+        saved = await self._saved(self.conversation)
+        if saved is None or not (held.trimmed or saved.book == held.book):
+            return None
+        left = prompt.cut_to(plan.reused + 1)
+        held.put("", None)
+        self.completion.reused = await self.running.client.prefill(
+            self.slot, left.ids, chunk=plan.chunk
+        )
+        held.put(self.conversation, left, kept=True)
+        held.trimmed = True
+        return self.account(plan, left)
 
     async def _start_over(self, first: Book) -> None:
         """Whatever lies in the slot makes room for the prompt's first token. The engine erases a

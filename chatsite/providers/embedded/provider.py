@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -36,10 +35,11 @@ _NOTE = (
     "larger model."
 )
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
-log = logging.getLogger("chatsite.engine")
 # The engine tells of its progress after each 512 tokens, which take it some seconds.
 LONG = 512
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
+# Stands for a reply that isn't asked for.
+_REPLY = "reply"
 _PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
 
 
@@ -145,18 +145,25 @@ class EmbeddedProvider:
         yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
 
     def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> Cached:
-        """What became of the plan. The books follow the engine: it holds this prompt now, however
-        much of it was there before."""
+        """What became of the plan: the slot holds this prompt now, however much of it was there."""
         account = lease.account(plan, prompt)
-        if not account.agrees:
-            self.cache.misses += 1
-            log.warning(
-                "slot %s: %s tokens were expected to be reused, the engine reused %s",
-                lease.slot,
-                account.expected,
-                account.reused,
-            )
+        self.cache.noted(lease, account)
         return Cached(account)
+
+    async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
+        """`messages` are what the conversation's next request begins with: what its slot holds
+        besides is cut out (see `Cache.trim`)."""
+        running = self._engine.running
+        if running is None or running.prompter is None or self.cache.view(conversation).used == 0:
+            return
+        try:
+            prompt = await running.prompter.prompt(messages, answer=_REPLY)
+        except NotAdditive:
+            return
+        except ENGINE_ERRORS as error:
+            raise _told(error) from None
+        reply = prompt.places.get(_REPLY)
+        self.cache.trim(conversation, prompt.cut_to(reply.start) if reply else prompt)
 
 
 class EngineTokenizer:

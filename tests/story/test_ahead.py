@@ -1,0 +1,79 @@
+"""A message that is left out has left the model's cache before the next one is written, and is
+there again where it is let in, with the real model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+
+pytestmark = pytest.mark.engine
+
+BOATS = (
+    "The red boat lies at the long quay and belongs to the keeper.",
+    "The blue boat lies beside the crane, and nobody has seen its owner since the spring.",
+    "The green boat sails on Monday with ropes and papers for the office on the other side.",
+)
+FILE = {
+    "format": "chatsite.conversation",
+    "version": 1,
+    "agent": "demo",
+    "title": "Boats",
+    "messages": [
+        {"role": role, "content": text}
+        for boat in BOATS
+        for role, text in (("user", f"{boat} " * 3), ("assistant", f"I know. {boat}"))
+    ],
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, CHAT_ENGINE="auto", HISTORY_POLICY="all") as server:
+        yield server
+
+
+async def test_what_is_left_out_is_trimmed_before_the_next_message(server: Server) -> None:
+    async with Person(server.url) as ada:
+        view = await ada.ask("POST", "/conversations/import", FILE)
+        page = await ada.ready_page(view["conversation"]["id"])
+        blue = page.snapshot["messages"][2:4]
+
+        async def leave_out(on: bool) -> None:
+            for message in blue:
+                await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": on})
+
+        async def cells() -> int:
+            found = await ada.ask("GET", f"/conversations/{page.conversation}/cache")
+            return int(found["used"])
+
+        async def trimmed() -> int:
+            """How many cells are left once there are fewer."""
+            there = await cells()
+            await leave_out(True)
+            async with asyncio.timeout(30):
+                while (left := await cells()) >= there:  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.05)
+            return left
+
+        async def say(text: str) -> Any:
+            ended = await page.say(text)
+            assert ended["state"] == "complete", ended
+            return ended["receipt"]["cache"]
+
+        assert (await say("Which boat is green? One word."))["origin"] == "none"
+        left = await trimmed()
+        await leave_out(False)
+        again = await say("Which boat is blue? One word.")
+        # Nobody asked while it was out: not even this had to be read again.
+        assert again["origin"] == "session" and again["reused"] == again["expected"] > left
+        left = await trimmed()
+        after = await say("Which boat is red? One word.")
+        assert (after["origin"], after["shifted"]) == ("slot", 0)
+        assert after["reused"] == after["expected"] >= left - 1
