@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import astuple
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import IO
 
 from django.conf import settings
@@ -26,10 +24,10 @@ from chatsite.conversations import (
     summary_queries,
     uploads,
 )
+from chatsite.conversations.keeping import Keeping
+from chatsite.conversations.lock import lock
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.purging import purge
-from chatsite.conversations.work import Store, settle
-from chatsite.errors import Refused
+from chatsite.conversations.work import Store
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import Settings, may_use_url
@@ -66,8 +64,6 @@ from chatsite.turns.turns import Around, Turns
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
-PURGE_SECONDS = 3_600.0
-SETTLE_SECONDS = 5.0
 
 
 class Site:
@@ -151,7 +147,7 @@ class Site:
         )
         self.cleaning = Cleaning(decider=self.turns.decider, answering=self.agents.answering)
         self._lock: IO[str] | None = None
-        self._keeping: list[asyncio.Task[None]] = []
+        self.keeping = Keeping(self.run, self.sessions.sweep)
 
     def _decider(self) -> Decider:
         return Decider(
@@ -208,10 +204,7 @@ class Site:
         await self.models.warm()
         self.tool_servers.start()
         self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds
-        self._keeping = [
-            asyncio.create_task(self._keep(self._settle, SETTLE_SECONDS)),
-            asyncio.create_task(self._keep(self._purge, PURGE_SECONDS)),
-        ]
+        self.keeping.start()
 
     async def stop(self) -> None:
         await self.turns.drain(DRAIN_SECONDS)
@@ -219,8 +212,7 @@ class Site:
         self.ahead.stop()
         await self.recaller.drain()
         await self.strategies.stop()
-        for task in self._keeping:
-            task.cancel()
+        self.keeping.stop()
         await self.tool_servers.stop()
         await self.cache.close()
         await self.engine.stop()
@@ -228,24 +220,6 @@ class Site:
         self.run.close()
         if self._lock is not None:
             self._lock.close()
-
-    async def _keep(self, doing: Callable[[], Awaitable[None]], seconds: float) -> None:
-        """Do so now and then, as long as the server runs, whatever went wrong the last time."""
-        while True:
-            try:
-                await doing()
-            except Exception:
-                logger.exception("the store couldn't be kept in order")
-            await asyncio.sleep(seconds)
-
-    async def _settle(self) -> None:
-        await self.run(settle)
-
-    async def _purge(self) -> None:
-        purged = await self.run(purge)
-        if any(astuple(purged)):
-            logger.info("Removed for good: %s", purged)
-        await self.sessions.sweep()
 
     # ---- who asks ----------------------------------------------------------------------------
     def asking(
@@ -292,21 +266,3 @@ def models() -> Providers:
         fast_model=settings.FAST_MODEL,
         look=settings.LOCAL_SERVERS,
     )
-
-
-def lock(path: Path) -> IO[str]:
-    """One server a folder: generations live in its memory, and a second one would end them."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("a")
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock; starting twice is then the person's own care.
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise Refused(
-            f"Another server already uses {path.parent}. Stop it first, or set VAR_DIR."
-        ) from None
-    return file

@@ -17,12 +17,13 @@ from django.db import connections
 from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
+from chatsite.conversations.lock import lock
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.work import Store, writing
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.answering import nobody
 from chatsite.web import api
-from chatsite.wiring import Site, lock
+from chatsite.wiring import Site
 from tests.conversations.given import ADA, new_id, talk
 
 

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatsite.conversations.lock import lock
 from chatsite.errors import Refused
 from chatsite.web.collected import collect_if_changed
-from chatsite.wiring import lock
 
 DRAIN_SECONDS = 30
 
