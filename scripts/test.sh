@@ -16,6 +16,9 @@ if [ ! -x "$CHROMIUM" ]; then
 fi
 export CHROMIUM
 
+# Where it is set, each of the hundred processes that tests start compiles the whole application for itself.
+unset PYTHONDONTWRITEBYTECODE
+
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
