@@ -18,7 +18,8 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
 from tests.browser.told import CONVERSATION, Told, snapshot, view
-from tests.running import ROOT, Server
+from tests.running import Server
+from tests.story.agents import brief_demo
 
 pytestmark = pytest.mark.browser
 LOADS = 90_000
@@ -175,13 +176,9 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
 @pytest.fixture
 def embedded(tmp_path: Path) -> Iterator[Server]:
     """The model on this machine answers, in a few tokens each time."""
-    agent = tmp_path / "agents/demo"
-    agent.mkdir(parents=True)
-    template = json.loads((ROOT / "agents/demo/template.json").read_text())
-    template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = 6
-    (agent / "template.json").write_text(json.dumps(template))
+    agents = brief_demo(tmp_path / "agents", tokens=6)
     with Server(
-        tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="", AGENTS_DIR=str(agent.parent)
+        tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="", AGENTS_DIR=str(agents)
     ) as server:
         yield server
 

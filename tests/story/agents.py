@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.running import ROOT
+
 PERSONALITY = "You are {name}. You answer in tests."
 
 
@@ -28,4 +30,13 @@ def write_agents(folder: Path) -> Path:
     shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
     write_agent(folder, "examples", {"historyPolicy": "none", "history": shown})
     write_agent(folder, "bad", {"historyPolicy": "everything", "historyLength": "5"})
+    return folder
+
+
+def brief_demo(folder: Path, *, tokens: int) -> Path:
+    """The agent that is shipped, on this machine's model, with answers of at most so many tokens."""
+    template = json.loads((ROOT / "agents/demo/template.json").read_text())
+    template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = tokens
+    (folder / "demo").mkdir(parents=True)
+    (folder / "demo" / "template.json").write_text(json.dumps(template))
     return folder

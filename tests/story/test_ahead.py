@@ -12,6 +12,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
+from tests.story.agents import brief_demo
 
 pytestmark = pytest.mark.engine
 
@@ -35,7 +36,11 @@ FILE = {
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with Server(tmp_path, CHAT_ENGINE="auto", HISTORY_POLICY="all") as server:
+    # What it answers doesn't matter, and a small model may go on for hundreds of tokens.
+    agents = str(brief_demo(tmp_path / "agents", tokens=6))
+    with Server(
+        tmp_path / "var", CHAT_ENGINE="auto", HISTORY_POLICY="all", AGENTS_DIR=agents
+    ) as server:
         yield server
 
 
