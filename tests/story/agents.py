@@ -34,7 +34,7 @@ def write_agents(folder: Path) -> Path:
 
 
 def brief_demo(folder: Path, *, tokens: int) -> Path:
-    """The agent that is shipped, on this machine's model, with answers of at most so many tokens."""
+    """The shipped agent; the model on this machine answers in at most so many tokens."""
     template = json.loads((ROOT / "agents/demo/template.json").read_text())
     template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = tokens
     (folder / "demo").mkdir(parents=True)
