@@ -24,8 +24,8 @@ STORY = (
     "and writes the weather into a book. At dusk the lamp is lit, and who is late sees it from far "
     "away. Say in one sentence what the keeper does."
 )
-# Of this the model writes for as long as it may. Asked for less it ends after a sentence, and having
-# done so once it does so again.
+# Of this the model writes for as long as it may. Asked for less it ends after a sentence, and then
+# does so again and again.
 LONG = "Write a story about the keeper in ten chapters, each with a title and three paragraphs."
 
 
