@@ -135,7 +135,7 @@ class Site:
         )
         self.ahead = Ahead(
             decider=self.turns.decider,
-            trim=embedded.trim,
+            cache=embedded,
             running=self.turns.is_running,
         )
         self.comparing = Comparing(

@@ -1,7 +1,8 @@
 """Trimming ahead: what the next request won't have leaves this machine's cache before it is made.
 
 After an answer, and after messages were left out or unloaded, the next decision is made for an
-empty message. Whatever is written then, these policies leave out at least as much.
+empty message. What these policies leave out then, they leave out whatever is written, but for what
+a reply or another try wants: that is still on disk.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from chatsite.errors import ChatsiteError
 from chatsite.history import Settings
@@ -27,8 +29,16 @@ QUIET_SECONDS = 1.0
 # Conversations whose last turn is known; the engine has fewer slots.
 KEPT = 16
 
-# A conversation, and the messages that its next request begins with.
-Trim = Callable[[str, Sequence[Message]], Awaitable[None]]
+
+class Trims(Protocol):
+    """The provider whose cache it is."""
+
+    def can_trim(self, conversation: str) -> bool: ...
+
+    async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
+        """`messages` are its next request, with an empty message at the end. Returns before it is
+        done. Raises ProviderError."""
+        ...
 
 
 class Ahead:
@@ -38,12 +48,12 @@ class Ahead:
         self,
         *,
         decider: Decider,
-        trim: Trim,
+        cache: Trims,
         running: Callable[[str], bool],
         quiet: float = QUIET_SECONDS,
     ) -> None:
         self.decider = decider
-        self.trim = trim
+        self.cache = cache
         self.running = running
         self.quiet = quiet
         self._last: OrderedDict[str, tuple[Asking, Answering]] = OrderedDict()
@@ -82,13 +92,12 @@ class Ahead:
 
     async def _trim(self, asking: Asking, answering: Answering) -> None:
         await asyncio.sleep(self.quiet)
-        if self.running(asking.conversation):
+        if self.running(asking.conversation) or not self.cache.can_trim(asking.conversation):
             return
         try:
             decision = await self.decider.for_draft(asking, answering, "")
-            # The draft is the last message, and not the one that will be sent.
-            sent = await self.decider.counting(asking, answering).as_sent(decision.request[:-1])
-            await self.trim(asking.conversation, sent.messages)
+            sent = await self.decider.counting(asking, answering).as_sent(decision.request)
+            await self.cache.trim(asking.conversation, sent.messages)
         except ChatsiteError as error:  # it is gone, or another's now: no harm is done
             logger.info("nothing is trimmed ahead in %s: %s", asking.conversation, error.message)
         except Exception:

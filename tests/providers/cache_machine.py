@@ -125,14 +125,18 @@ class Conversations(RuleBasedStateMachine):
         self.loop.run(self.world.quiet())
 
     @TALKED
-    @rule(number=ANY, policy=POLICY)
-    def trim_ahead(self, number: int, policy: int) -> None:
-        """What is asked next may have more again."""
+    @rule(number=ANY, which=st.integers(0, 255), text=TEXT)
+    def trim_ahead_and_ask(self, number: int, which: int, text: str) -> None:
+        """Of what lies there; what is asked then wants all of it again, or less."""
         talk = self.talk(number)
-        if any(held.owner == talk.id for slot, held in self.all() if slot in self.lost):
+        slot, held = next((one for one in self.all() if one[1].owner == talk.id), (0, Held()))
+        if held.book is None or slot in self.lost:
             return
-        said = [message for turn in talk.sendable(policy) for message in turn.messages]
+        lying = [turn for turn in talk.turns if turn.question.id in held.book.places]
+        left = [turn for at, turn in enumerate(lying) if which >> at & 1 or turn is lying[-1]]
+        said = [message for turn in left for message in turn.messages]
         self.loop.run(self.world.trim(talk.id, [*talk.head, *said]))
+        self.asked(talk, text, policy=4 if which % 3 == 0 else 2)
 
     @TALKED
     @rule(in_order=st.booleans(), number=ANY, text=TEXT)

@@ -113,7 +113,7 @@ class World:
 
     async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
         """Ahead of its next request, which begins with `messages`."""
-        await self.provider.trim(conversation, messages)
+        await self.provider.trim(conversation, [*messages, Message.user("", id="draft")])
         await self.begun()
         await self.rest()
 
@@ -131,6 +131,10 @@ class World:
     async def restart(self, *, in_order: bool) -> None:
         """Of server and engine; in order, or as a power cut does it."""
         raise NotImplementedError
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*.bin"))
 
     async def cells(self) -> list[int]:
         """How many lie in each slot, as the engine says."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest_asyncio
+
 from chatsite.kv import Account, Book
 from chatsite.messages import Message
+from chatsite.providers.base import Request
 from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.embedded.engine import SLOTS
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause
 from tests.providers.cache_talks import HEADS, Talk
@@ -30,20 +35,59 @@ class Harbour:
         assert held.book is not None
         return held.book
 
+    def request(self, text: str, before: Sequence[Message] = SAID) -> Request:
+        request = self.talk.request(Message.user(text, id=text), [])
+        return replace(request, messages=(*self.talk.head, *before, request.messages[-1]))
+
     async def ask(self, before: Sequence[Message], text: str = "And?") -> Answered:
-        request = self.talk.request(Message.user(text, id=f"{text} {len(before)}"), [])
-        messages = (*self.talk.head, *before, request.messages[-1])
-        answered = await self.world.ask(replace(request, messages=messages))
+        answered = await self.world.ask(self.request(text, before))
         assert answered.end is not None
         return answered
 
     async def trim(self, to: Sequence[Message]) -> None:
-        await self.world.trim(self.talk.id, [*self.talk.head, *to])
+        await self.begin_to_trim(to)
+        await self.world.begun()
+        await self.world.rest()
+
+    async def save(self) -> None:
+        """As after a quiet second."""
+        self.world.cache._save_now(self.talk.id)
+        await self.world.begun()
+        await self.world.rest()
+
+    async def begin_to_trim(self, to: Sequence[Message]) -> None:
+        draft = Message.user("", id="draft")
+        await self.world.provider.trim(self.talk.id, [*self.talk.head, *to, draft])
+
+    async def is_asked(self) -> None:
+        """Until the engine has got the request; somebody has to hold the slot's lock there."""
+        asked = self.world.fake.asked
+        async with asyncio.timeout(10):
+            while asked[-1] != "POST /completion":  # noqa: ASYNC110 - the engine's own tasks
+                await asyncio.sleep(0)
+
+    @property
+    def lock(self) -> asyncio.Lock:
+        """Of the engine's slot in which it lies."""
+        held = [held.owner for held in self.world.cache._held]
+        return self.world.fake.slots[held.index(self.talk.id)].lock
+
+    @property
+    def is_anywhere(self) -> bool:
+        owners = {held.owner for held in self.world.cache._held}
+        return self.talk.id in owners | self.world.rows.sessions.keys()
 
 
-async def harbour(tmp_path: Path) -> Harbour:
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[FakeWorld]:
     world = FakeWorld(tmp_path, limit=10**9)
     await world.open()
+    yield world
+    await world.close()
+
+
+@pytest_asyncio.fixture
+async def place(world: FakeWorld) -> Harbour:
     place = Harbour(world)
     await place.ask(SAID)
     return place
@@ -54,8 +98,7 @@ def account_of(answered: Answered) -> Account:
     return answered.account
 
 
-async def test_what_was_trimmed_ahead_needs_no_shifting_at_the_question(tmp_path: Path) -> None:
-    place = await harbour(tmp_path)
+async def test_what_was_trimmed_ahead_needs_no_shifting_at_the_question(place: Harbour) -> None:
     left = [SAID[0], *SAID[3:]]
     await place.trim(left)
     assert {span.key for span in place.book.spans} == {"s1", "a", "d", "e"}
@@ -63,11 +106,9 @@ async def test_what_was_trimmed_ahead_needs_no_shifting_at_the_question(tmp_path
     account = account_of(await place.ask(left))
     assert (account.origin, account.shifted) == ("slot", 0)
     assert account.reused >= cells - 1
-    await place.world.close()
 
 
-async def test_what_is_wanted_after_all_comes_from_the_saved_session(tmp_path: Path) -> None:
-    place = await harbour(tmp_path)
+async def test_what_is_wanted_after_all_comes_from_the_saved_session(place: Harbour) -> None:
     before = len(place.book)
     await place.trim(SAID[:1] + SAID[3:])
     await place.trim(SAID[:1] + SAID[4:])
@@ -75,12 +116,9 @@ async def test_what_is_wanted_after_all_comes_from_the_saved_session(tmp_path: P
     assert (account.origin, account.agrees) == ("session", True)
     # All but the first answer, which isn't asked for again.
     assert account.reused > before - 32
-    await place.world.close()
 
 
-async def test_nothing_is_trimmed_that_couldnt_be_had_again(tmp_path: Path) -> None:
-    world = FakeWorld(tmp_path, limit=10**9)
-    await world.open()
+async def test_nothing_is_trimmed_that_couldnt_be_had_again(world: FakeWorld) -> None:
     world.cache = Cache(world.engine)
     world.provider = EmbeddedProvider(world.engine, world.cache)
     place = Harbour(world)
@@ -88,45 +126,131 @@ async def test_nothing_is_trimmed_that_couldnt_be_had_again(tmp_path: Path) -> N
     before = place.book
     await place.trim(SAID[3:])
     assert place.book == before
-    await world.close()
 
 
 async def test_words_that_were_taken_away_meanwhile_stay_until_the_next_request(
-    tmp_path: Path,
+    place: Harbour,
 ) -> None:
     """Their session is gone, and one that has what would be cut can't be saved any more."""
-    place = await harbour(tmp_path)
     before = place.book
     place.world.rows.take_away(place.talk.id)
     await place.trim(SAID[3:])
     assert place.book == before
     assert place.talk.id not in place.world.rows.sessions
-    await place.world.close()
 
 
-async def test_a_request_that_came_first_keeps_what_it_brought(tmp_path: Path) -> None:
-    place = await harbour(tmp_path)
-    request = place.talk.request(Message.user("More?", id="more"), [])
-    request = replace(request, messages=(*place.talk.head, *SAID, request.messages[-1]))
-    async with place.world._paused(request, Pause(tokens=1)) as (asking, _):
+async def test_a_request_that_came_first_keeps_what_it_brought(place: Harbour) -> None:
+    async with place.world._paused(place.request("More?"), Pause(tokens=1)) as (asking, _):
         # What it asks for was decided on before that request.
-        await place.world.provider.trim(place.talk.id, [*place.talk.head, *SAID[3:]])
+        await place.begin_to_trim(SAID[3:])
         await place.world.begun()
         asking.cancel()
-    assert "more" in {span.key for span in place.book.spans}
-    await place.world.close()
+    assert {"b", "More?"} <= {span.key for span in place.book.spans}
 
 
-async def test_another_conversations_slot_is_left_alone(tmp_path: Path) -> None:
-    place = await harbour(tmp_path)
+async def test_two_trims_in_a_row_are_both_made(place: Harbour) -> None:
+    """Though the second begins while the engine is at the first."""
+    await place.save()
+    async with place.lock:
+        await place.begin_to_trim(SAID[:1] + SAID[2:])
+        await place.is_asked()
+        assert place.world.provider.can_trim(place.talk.id)
+        await place.begin_to_trim(SAID[:1] + SAID[3:])
+    await place.world.begun()
+    await place.world.rest()
+    assert {span.key for span in place.book.spans} == {"s1", "a", "d", "e"}
+
+
+async def test_a_slot_that_went_to_another_conversation_is_left_alone(place: Harbour) -> None:
+    for _ in range(SLOTS - 1):
+        await Harbour(place.world).ask(SAID[:1])
+    last = Harbour(place.world)
+    async with place.world._paused(last.request("And I?"), Pause(tokens=1)) as (asking, _):
+        await place.begin_to_trim(SAID[3:])
+        await place.world.begun()
+        asking.cancel()
+    assert place.talk.id not in {held.owner for held in place.world.cache._held}
+    assert {"a", "b", "And I?"} <= {span.key for span in last.book.spans}
+
+
+async def test_what_is_forgotten_while_it_is_trimmed_isnt_used_again(place: Harbour) -> None:
+    await place.save()
+    async with place.lock:
+        await place.begin_to_trim(SAID[3:])
+        await place.is_asked()
+        await place.world.cache.drop(place.talk.id)
+    await place.world.rest()
+    assert not place.is_anywhere
+    account = account_of(await place.ask(SAID[3:]))
+    assert (account.origin, account.shifted) == ("none", 0) and account.reused < 2
+
+
+async def test_what_is_forgotten_while_it_is_answered_isnt_used_again(place: Harbour) -> None:
+    async with place.world._paused(place.request("More?"), Pause(tokens=1)) as (asking, _):
+        await place.world.cache.drop(place.talk.id)
+        asking.cancel()
+    await place.save()
+    assert not place.is_anywhere
+
+
+async def test_what_is_forgotten_while_it_is_saved_isnt_on_disk(place: Harbour) -> None:
+    async with place.lock:
+        place.world.cache._save_now(place.talk.id)
+        await place.world.begun()
+        dropping = asyncio.create_task(place.world.cache.drop(place.talk.id))
+        await asyncio.sleep(0)
+    await dropping
+    await place.world.rest()
+    assert not place.is_anywhere and place.world.files == []
+
+
+async def test_nothing_is_trimmed_where_the_last_save_failed(place: Harbour) -> None:
+    """What was saved before hasn't got what would go."""
+    await place.save()
+    await place.ask(SAID, "And then?")
     before = place.book
-    await place.world.trim("somebody else", [*place.talk.head, *SAID[3:]])
+    place.world.rows.taken.add(place.talk.id)  # its row isn't taken any more
+    await place.trim(SAID[3:])
     assert place.book == before
-    await place.world.close()
 
 
-async def test_a_model_that_cant_shift_is_asked_to_once(tmp_path: Path) -> None:
-    place = await harbour(tmp_path)
+async def test_nothing_is_trimmed_where_not_every_slot_can_be_saved(place: Harbour) -> None:
+    """Else another conversation's session could take this one's place on the disk."""
+    await place.save()
+    assert place.world.cache._sessions is not None
+    place.world.cache._sessions._limit = 2 * place.world.rows.sessions[place.talk.id].size
+    before = place.book
+    await place.trim(SAID[3:])
+    assert place.book == before
+
+
+async def test_a_prompt_that_has_to_be_read_anyway_is_left_to_its_request(place: Harbour) -> None:
+    """Else a message would lie there with half of its cells."""
+    await place.ask(SAID[:2] + SAID[3:])
+    before = place.book
+    await place.trim(SAID[1:])
+    assert place.book == before
+
+
+async def test_a_model_of_ones_own_is_trimmed_as_well(world: FakeWorld) -> None:
+    """Its template was found out by examples, all of which end with a question."""
+    world.engine.bundled = False
+    running = await world.engine._examined(world.running.client, "the model", 0)
+    world.engine._set(world.engine.status(), running)
+    world.serve()
+    place = Harbour(world)
+    said = [one if at % 2 == 0 else _answer(one) for at, one in enumerate(SAID)]
+    await place.ask(said[:4])
+    left = [*said[:1], *said[3:4]]
+    await place.trim(left)
+    assert {span.key for span in place.book.spans} == {"s1", "a", "d"}
+
+
+def _answer(message: Message) -> Message:
+    return Message.assistant(message.content or "", id=message.id)
+
+
+async def test_a_model_that_cant_shift_is_asked_to_once(place: Harbour) -> None:
     for slot in place.world.fake.slots:
         slot.cells.shifts = False
     await place.trim(SAID[2:])
@@ -134,4 +258,3 @@ async def test_a_model_that_cant_shift_is_asked_to_once(tmp_path: Path) -> None:
     after = place.book
     await place.trim(SAID[4:])
     assert place.book == after and place.world.cache.misses == 1
-    await place.world.close()

@@ -10,13 +10,14 @@ import pytest
 
 from chatsite.conversations import marks
 from chatsite.conversations.models import Message as Row
+from chatsite.events import Delta
 from chatsite.messages import Message
-from chatsite.turns.ahead import Ahead
+from chatsite.turns.ahead import KEPT, Ahead
 from chatsite.turns.answering import Answering
 from chatsite.turns.asking import Asking
 from chatsite.turns.turns import Around
-from tests.conversations.given import ADA, BOB
-from tests.turns.conftest import OnThisMachine, Scripted, World, saying
+from tests.conversations.given import ADA, BOB, new_id
+from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end
 
 
 @dataclass
@@ -26,20 +27,23 @@ class Told:
     world: World
     conversations: list[str] = field(default_factory=list)
     messages: list[list[str | None]] = field(default_factory=list)
+    in_slot: bool = True
 
     def __post_init__(self) -> None:
         turns = self.world.turns
-        self.ahead = Ahead(
-            decider=turns.decider, trim=self.trim, running=turns.is_running, quiet=0.01
-        )
+        self.ahead = Ahead(decider=turns.decider, cache=self, running=turns.is_running, quiet=0.01)
         turns.around = Around(before=self.before, after=self.ahead.after_turn)
 
     def before(self, asking: Asking, answering: Answering) -> None:
         self.ahead.give_way(asking.conversation)
 
+    def can_trim(self, conversation: str) -> bool:
+        return self.in_slot
+
     async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
         self.conversations.append(conversation)
-        self.messages.append([message.content for message in messages])
+        assert messages[-1].content == ""
+        self.messages.append([message.content for message in messages[:-1]])
 
     async def settled(self) -> None:
         while tasks := list(self.ahead._trimming.values()):
@@ -94,10 +98,46 @@ async def test_messages_that_were_left_out_are_trimmed_without_another_turn(told
 
 async def test_a_question_that_comes_at_once_trims_by_itself(told: Told) -> None:
     told.ahead.quiet = 3_600
-    await told.talk_at_once("one", "two")
-    assert told.messages == [] and len(told.ahead._trimming) == 1
-    told.ahead.stop()
-    assert told.ahead._trimming == {}
+    await told.talk_at_once("one")
+    [waiting] = told.ahead._trimming.values()
+    told.world.provider.script = endless("and ")
+    _, reader = await told.world.turns.open(told.asking)
+    await told.world.turns.send(told.asking, client_id=new_id(), text="two")
+    while not isinstance(await reader.read(), Delta):
+        pass
+    assert waiting.cancelled() and told.ahead._trimming == {}
+    await told.world.turns.stop(told.asking)
+    await until_end(reader)
+
+
+async def test_what_is_marked_while_an_answer_is_written_is_trimmed_after_it(told: Told) -> None:
+    await told.talk("one")
+    told.messages.clear()
+    told.world.provider.script = endless("and ")
+    _, reader = await told.world.turns.open(told.asking)
+    await told.world.turns.send(told.asking, client_id=new_id(), text="two")
+    told.ahead.changed(told.asking.conversation)
+    await told.settled()
+    assert told.messages == []
+    await told.world.turns.stop(told.asking)
+    await until_end(reader)
+    while not told.messages:  # noqa: ASYNC110 - another task's turn
+        await asyncio.sleep(0.01)
+    assert "two" in told.messages[-1]
+
+
+async def test_nothing_is_decided_where_nothing_can_be_trimmed(told: Told) -> None:
+    told.in_slot = False
+    await told.talk("one")
+    told.ahead.changed(told.asking.conversation)
+    await told.settled()
+    assert told.messages == []
+
+
+async def test_the_last_sixteen_conversations_are_known(told: Told) -> None:
+    for _ in range(KEPT + 2):
+        await told.talk("one")
+    assert len(told.ahead._last) == KEPT and told.asking.conversation in told.ahead._last
 
 
 @pytest.mark.parametrize("policy", ["relevant", "strategy"])

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from chatsite.kv import Account, Book, Place
@@ -60,6 +61,7 @@ class Cache:
         self._placed = placed
         self._slots = Slots(SLOTS, waiting=waiting)
         self._held = [Held() for _ in range(SLOTS)]
+        self._leases: dict[int, Lease] = {}
         self._quiet = quiet
         self._later: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -112,17 +114,21 @@ class Cache:
         running = await self._engine.ready()
         return self._leased(slot, conversation, running)
 
-    def _leased(self, slot: int, conversation: str, running: Running) -> Lease:
+    def _leased(
+        self, slot: int, conversation: str, running: Running, *, aside: bool = False
+    ) -> Lease:
         held = self._held[slot]
         if held.running is not running:  # another engine knows nothing of what lay here
             held = self._held[slot] = Held(running, book=None)
-        return Lease(
+        lease = self._leases[slot] = Lease(
             slot=slot,
             conversation=conversation,
             held=held,
             sessions=self._sessions,
             running=running,
+            aside=aside,
         )
+        return lease
 
     async def settle(self, lease: Lease) -> None:
         """After a request, also one that was broken off: the books of its conversation."""
@@ -131,6 +137,7 @@ class Cache:
         except ENGINE_ERRORS as error:
             log.info("slot %s is given up: %s", lease.slot, type(error).__name__)
             return
+        lease.let_go()
         await self._tell(lease.conversation, lease.held)
 
     async def _end(self, lease: Lease) -> None:
@@ -149,6 +156,8 @@ class Cache:
             log.exception("the books of a conversation couldn't be written")
 
     def _give_back(self, lease: Lease) -> None:
+        lease.let_go()
+        del self._leases[lease.slot]
         # A request that didn't come far may have left what lies there to whom it belonged.
         owner = lease.held.owner
         self._slots.give_back(lease.slot, owner)
@@ -161,6 +170,8 @@ class Cache:
         """What was said there was taken away: nothing of it is saved any more, and the next request
         on its slot begins with an empty one."""
         self._hurry(conversation)
+        for lease in self._leases.values():
+            lease.forgotten |= lease.conversation == conversation
         for held in self._held:
             if held.owner == conversation:
                 held.put("", None)
@@ -184,24 +195,33 @@ class Cache:
     async def _save(self, conversation: str) -> None:
         await self._aside(conversation, Lease.save)
 
+    def can_trim(self, conversation: str) -> bool:
+        """Whether it has a slot out of which something could be cut, and had again."""
+        running = self._engine.running
+        return (
+            self._sessions is not None
+            and running is not None
+            and running.prompter is not None
+            and (
+                self._of(conversation) is not None or conversation in self._with_leases(aside=True)
+            )
+        )
+
     def trim(self, conversation: str, prompt: Book) -> None:
         """Before the conversation's next request, which will begin with `prompt`, cut out of its
         slot what that won't have; returns at once. To shift what stays takes half a second for
-        which nobody waits now."""
-        held = self._of(conversation)
-        if held is None or held.book is None:
-            return
-        book = held.book
+        which nobody waits now. What is being answered has been trimmed."""
+        if conversation not in self._with_leases(aside=False):
+            self._begin(self._aside(conversation, partial(self._trimmed, prompt)))
 
-        async def trimmed(lease: Lease) -> bool:
-            if lease.held.book is not book:
-                return False  # there was a request meanwhile, of which `prompt` knows nothing
-            account = await lease.trim(prompt)
-            if account is not None:
-                self.noted(lease, account)
-            return account is not None
+    def _with_leases(self, *, aside: bool) -> set[str]:
+        return {one.conversation for one in self._leases.values() if one.aside == aside}
 
-        self._begin(self._aside(conversation, trimmed))
+    async def _trimmed(self, prompt: Book, lease: Lease) -> bool:
+        account = await lease.trim(prompt)
+        if account is not None:
+            self.noted(lease, account)
+        return account is not None
 
     def noted(self, lease: Lease, account: Account) -> None:
         """Count it where the engine didn't do what the books said. They follow the engine."""
@@ -221,15 +241,16 @@ class Cache:
         slot = await self._slots.take_own(conversation)
         if slot is None:
             return
+        held, running, changed = self._held[slot], self._engine.running, False
         try:
-            held, running = self._held[slot], self._engine.running
-            if running is None or not self._owns(held, conversation):
-                return
-            changed = await work(self._leased(slot, conversation, running))
+            if running is not None and self._owns(held, conversation):
+                lease = self._leased(slot, conversation, running, aside=True)
+                changed = await work(lease)
         except ENGINE_ERRORS as error:
             log.info("slot %s isn't saved or trimmed: %s", slot, type(error).__name__)
-            return
         finally:
+            if (done := self._leases.pop(slot, None)) is not None:
+                done.let_go()
             self._slots.give_back(slot, conversation)
         if changed:
             await self._tell(conversation, held)

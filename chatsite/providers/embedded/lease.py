@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from chatsite import kv
 from chatsite.kv import EMPTY, Account, Book, Origin, Reuse
 from chatsite.providers.embedded.completion import Completion
-from chatsite.providers.embedded.engine import Running
+from chatsite.providers.embedded.engine import SLOTS, Running
 from chatsite.providers.embedded.sessions import Sessions
 
 log = logging.getLogger("chatsite.engine")
@@ -51,14 +51,17 @@ class Held:
 
 @dataclass(slots=True)
 class Lease:
-    """A conversation's hold on a slot for one request. `pending` is the prompt that the engine has
-    been given and hasn't answered whole."""
+    """A conversation's hold on a slot: for one request, or `aside` for what nobody waits for.
+    `pending` is the prompt that the engine has been given and hasn't answered whole; `forgotten`:
+    what is in the slot must not be used once more."""
 
     slot: int
     conversation: str
     held: Held
     sessions: Sessions | None
     running: Running
+    aside: bool = False
+    forgotten: bool = False
     pending: Book | None = None
     completion: Completion = field(default_factory=Completion)
     answer: str = ""
@@ -95,36 +98,50 @@ class Lease:
 
     async def save(self) -> bool:
         """Keep what lies here for its owner, unless it is kept."""
-        held = self.held
-        if self.sessions is None or held.kept or held.book is None:
+        held, owner, book = self.held, self.held.owner, self.held.book
+        if self.sessions is None or held.kept or book is None:
             return False
         saved = await self.sessions.save(
-            self.running, self.slot, held.owner, conversation=held.owner, book=held.book
+            self.running, self.slot, owner, conversation=owner, book=book
         )
+        if held.book is not book:  # it was forgotten meanwhile
+            await self.sessions.forget([owner])
+            return False
         # What couldn't be saved now can't be in a second either: it is read again one day.
         held.kept = True
         return saved
 
     async def trim(self, prompt: Book) -> Account | None:
-        """Cut out now what the next request, of which `prompt` is the beginning, won't have; the
-        one token behind what is left is read. None where there is nothing to cut, and where the
-        disk doesn't have what would go: whoever brings it back is to find it there."""
+        """Cut out now what the next request, which begins with `prompt`, won't have; the prompt's
+        last token is read. None where there is nothing to cut, where that request has to read
+        anyway, and where the disk doesn't keep what would go: it may be wanted after all."""
         held = self.held
         plan = held.plan(prompt)
-        if not plan.shifted:
+        if not plan.shifted or plan.evaluated > 1:
             return None
         await self.save()
-        saved = await self._saved(self.conversation)
-        if saved is None or not (held.trimmed or saved.book == held.book):
+        if not await self._can_be_had_again():
             return None
-        left = prompt.cut_to(plan.reused + 1)
-        held.put("", None)
+        held.put("", None)  # whoever cancels this leaves a slot that nobody knows
         self.completion.reused = await self.running.client.prefill(
-            self.slot, left.ids, chunk=plan.chunk
+            self.slot, prompt.ids, chunk=plan.chunk
         )
-        held.put(self.conversation, left, kept=True)
+        held.put(self.conversation, prompt, kept=True)
         held.trimmed = True
-        return self.account(plan, left)
+        return self.account(plan, prompt)
+
+    async def _can_be_had_again(self) -> bool:
+        """Whether all that lies in the slot is on disk, and stays there while it lies here."""
+        held, saved = self.held, await self._saved(self.conversation)
+        if self.sessions is None or saved is None or held.book is None:
+            return False
+        cells = SLOTS * self.running.window
+        return (held.trimmed or saved.book == held.book) and self.sessions.hold(cells, like=saved)
+
+    def let_go(self) -> None:
+        """Whoever has the slot next begins with an empty one, where this was forgotten."""
+        if self.forgotten:
+            self.held.put("", None)
 
     async def _start_over(self, first: Book) -> None:
         """Whatever lies in the slot makes room for the prompt's first token. The engine erases a

@@ -38,8 +38,6 @@ _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty
 # The engine tells of its progress after each 512 tokens, which take it some seconds.
 LONG = 512
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
-# Stands for a reply that isn't asked for.
-_REPLY = "reply"
 _PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
 
 
@@ -150,20 +148,24 @@ class EmbeddedProvider:
         self.cache.noted(lease, account)
         return Cached(account)
 
+    def can_trim(self, conversation: str) -> bool:
+        return self.cache.can_trim(conversation)
+
     async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
-        """`messages` are what the conversation's next request begins with: what its slot holds
-        besides is cut out (see `Cache.trim`)."""
+        """`messages` are the conversation's next request; of the last one nobody knows yet what it
+        will say. What its slot holds besides the others is cut out (see `Cache.trim`)."""
         running = self._engine.running
-        if running is None or running.prompter is None or self.cache.view(conversation).used == 0:
+        if running is None or running.prompter is None:
             return
         try:
-            prompt = await running.prompter.prompt(messages, answer=_REPLY)
+            prompt = await running.prompter.prompt(messages, answer="")
         except NotAdditive:
             return
         except ENGINE_ERRORS as error:
             raise _told(error) from None
-        reply = prompt.places.get(_REPLY)
-        self.cache.trim(conversation, prompt.cut_to(reply.start) if reply else prompt)
+        last = prompt.places.get(messages[-1].id)
+        if last is not None and last.start > 0:
+            self.cache.trim(conversation, prompt.cut_to(last.start))
 
 
 class EngineTokenizer:

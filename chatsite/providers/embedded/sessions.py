@@ -131,6 +131,10 @@ class Sessions:
         await _empty(running, slot)
         return False
 
+    def hold(self, cells: int, *, like: Session) -> bool:
+        """Whether there is room for so many cells, each as large as those of `like`."""
+        return like.size * cells <= self._limit * len(like.book)
+
     async def forget(self, keys: Iterable[str]) -> None:
         """Remove what is kept under these keys, rows and files."""
         async with self._changing:
