@@ -198,14 +198,9 @@ class Cache:
     def can_trim(self, conversation: str) -> bool:
         """Whether it has a slot out of which something could be cut, and had again."""
         running = self._engine.running
-        return (
-            self._sessions is not None
-            and running is not None
-            and running.prompter is not None
-            and (
-                self._of(conversation) is not None or conversation in self._with_leases(aside=True)
-            )
-        )
+        if self._sessions is None or running is None or running.prompter is None:
+            return False
+        return self._of(conversation) is not None or conversation in self._with_leases(aside=True)
 
     def trim(self, conversation: str, prompt: Book) -> None:
         """Before the conversation's next request, which will begin with `prompt`, cut out of its
