@@ -83,9 +83,13 @@ class TestNoSkips:
         (folder / "pytest.ini").write_text("[pytest]\n")
         (folder / "test_one.py").write_text(test)
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-p", "no:django"],
+            [sys.executable, "-m", "pytest", "-p", "tests.no_skips"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # they take longer than the test
+            },
             capture_output=True,
             text=True,
             check=False,
