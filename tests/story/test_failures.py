@@ -42,10 +42,12 @@ class House:
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("failures")
     for slug, node in (("openai", "openai"), ("anthropic", "anthropic"), ("gone", "gone")):
-        write_agent(folder / "agents", slug, nodes=[f"llm.{node}"])
+        # A model that thinks unseen is waited for six times as long.
+        models = {"nodeConfigurations": {"llm.openai": {"model": "gpt-4.1-mini"}}}
+        write_agent(folder / "agents", slug, nodes=[f"llm.{node}"], **models)
     with FakeOpenAI() as openai, FakeAnthropic() as anthropic:
-        models = {"servers": {"gone": {"base_url": refused_url(), "default_model": "m"}}}
-        (folder / "models.json").write_text(json.dumps(models))
+        servers = {"servers": {"gone": {"base_url": refused_url(), "default_model": "m"}}}
+        (folder / "models.json").write_text(json.dumps(servers))
         environment: dict[str, Any] = {
             "AGENTS_DIR": str(folder / "agents"),
             "MODELS_FILE": str(folder / "models.json"),
