@@ -113,7 +113,7 @@ async def test_only_this_user_may_read_what_is_saved(
     written = os.stat(folder / session.file)
     assert (os.stat(folder).st_mode & 0o777, written.st_mode & 0o777) == (0o700, 0o600)
     assert written.st_size == session.size
-    assert session.fingerprint == str(running.kv) and running.kv.cache == "f16"
+    assert session.fingerprint == str(running.kv) and running.kv.cache == "f16-transposed"
 
 
 async def test_one_file_a_conversation_the_newest(

@@ -26,8 +26,8 @@ log = logging.getLogger("chatsite.engine")
 
 SLOTS = 4
 WINDOW = 4096
-# The type of the cache's cells, as child.py sets it.
-CACHE = "f16"
+# The type of the cache's cells, and how they lie without flash attention, as child.py sets both.
+CACHE = "f16-transposed"
 READY_SECONDS = 60.0
 _HEALTH_EVERY = 0.1
 _LONGEST_PAUSE = 30.0
