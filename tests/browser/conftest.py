@@ -28,12 +28,7 @@ WITHOUT = (
 PATIENCE = 20_000
 WIDE = {"width": 1280, "height": 900}
 # They need a folder to be written to: `make pictures`.
-NAMED = [
-    "test_pictures.py",
-    "test_policy_pictures.py",
-    "test_model_pictures.py",
-    "test_cache_pictures.py",
-]
+NAMED = ["test_policy_pictures.py", "test_model_pictures.py", "test_cache_pictures.py"]
 collect_ignore = [] if os.environ.get("PICTURES") else NAMED
 
 expect.set_options(timeout=PATIENCE)

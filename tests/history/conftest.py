@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, settings
 # Normal examples are the same in every run, so that a failure is never a matter of luck.
 settings.register_profile(
     "normal",
-    max_examples=200,
+    max_examples=600,
     deadline=None,
     derandomize=True,
     database=None,
