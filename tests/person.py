@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import uuid
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -78,6 +79,22 @@ class Person:
         page = Page(socket, conversation or str(uuid.uuid4()), **options)
         page.snapshot = await page.open()
         return page
+
+    async def leave_out(self, messages: Iterable[Mapping[str, Any]], *, on: bool = True) -> None:
+        for message in messages:
+            await self.ask("PATCH", f"/messages/{message['id']}", {"excluded": on})
+
+    async def cells(self, conversation: str) -> int:
+        """How many of the engine's cells it takes, in a slot or on disk."""
+        view = await self.ask("GET", f"/conversations/{conversation}/cache")
+        return int(view["used"])
+
+    async def fewer_cells(self, conversation: str, than: int) -> int:
+        """Wait until it takes fewer; how many these are."""
+        async with asyncio.timeout(PATIENCE):
+            while (left := await self.cells(conversation)) >= than:  # noqa: ASYNC110 - a server
+                await asyncio.sleep(0.05)
+        return left
 
     async def ready_page(self, conversation: str | None = None) -> Page:
         """The same, once the model on this machine is ready."""

@@ -14,6 +14,8 @@ from chatsite.messages import Role
 from chatsite.providers.embedded.client import EngineClient
 
 Said = tuple[Role, str]
+# The least run of tokens that the engine is to shift.
+CHUNK = 16
 _ENDS = "<|im_end|>\n"
 _REPLY = "<|im_start|>assistant\n"
 
@@ -37,7 +39,7 @@ async def ask(
         "prompt": list(prompt),
         "id_slot": slot,
         "cache_prompt": True,
-        "n_cache_reuse": 16,
+        "n_cache_reuse": CHUNK,
         "n_predict": tokens,
         "temperature": 0,
         "ignore_eos": whole,

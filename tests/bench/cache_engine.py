@@ -17,11 +17,10 @@ from chatsite.providers.embedded.engine import Engine, Running
 from chatsite.providers.embedded.folder import Folder
 from tests.bench import talk
 from tests.short_talks import SYSTEM
-from tests.token_ids import Asked, Said, ask, lying, prompt_of
+from tests.token_ids import CHUNK, Asked, Said, ask, lying, prompt_of
 
 # Turns that are cut out of the middle: four messages.
 CUT = 2
-CHUNK = 16
 
 
 @dataclass(slots=True)

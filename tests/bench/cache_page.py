@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.bench import talk
 from tests.bench.processes import application
 from tests.person import Page, Person
-from tests.running import ROOT, Server
+from tests.running import Server
+from tests.story.agents import brief_demo
 
 # Reading 3,000 tokens on a machine that others use too.
 PATIENCE = 300.0
@@ -25,7 +23,6 @@ ANSWER_TOKENS = 8
 # Four messages out of the middle.
 CUT = 4
 CASES = ("anew", "kept", "trimmed ahead", "cut", "restored")
-LOOK_EVERY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
     then each goes on, loses four messages, and goes on after the server was started again. Empty
     where there is no engine, which is printed."""
     found: dict[int, Cases] = {turn: {case: [] for case in CASES} for turn in turns}
-    with _agents() as agents, application(**_environment(agents)) as server:
+    with TemporaryDirectory() as folder, application(**_environment(folder)) as server:
         async with Person(server.url) as ada:
             if skipped := await _why_not(ada):
                 print(f"Skipped at the page: {skipped}\n")
@@ -85,31 +82,14 @@ async def _turns(ada: Person, turn: int, number: int, cases: Cases) -> str:
     asked = [talk.question(turn - 1 + later, number=number) for later in range(4)]
     cases["anew"].append(await _first(page, asked[0]))
     cases["kept"].append(await _first(page, asked[1]))
-    await _leave_out(ada, unwanted[CUT:])
-    await _trimmed(ada, page.conversation)
+    there = await ada.cells(page.conversation)
+    await ada.leave_out(unwanted[CUT:])
+    await ada.fewer_cells(page.conversation, there)
     cases["trimmed ahead"].append(await _first(page, asked[2]))
-    await _leave_out(ada, unwanted[:CUT])
+    await ada.leave_out(unwanted[:CUT])
     cases["cut"].append(await _first(page, asked[3]))
     await page.close()
     return page.conversation
-
-
-async def _leave_out(ada: Person, messages: list[dict[str, Any]]) -> None:
-    for message in messages:
-        await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": True})
-
-
-async def _trimmed(ada: Person, conversation: str) -> None:
-    """Wait until fewer cells lie there than after the last answer."""
-    there = await _cells(ada, conversation)
-    async with asyncio.timeout(PATIENCE):
-        while await _cells(ada, conversation) >= there:  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_EVERY)
-
-
-async def _cells(ada: Person, conversation: str) -> int:
-    view = await ada.ask("GET", f"/conversations/{conversation}/cache")
-    return int(view["used"])
 
 
 async def _first(page: Page, text: str) -> First:
@@ -152,19 +132,9 @@ def _restart(server: Server) -> None:
     server.start()
 
 
-@contextmanager
-def _agents() -> Iterator[Path]:
-    """The shipped agent that answers here, with short answers: only their beginning is measured."""
-    with tempfile.TemporaryDirectory(prefix="chatsite-bench-agents-") as folder:
-        shutil.copytree(ROOT / "agents" / AGENT, Path(folder) / AGENT)
-        file = Path(folder) / AGENT / "template.json"
-        template = json.loads(file.read_text())
-        template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = ANSWER_TOKENS
-        file.write_text(json.dumps(template))
-        yield Path(folder)
-
-
-def _environment(agents: Path) -> dict[str, str]:
+def _environment(folder: str) -> dict[str, str]:
+    """With short answers: only their beginning is measured."""
+    agents = brief_demo(Path(folder), tokens=ANSWER_TOKENS)
     return {
         "CHAT_ENGINE": "auto",
         "AGENTS_DIR": str(agents),

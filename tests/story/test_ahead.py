@@ -3,7 +3,6 @@ there again where it is let in, with the real model."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,22 +49,11 @@ async def test_what_is_left_out_is_trimmed_before_the_next_message(server: Serve
         page = await ada.ready_page(view["conversation"]["id"])
         blue = page.snapshot["messages"][2:4]
 
-        async def leave_out(on: bool) -> None:
-            for message in blue:
-                await ada.ask("PATCH", f"/messages/{message['id']}", {"excluded": on})
-
-        async def cells() -> int:
-            found = await ada.ask("GET", f"/conversations/{page.conversation}/cache")
-            return int(found["used"])
-
         async def trimmed() -> int:
-            """How many cells are left once there are fewer."""
-            there = await cells()
-            await leave_out(True)
-            async with asyncio.timeout(30):
-                while (left := await cells()) >= there:  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(0.05)
-            return left
+            """How many cells are left."""
+            there = await ada.cells(page.conversation)
+            await ada.leave_out(blue)
+            return await ada.fewer_cells(page.conversation, there)
 
         async def say(text: str) -> Any:
             ended = await page.say(text)
@@ -74,7 +62,7 @@ async def test_what_is_left_out_is_trimmed_before_the_next_message(server: Serve
 
         assert (await say("Which boat is green? One word."))["origin"] == "none"
         left = await trimmed()
-        await leave_out(False)
+        await ada.leave_out(blue, on=False)
         again = await say("Which boat is blue? One word.")
         # Nobody asked while it was out: not even this had to be read again.
         assert again["origin"] == "session" and again["reused"] == again["expected"] > left
