@@ -19,7 +19,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from chatsite.errors import ChatsiteError
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
-from chatsite.web.bodies import Bodies
+from chatsite.web.server.bodies import Bodies
 from chatsite.wiring import Site
 
 

@@ -21,10 +21,10 @@ from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.conversation import CONVERSATION_NAMES
 from chatsite.history.policies import LEXICAL, TRIAGE
 from chatsite.kv.settings import resolve_cleanup
-from chatsite.providers.models_file import BUILT_IN
-from chatsite.providers.servers import LOCAL
-from chatsite.providers.vectors import SentenceVectors
-from chatsite.providers.vectors import in_words as vectors_in_words
+from chatsite.providers.known.models_file import BUILT_IN
+from chatsite.providers.known.servers import LOCAL
+from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.vectors import in_words as vectors_in_words
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
 OF_ONE_POLICY = {

@@ -18,11 +18,11 @@ import environ
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
 from chatsite.kv.settings import resolve_cleanup
-from chatsite.providers.keys import Keys
-from chatsite.providers.models_file import ADDRESS, ModelsFile, elsewhere, is_address
-from chatsite.providers.models_file import read as read_models
-from chatsite.providers.servers import Server
-from chatsite.tools.mcp_file import tool_servers
+from chatsite.providers.base.keys import Keys
+from chatsite.providers.known.models_file import ADDRESS, ModelsFile, elsewhere, is_address
+from chatsite.providers.known.models_file import read as read_models
+from chatsite.providers.known.servers import Server
+from chatsite.tools.mcp.config_file import tool_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
@@ -222,7 +222,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
-    "chatsite.web.static_files.StaticFiles",
+    "chatsite.web.server.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -282,7 +282,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = VAR_DIR / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatsite.web.static_files.HashedFiles"},
+    "staticfiles": {"BACKEND": "chatsite.web.server.static_files.HashedFiles"},
 }
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 LOGGING = {

@@ -3,7 +3,10 @@ from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from chatsite.web import accounts, api, cache, comparing, files, marks, models, pages, summaries
+from chatsite.web import accounts, pages
+from chatsite.web.api import cache, files, marks, models, summaries
+from chatsite.web.api import comparison as comparing
+from chatsite.web.api import conversations as api
 
 urlpatterns = [
     path("", pages.home, name="home"),

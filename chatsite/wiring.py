@@ -12,55 +12,49 @@ from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import Strategies
-from chatsite.conversations import (
-    cache,
-    loading,
-    queries,
-    receipts,
-    said,
-    searching,
-    store,
-    summaries,
-    summary_queries,
-    uploads,
-)
-from chatsite.conversations.keeping import Keeping
-from chatsite.conversations.lock import lock
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.work import Store
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations import store, summaries
+from chatsite.conversations.database.lock import lock
+from chatsite.conversations.database.work import Store
+from chatsite.conversations.files import uploads
+from chatsite.conversations.reads import loading, queries, receipts, summary_queries
+from chatsite.conversations.reads import message_search as searching
+from chatsite.conversations.reads import search_index as said
+from chatsite.conversations.upkeep.maintenance import Keeping
+from chatsite.conversations.values.owners import Owner
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import Settings, may_use_url
 from chatsite.kv import Place
 from chatsite.providers.echo import EchoProvider
-from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
-from chatsite.providers.embedded.sessions import Sessions
+from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
-from chatsite.providers.streaming import Timeouts
-from chatsite.providers.vectors import SentenceVectors
-from chatsite.providers.vectors import in_words as vectors_in_words
+from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.vectors import in_words as vectors_in_words
 from chatsite.tools.builtin import builtin
-from chatsite.tools.mcp import ToolServers
+from chatsite.tools.mcp.servers import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.toolbox import Toolbox
-from chatsite.turns.agents import Agents
-from chatsite.turns.ahead import Ahead
-from chatsite.turns.answering import Answering
-from chatsite.turns.asking import Asking
-from chatsite.turns.choosing import Choosing
-from chatsite.turns.cleaning import Cleaning
-from chatsite.turns.comparing import Comparing
-from chatsite.turns.deciding import Decider
-from chatsite.turns.recalling import Recaller
-from chatsite.turns.running import Caps
+from chatsite.turns.agents.agents import Agents
+from chatsite.turns.agents.model_choice import Choosing
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.evidence.recall import Recaller
+from chatsite.turns.evidence.running_summary import Summariser
+from chatsite.turns.evidence.strategy import StrategyGatherer
+from chatsite.turns.evidence.triage import Triager
+from chatsite.turns.registry import Caps
 from chatsite.turns.sockets import Sockets
-from chatsite.turns.stored_files import StoredFiles
-from chatsite.turns.strategies import StrategyGatherer
-from chatsite.turns.summarising import Summariser
-from chatsite.turns.triaging import Triager
 from chatsite.turns.turns import Around, Turns
+from chatsite.turns.what_if.cleanup_preview import Cleaning
+from chatsite.turns.what_if.comparison import Comparing
+from chatsite.turns.what_if.trim_ahead import Ahead
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0

@@ -17,8 +17,8 @@ import pytest
 from chatsite import settings
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES
-from chatsite.providers.models_file import ModelsFile
-from chatsite.providers.servers import SERVERS
+from chatsite.providers.known.models_file import ModelsFile
+from chatsite.providers.known.servers import SERVERS
 from tests.settings import EXAMPLE
 
 ROOT = EXAMPLE.parent

@@ -17,12 +17,12 @@ from django.db import connections
 from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
-from chatsite.conversations.lock import lock
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.work import Store, writing
+from chatsite.conversations.database.lock import lock
+from chatsite.conversations.database.work import Store, writing
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
-from chatsite.turns.answering import nobody
-from chatsite.web import api
+from chatsite.turns.agents.resolved_agent import nobody
+from chatsite.web.api import conversations as api
 from chatsite.wiring import Site
 from tests.conversations.given import ADA, new_id, talk
 

@@ -9,6 +9,7 @@ class ConversationsConfig(AppConfig):
 
     def ready(self) -> None:
         # Models are there only now.
-        from chatsite.conversations import models, uploads
+        from chatsite.conversations import models
+        from chatsite.conversations.files import uploads
 
         post_delete.connect(uploads.remove_bytes, sender=models.Upload)

@@ -3,13 +3,13 @@
 They are called from a thread of the executor; what `turns.ports.Writes` names is here.
 """
 
-from chatsite.conversations.again import begin_again
-from chatsite.conversations.beginning import begin_turn
-from chatsite.conversations.books import mark_turns
-from chatsite.conversations.ending import end_interrupted, end_turn
-from chatsite.conversations.rounds import begin_calls, checkpoint, end_call
-from chatsite.conversations.versions import show_version
-from chatsite.conversations.whole import (
+from chatsite.conversations.cache.books import mark_turns
+from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.end import end_interrupted, end_turn
+from chatsite.conversations.turn.retry import begin_again
+from chatsite.conversations.turn.rounds import begin_calls, checkpoint, end_call
+from chatsite.conversations.turn.versions import show_version
+from chatsite.conversations.upkeep.lifecycle import (
     clear,
     delete,
     import_conversation,

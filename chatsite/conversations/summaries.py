@@ -9,12 +9,18 @@ from typing import Any
 from django.db.models import Max
 from django.utils import timezone
 
-from chatsite.conversations.coverage import holding, standing_of, start_of, unchanged, why_not
+from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Summary
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.queries import owned
-from chatsite.conversations.summary_records import Standing, Unfolded
-from chatsite.conversations.work import writing
+from chatsite.conversations.reads.queries import owned
+from chatsite.conversations.reads.summary_coverage import (
+    holding,
+    standing_of,
+    start_of,
+    unchanged,
+    why_not,
+)
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.summary_records import Standing, Unfolded
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount

@@ -12,7 +12,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import Event, Preview, Problem, Refusal, Reply, TurnStarted
 from chatsite.live.commands import (
@@ -27,8 +27,8 @@ from chatsite.live.commands import (
     parse,
     ref_of,
 )
-from chatsite.turns.asking import Asking
-from chatsite.turns.feed import Reader, ReaderLost
+from chatsite.turns.answer.feed import Reader, ReaderLost
+from chatsite.turns.context.turn_context import Asking
 from chatsite.wiring import Site
 
 logger = logging.getLogger("chatsite.live")

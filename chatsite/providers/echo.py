@@ -11,8 +11,8 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message
-from chatsite.providers.base import Chunk, Finished, Model, Request, Status, Text, Usage
-from chatsite.providers.text import plain_text
+from chatsite.providers.base.provider import Chunk, Finished, Model, Request, Status, Text, Usage
+from chatsite.providers.base.text import plain_text
 
 WINDOW = 4096
 _WORD = re.compile(r"\s*\S+")

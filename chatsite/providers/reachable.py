@@ -7,15 +7,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.base import Provider
-from chatsite.providers.discovery import Discovery
-from chatsite.providers.models import ModelFacts, ModelTable, Told
-from chatsite.providers.models_file import BUILT_IN
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.questions import Questions
-from chatsite.providers.servers import LOCAL, SERVERS, Server
-from chatsite.providers.streaming import DEFAULT_TIMEOUTS, Timeouts
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.base.json_questions import Questions
+from chatsite.providers.base.provider import Provider
+from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
+from chatsite.providers.known.discovery import Discovery
+from chatsite.providers.known.models import ModelFacts, ModelTable, Told
+from chatsite.providers.known.models_file import BUILT_IN
+from chatsite.providers.known.servers import LOCAL, SERVERS, Server
+from chatsite.providers.openai.provider import OpenAIProvider
 
 
 class Remote(Provider, Protocol):

@@ -47,7 +47,7 @@ class Looked:
 
 
 class Reads(Protocol):
-    """`conversations.searching` is one."""
+    """`conversations.reads.message_search` is one."""
 
     def older_messages(self, *, owner: Any, without: str, words: Sequence[str]) -> Looked: ...
 

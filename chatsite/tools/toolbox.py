@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chatsite.tools.base import Tool, ToolError
-from chatsite.tools.mcp import Connection, ToolServers
+from chatsite.tools.mcp.servers import Connection, ToolServers
 
 MCP = "mcp."
 # What the providers take in one request.

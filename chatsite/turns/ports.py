@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from chatsite.conversations.records import Begun, Checkpoint, Ended, Loaded, Opened
+from chatsite.conversations.values.records import Begun, Checkpoint, Ended, Loaded, Opened
 from chatsite.events import MessageView, Problem, State
 from chatsite.history import Entry, Reach
 from chatsite.messages import Attachment, Message, TokenCount
@@ -84,7 +84,7 @@ class Writes(Protocol):
 
 
 class Uploads(Protocol):
-    """Files that were given and not yet sent, or sent here; `conversations.uploads` is one."""
+    """Uploaded files, sent here or not sent yet; `conversations.files.uploads` is one."""
 
     def attachments_of(
         self, owner: Any, ids: Sequence[str], *, conversation: str
@@ -92,7 +92,7 @@ class Uploads(Protocol):
 
 
 class Reads(Protocol):
-    """The store's queries; `conversations.queries` is one."""
+    """The store's queries; `conversations.reads.queries` is one."""
 
     def agent_of(self, *, owner: Any, conversation: str) -> str: ...
     def owner_of(self, *, conversation: str) -> Any: ...
@@ -101,7 +101,7 @@ class Reads(Protocol):
 
 
 class Loads(Protocol):
-    """How far back a conversation is read; `conversations.loading` is one."""
+    """How far back a conversation is read; `conversations.reads.loading` is one."""
 
     def load(
         self,

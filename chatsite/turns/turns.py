@@ -9,24 +9,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from chatsite.conversations.records import Begun
+from chatsite.conversations.values.records import Begun
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.history import Settings
 from chatsite.messages import Attachment, Message
-from chatsite.turns.answering import Answering
-from chatsite.turns.asking import Asking, greetings
-from chatsite.turns.breaker import Breaker
-from chatsite.turns.deciding import Decider
-from chatsite.turns.files import told_of_draft
-from chatsite.turns.following import Answers, Following
-from chatsite.turns.offering import Offering
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.answer.checkpoints import Saver
+from chatsite.turns.answer.circuit_breaker import Breaker
+from chatsite.turns.answer.progress import Progress
+from chatsite.turns.answer.rounds import Rounds
+from chatsite.turns.answer.writer import Writing
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.file_forms import told_of_draft
+from chatsite.turns.context.policy_offers import Offering
+from chatsite.turns.context.turn_context import Asking, greetings
 from chatsite.turns.ports import Uploads
-from chatsite.turns.progress import Progress
-from chatsite.turns.rounds import Rounds
-from chatsite.turns.running import Caps, Registry, Running
-from chatsite.turns.saving import Saver
-from chatsite.turns.writing import Writing
+from chatsite.turns.registry import Caps, Registry, Running
+from chatsite.turns.snapshots import Answers, Following
 
 # What makes way for a turn, and what is begun after its end; neither is waited for.
 BeforeTurn = Callable[[Asking, Answering], None]

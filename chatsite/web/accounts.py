@@ -14,7 +14,7 @@ from django.urls import reverse_lazy
 from django.views.generic import FormView
 
 from chatsite.conversations import store
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.values.owners import Owner
 
 
 def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> None:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from chatsite.conversations import queries
+from chatsite.conversations.reads import queries
 from chatsite.errors import NotFound
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, owner_of, site_of

@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.values.owners import Owner
 from chatsite.wiring import Site
 
 

@@ -40,7 +40,7 @@ class Counted:
     def load(self, **kwargs: Any) -> Any:
         from django.db import connection
 
-        from chatsite.conversations import loading
+        from chatsite.conversations.reads import loading
 
         def count(execute: Callable[..., Any], *args: Any) -> Any:
             self.queries += 1
@@ -78,7 +78,7 @@ class Case:
 
 
 async def _stored(options: Options) -> Row:
-    from chatsite.conversations.work import Store
+    from chatsite.conversations.database.work import Store
 
     times = options.times(301, 51)
     run = Store()
@@ -110,11 +110,12 @@ async def _case(run: Any, count: int) -> Case:
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
-    from chatsite.conversations import loading, queries, store
-    from chatsite.conversations.owners import Owner
-    from chatsite.turns.answering import answering
-    from chatsite.turns.asking import Asking
-    from chatsite.turns.deciding import Decider
+    from chatsite.conversations import store
+    from chatsite.conversations.reads import loading, queries
+    from chatsite.conversations.values.owners import Owner
+    from chatsite.turns.agents.resolved_agent import answering
+    from chatsite.turns.context.decider import Decider
+    from chatsite.turns.context.turn_context import Asking
     from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")

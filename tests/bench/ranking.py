@@ -16,9 +16,9 @@ import psutil
 
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
-from chatsite.providers.meaning import PassageVectors
-from chatsite.providers.vectors import SentenceVectors
-from chatsite.turns.recalling import CHUNK
+from chatsite.providers.tokens.meaning import PassageVectors
+from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.turns.evidence.recall import CHUNK
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.recall import lines_of

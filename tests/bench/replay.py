@@ -35,7 +35,7 @@ from chatsite.history import (
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
 from chatsite.messages import Message, TokenCount
-from chatsite.providers.tokenizers import O200k
+from chatsite.providers.tokens.tokenizers import O200k
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, table
 

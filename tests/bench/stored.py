@@ -43,7 +43,7 @@ def said(role: Role) -> Message:
 def conversation(guest: str, count: int) -> str:
     """Store a conversation of so many messages: a greeting, then questions and answers in turn.
     Its id."""
-    from chatsite.conversations import path
+    from chatsite.conversations import active_path as path
     from chatsite.conversations.models import Conversation
 
     now = datetime.now(UTC)

@@ -34,7 +34,7 @@ class Clock:
 
 async def live(guest: str, asked: Mapping[str, Any], clock: Clock) -> str:
     """The voyage as a conversation of this guest, up to now; its id."""
-    from chatsite.conversations.owners import Owner
+    from chatsite.conversations.values.owners import Owner
     from chatsite.events import TurnEnded
     from chatsite.wiring import Site
 

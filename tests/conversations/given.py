@@ -11,10 +11,11 @@ from typing import Literal, TypeVar
 from django.db import connection
 from django.db.models import QuerySet
 
-from chatsite.conversations import queries, store
+from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.records import Begun, Ended
+from chatsite.conversations.reads import queries
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import Begun, Ended
 from chatsite.events import MessageView, State
 from chatsite.history import Everything
 from chatsite.messages import Message as Said

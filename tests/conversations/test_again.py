@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import marks, queries, receipts, store, summaries, summary_queries
-from chatsite.conversations.background import add_message
+from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.records import Begun, Checkpoint
+from chatsite.conversations.reads import queries, receipts, summary_queries
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.background_messages import add_message
+from chatsite.conversations.values.records import Begun, Checkpoint
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.events import Problem
 from chatsite.history import Written

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from chatsite.conversations import loading, marks, queries, receipts, store
-from chatsite.conversations.background import add_message
+from chatsite.conversations import store
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.records import Begun, Checkpoint
+from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.background_messages import add_message
+from chatsite.conversations.values.records import Begun, Checkpoint
 from chatsite.errors import Refused
 from chatsite.events import State
 from chatsite.history import BACKGROUND, Everything

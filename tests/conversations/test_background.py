@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import loading, queries, store
-from chatsite.conversations.background import add_message
+from chatsite.conversations import store
+from chatsite.conversations.reads import loading, queries
+from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount

@@ -16,10 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import books, cache, loading, marks, purging, store
-from chatsite.conversations.changing import delete_message, edit_message
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations import store
+from chatsite.conversations.cache import books
+from chatsite.conversations.database.statements import key
 from chatsite.conversations.models import Conversation, KvSession, Message
-from chatsite.conversations.statements import key
+from chatsite.conversations.reads import loading
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import purge as purging
+from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Kept, Session, Span

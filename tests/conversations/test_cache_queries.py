@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import cache, store
-from chatsite.conversations.cache_queries import CacheBooks, books_of, how_much
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations import store
+from chatsite.conversations.cache.queries import CacheBooks, books_of, how_much
 from chatsite.errors import NotFound
 from chatsite.kv import Book, Session, Span
 from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk

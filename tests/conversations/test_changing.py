@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import changing, loading, store
-from chatsite.conversations.changing import WORDS_DELETED
+from chatsite.conversations import store
 from chatsite.conversations.models import Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.upkeep import edits as changing
+from chatsite.conversations.upkeep.edits import WORDS_DELETED
 from chatsite.errors import Refused
 from chatsite.history import Users
 from chatsite.history.lexical.index import Index, Line

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations import cache, marks, queries, store
-from chatsite.conversations.file_format import FORMAT, VERSION
-from chatsite.conversations.files import as_written, read_file, write_file
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations import store
+from chatsite.conversations.files.export import as_written, read_file, write_file
+from chatsite.conversations.files.export_format import FORMAT, VERSION
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.records import WholePath
+from chatsite.conversations.reads import queries
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.values.records import WholePath
 from chatsite.errors import BadRestore
 from chatsite.events import ConversationView
 from chatsite.history import Entry

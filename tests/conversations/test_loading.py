@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import loading, path
+from chatsite.conversations import active_path as path
 from chatsite.conversations.models import Conversation
+from chatsite.conversations.reads import loading
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as Said
 from chatsite.messages import Source

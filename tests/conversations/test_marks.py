@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import loading, marks, queries, store
-from chatsite.conversations.marks import Change
+from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.reads import loading, queries
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.marks import Change
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said

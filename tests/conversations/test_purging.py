@@ -12,9 +12,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatsite.conversations import store, uploads
+from chatsite.conversations import store
+from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
-from chatsite.conversations.purging import Purged, purge
+from chatsite.conversations.upkeep.purge import Purged, purge
 from tests.conversations.given import ADA, new_id, talk
 from tests.conversations.keeping import Keep, claimed, folder, keep, stored
 
@@ -50,7 +51,7 @@ def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
 
 
 def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsite.conversations.purging.CHUNK", 3)
+    monkeypatch.setattr("chatsite.conversations.upkeep.purge.CHUNK", 3)
     gone = new_id()
     talk(gone, 5)
     Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())

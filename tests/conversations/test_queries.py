@@ -7,9 +7,11 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import loading, path, queries, receipts, store
+from chatsite.conversations import active_path as path
+from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said

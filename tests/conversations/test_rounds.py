@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import loading, queries, receipts, store
-from chatsite.conversations.files import read_file, write_file
+from chatsite.conversations import store
+from chatsite.conversations.files.export import read_file, write_file
 from chatsite.conversations.models import Message
-from chatsite.conversations.records import Begun, Checkpoint
+from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.values.records import Begun, Checkpoint
 from chatsite.events import MessageView, Problem
 from chatsite.history import Everything
 from chatsite.messages import Message as Said

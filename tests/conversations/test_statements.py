@@ -10,10 +10,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 
-from chatsite.conversations import loading, store
-from chatsite.conversations.changing import delete_message, edit_message
-from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.statements import (
+from chatsite.conversations import store
+from chatsite.conversations.database.statements import (
     CONVERSATIONS,
     MESSAGES,
     TURNS,
@@ -23,7 +21,10 @@ from chatsite.conversations.statements import (
     key,
     moment,
 )
-from chatsite.conversations.work import settle, writes, writing
+from chatsite.conversations.database.work import settle, writes, writing
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.history import Everything
 from tests.conversations.given import ADA, begin, messages, new_id, talk
 

@@ -5,11 +5,12 @@ import random
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations import queries, store
-from chatsite.conversations.beginning import title_from
+from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.records import Begun, Checkpoint, Ended
+from chatsite.conversations.reads import queries
+from chatsite.conversations.turn.begin import title_from
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import Begun, Checkpoint, Ended
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.messages import Message as Said
 from tests.conversations.given import (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import changing, store, summaries, summary_queries
+from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Summary
-from chatsite.conversations.summary_records import Standing, Unfolded
+from chatsite.conversations.reads import summary_queries
+from chatsite.conversations.upkeep import edits as changing
+from chatsite.conversations.values.summary_records import Standing, Unfolded
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
 from tests.conversations.given import (

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import marks, store
+from chatsite.conversations import store
 from chatsite.conversations.models import Turn
-from chatsite.conversations.tracing import traced, trail
+from chatsite.conversations.reads.forgetting_trace import traced, trail
+from chatsite.conversations.upkeep import marks
 from chatsite.errors import NotFound
 from tests.conversations.given import ADA, BOB, messages, new_id, row, talk
 
@@ -70,7 +71,7 @@ def test_what_changed_lately_is_found_in_the_newest() -> None:
 def test_it_never_reads_further_than_a_bound(
     django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.conversations.tracing.CHUNKS", (4, 8))
+    monkeypatch.setattr("chatsite.conversations.reads.forgetting_trace.CHUNKS", (4, 8))
     chat = long_talk(40, reach=1)
     found = traced(owner=ADA, message=at(chat, 1))
     with django_assert_max_num_queries(4):

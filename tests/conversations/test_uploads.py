@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations import store, uploads
+from chatsite.conversations import store
+from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, FileReference, Upload
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment

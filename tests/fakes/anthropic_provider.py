@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.models import ModelTable
-from chatsite.providers.servers import SERVERS
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.servers import SERVERS
 
 
 def provider_at(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chatsite.providers.models import ModelTable
-from chatsite.providers.models_file import elsewhere
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.servers import SERVERS
+from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.models_file import elsewhere
+from chatsite.providers.known.servers import SERVERS
+from chatsite.providers.openai.provider import OpenAIProvider
 
 
 def provider_at(

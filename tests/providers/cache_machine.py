@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from chatsite.kv import Book, Session, plan
 from chatsite.messages import Message
-from chatsite.providers.base import Request
-from chatsite.providers.embedded.lease import WORTH, Held
+from chatsite.providers.base.provider import Request
+from chatsite.providers.embedded.cache.lease import WORTH, Held
 from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id
 from tests.providers.cache_world import Answered, World
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from chatsite.messages import Message
-from chatsite.providers.base import Request
+from chatsite.providers.base.provider import Request
 
 Head = tuple[Message, ...]
 

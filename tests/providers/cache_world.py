@@ -13,12 +13,12 @@ from pathlib import Path
 from chatsite.errors import ProviderError
 from chatsite.kv import Account, Place
 from chatsite.messages import Message
-from chatsite.providers.base import Cached, Finished, Request, Status, Text
-from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.base.provider import Cached, Finished, Request, Status, Text
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import SLOTS, Engine, Running
 from chatsite.providers.embedded.provider import EmbeddedProvider
-from chatsite.providers.embedded.sessions import Sessions
 from tests.fakes.engine_completion import Pause
 from tests.fakes.engine_server import FakeEngine
 from tests.providers.cache_rows import MemoryRows, run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsite.providers.base import Chunk, Reasoning, Text
+from chatsite.providers.base.provider import Chunk, Reasoning, Text
 
 
 def joined(chunks: Iterable[Chunk]) -> list[Chunk]:

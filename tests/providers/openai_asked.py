@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base import Chunk, Finished, Request, Text
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.streaming import Timeouts
+from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.providers.http.streaming import Timeouts
+from chatsite.providers.openai.provider import OpenAIProvider
 from tests.fakes.openai_provider import provider_at as made
 
 KEY = "sk-canary-0123456789"

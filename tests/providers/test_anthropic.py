@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.base import (
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.base.provider import (
     Called,
     Calling,
     Chunk,
@@ -22,7 +22,7 @@ from chatsite.providers.base import (
     ToolSpec,
     Usage,
 )
-from chatsite.providers.streaming import Timeouts
+from chatsite.providers.http.streaming import Timeouts
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_server import refused_url

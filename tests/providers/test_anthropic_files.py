@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from chatsite.errors import NotFound, ProviderError
 from chatsite.messages import Attachment, Message
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.anthropic_tokens import ClaudeEstimate
-from chatsite.providers.base import Content, Request
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.anthropic.token_estimate import ClaudeEstimate
+from chatsite.providers.base.provider import Content, Request
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 

@@ -12,11 +12,11 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.anthropic_body import Body
-from chatsite.providers.anthropic_families import family_of, thinking_for
-from chatsite.providers.anthropic_reader import AnthropicReader
-from chatsite.providers.base import Finished, Reasoning, Request, Text, ToolSpec
+from chatsite.providers.anthropic.body import Body
+from chatsite.providers.anthropic.families import family_of, thinking_for
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.anthropic.reader import AnthropicReader
+from chatsite.providers.base.provider import Finished, Reasoning, Request, Text, ToolSpec
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 

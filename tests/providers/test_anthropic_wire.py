@@ -12,10 +12,10 @@ from chatsite.conformance.drawn import cases
 from chatsite.conformance.seen import Refused
 from chatsite.conformance.variants import VARIANTS, Variant
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic_body import Body, body_of
-from chatsite.providers.anthropic_wire import EARLIER, GO_ON
-from chatsite.providers.base import Request, ToolSpec
-from chatsite.providers.models import ModelTable
+from chatsite.providers.anthropic.body import Body, body_of
+from chatsite.providers.anthropic.wire import EARLIER, GO_ON
+from chatsite.providers.base.provider import Request, ToolSpec
+from chatsite.providers.known.models import ModelTable
 from tests.fakes.anthropic_rules import problems
 
 MODELS = ("claude-opus-5-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-next", "llama3")

@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from chatsite.kv import Account, Book
 from chatsite.messages import Message
-from chatsite.providers.base import Request
-from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.base.provider import Request
+from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.engine import SLOTS
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause

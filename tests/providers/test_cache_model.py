@@ -17,7 +17,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from chatsite.kv import Book
 from chatsite.kv.reuse import CHUNKS
 from chatsite.messages import Message
-from chatsite.providers.base import Request
+from chatsite.providers.base.provider import Request
 from tests.fakes.engine_cells import Cells
 from tests.fakes.engine_completion import Pause
 from tests.fakes.engine_words import tokenized

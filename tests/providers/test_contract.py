@@ -7,12 +7,12 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.providers.base import Provider, Request
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.base.provider import Provider, Request
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
-from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.openai.provider import OpenAIProvider
 from tests.fakes.anthropic_provider import provider_at as anthropic_at
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_provider import provider_at

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base import Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Request, Text
 from chatsite.providers.echo import EchoProvider
 
 

@@ -19,13 +19,13 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.base import Cached, Chunk, Finished, Request, Text
-from chatsite.providers.embedded.cache import WAITING
+from chatsite.providers.base.provider import Cached, Chunk, Finished, Request, Text
+from chatsite.providers.embedded.cache.cache import WAITING
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine, Running
 from chatsite.providers.embedded.gguf import bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
-from chatsite.providers.tokenizers import Estimate
+from chatsite.providers.tokens.tokenizers import Estimate
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -408,7 +408,7 @@ async def test_a_damaged_model_makes_it_unavailable_and_not_a_crash(tmp_path: Pa
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from chatsite.providers.embedded.cache import WAITING
+from chatsite.providers.embedded.cache.cache import WAITING
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine
 

@@ -9,12 +9,12 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base import Request
+from chatsite.providers.base.provider import Request
 from chatsite.providers.embedded import engine as engine_module
 from chatsite.providers.embedded import gguf
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
-from chatsite.providers.tokenizers import Estimate
+from chatsite.providers.tokens.tokenizers import Estimate
 
 CASES = {
     "missing": ("raise ModuleNotFoundError('gone', name='xllamacpp')", "isn't installed"),

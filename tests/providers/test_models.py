@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from chatsite.errors import BadSetting
-from chatsite.providers.keys import Keys
-from chatsite.providers.models import ModelFacts, ModelTable, Told, known
-from chatsite.providers.models_file import ModelsFile, elsewhere, read
-from chatsite.providers.prices import Price
-from chatsite.providers.servers import LOCAL, SERVERS
+from chatsite.providers.base.keys import Keys
+from chatsite.providers.base.prices import Price
+from chatsite.providers.known.models import ModelFacts, ModelTable, Told, known
+from chatsite.providers.known.models_file import ModelsFile, elsewhere, read
+from chatsite.providers.known.servers import LOCAL, SERVERS
 
 
 class TestTheTable:

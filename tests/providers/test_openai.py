@@ -13,11 +13,11 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, TokenCount, ToolCall
-from chatsite.providers.base import Finished, Request, Text, Usage
-from chatsite.providers.models import ModelTable, Told, known
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.openai_room import longest_reply
-from chatsite.providers.servers import SERVERS
+from chatsite.providers.base.provider import Finished, Request, Text, Usage
+from chatsite.providers.known.models import ModelTable, Told, known
+from chatsite.providers.known.servers import SERVERS
+from chatsite.providers.openai.provider import OpenAIProvider
+from chatsite.providers.openai.reply_room import longest_reply
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
@@ -241,7 +241,7 @@ def test_what_a_server_states_of_a_model_is_not_assumed() -> None:
 
 
 def test_the_sdk_is_imported_only_when_it_is_needed() -> None:
-    code = "import sys, chatsite.providers.openai; sys.exit('openai' in sys.modules)"
+    code = "import sys, chatsite.providers.openai.provider; sys.exit('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

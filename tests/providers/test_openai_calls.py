@@ -11,7 +11,7 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.base import (
+from chatsite.providers.base.provider import (
     Calling,
     Chunk,
     Finished,
@@ -21,9 +21,9 @@ from chatsite.providers.base import (
     ToolSpec,
     Usage,
 )
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.openai_reader import AnswerReader
-from chatsite.providers.tokenizers import Estimate
+from chatsite.providers.openai.provider import OpenAIProvider
+from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.tokens.tokenizers import Estimate
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI

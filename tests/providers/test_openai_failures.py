@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base import Finished, Usage
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.openai_reader import AnswerReader, read_usage
+from chatsite.providers.base.provider import Finished, Usage
+from chatsite.providers.openai.provider import OpenAIProvider
+from chatsite.providers.openai.reader import AnswerReader, read_usage
 from tests.fakes.openai_server import FakeOpenAI, refused_url
 from tests.providers.openai_asked import KEY, ask, provider_at, request, until
 
@@ -153,7 +153,7 @@ async def test_a_slow_answer_is_not_a_silent_one(fake: FakeOpenAI) -> None:
 async def test_an_answer_that_is_whole_does_not_wait_long_for_its_usage(
     fake: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.providers.streaming._USAGE_SECONDS", 0.1)
+    monkeypatch.setattr("chatsite.providers.http.streaming._USAGE_SECONDS", 0.1)
     text, end = await ask(provider_at(fake.base_url), "[[mode=no_usage;text=That is all.]]")
     assert (text, end) == ("That is all.", Finished(reason="stop"))
 

@@ -11,12 +11,12 @@ import pytest
 
 from chatsite.errors import NotFound, ProviderError
 from chatsite.messages import Attachment, Message, Modality
-from chatsite.providers.base import Content, Finished, Request
-from chatsite.providers.media import counts_media
-from chatsite.providers.models import ModelTable
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.providers.servers import SERVERS
-from chatsite.providers.tokenizers import Estimate
+from chatsite.providers.base.media import counts_media
+from chatsite.providers.base.provider import Content, Finished, Request
+from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.servers import SERVERS
+from chatsite.providers.openai.provider import OpenAIProvider
+from chatsite.providers.tokens.tokenizers import Estimate
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI

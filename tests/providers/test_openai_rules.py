@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chatsite.messages import Message
-from chatsite.providers.base import Finished, Request
-from chatsite.providers.openai import OpenAIProvider
+from chatsite.providers.base.provider import Finished, Request
+from chatsite.providers.openai.provider import OpenAIProvider
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.providers.models import known as facts_of
-from chatsite.providers.prices import Price, reusable
+from chatsite.providers.base.prices import Price, reusable
+from chatsite.providers.known.models import known as facts_of
 
 
 def price_of(provider: str, model: str) -> Price | None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.models import ModelFacts
-from chatsite.providers.questions import Questions
+from chatsite.providers.base.json_questions import Questions
+from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.providers.reachable import Providers
-from chatsite.providers.servers import SERVERS, Server
 from tests.fakes.openai_server import FakeOpenAI, refused_url
 
 OLLAMA: dict[str, Any] = {
@@ -167,7 +167,7 @@ async def test_the_well_known_are_not_asked_what_the_table_says() -> None:
 async def test_a_server_that_stops_is_gone_after_the_next_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("chatsite.providers.discovery.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("chatsite.providers.known.discovery.AGAIN_SECONDS", 0.0)
     with FakeOpenAI(pages=OLLAMA) as fake:
         async with looked(moved(ollama=fake.base_url)) as providers:
             assert "ollama" in providers.reachable()

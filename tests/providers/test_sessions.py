@@ -16,10 +16,10 @@ import pytest
 import pytest_asyncio
 
 from chatsite.kv import Book, Fingerprint, Session, Span
+from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, Running
 from chatsite.providers.embedded.folder import private
-from chatsite.providers.embedded.sessions import Sessions
 from tests.providers.cache_rows import MemoryRows, run
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]

@@ -11,11 +11,11 @@ import pytest_asyncio
 
 from chatsite.kv import Account
 from chatsite.messages import Message
-from chatsite.providers.base import Cached, Request
-from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.base.provider import Cached, Request
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import SLOTS, Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
-from chatsite.providers.embedded.sessions import Sessions
 from tests.providers.cache_rows import MemoryRows, run
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.providers.sse import MAX_EVENT_BYTES, SseParser
+from chatsite.providers.http.sse import MAX_EVENT_BYTES, SseParser
 
 RECORDED = (
     ': ping\r\n\r\nevent: x\nid: 7\ndata: {"t":"né 日本 🍎"}\n\n'

@@ -9,7 +9,7 @@ import tiktoken
 
 from chatsite.history import estimate
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.tokenizers import O200K_FILE, TOKENS_FOLDER, Estimate, O200k
+from chatsite.providers.tokens.tokenizers import O200K_FILE, TOKENS_FOLDER, Estimate, O200k
 
 SCRIPTS = {
     "English": (

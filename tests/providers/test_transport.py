@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from chatsite.providers import transport
+from chatsite.providers.http import transport
 
 Answering = Callable[[bytes], bytes]
 

@@ -16,8 +16,8 @@ import uvicorn
 
 from chatsite.tools.base import ToolError, Using
 from chatsite.tools.calling import result_of
-from chatsite.tools.mcp import Connection, ToolServers, tool_name
-from chatsite.tools.mcp_file import ToolServer
+from chatsite.tools.mcp.config_file import ToolServer
+from chatsite.tools.mcp.servers import Connection, ToolServers, tool_name
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.errors import BadSetting
-from chatsite.tools.mcp_file import ToolServer, tool_servers
+from chatsite.tools.mcp.config_file import ToolServer, tool_servers
 
 CANARY = "sk-canary-of-the-tools-file"
 ENVIRONMENT = {"TOKEN": CANARY, "EMPTY": "  "}

@@ -10,9 +10,13 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import marks, path, queries, searching, store
+from chatsite.conversations import active_path as path
+from chatsite.conversations import store
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.reads import message_search as searching
+from chatsite.conversations.reads import queries
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message as Said
 from chatsite.tools.base import ToolError, Using
 from chatsite.tools.search_history import SearchHistory

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from chatsite.agents.template import parse
-from chatsite.providers.servers import SERVERS
+from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.arguments import unfit
 from chatsite.tools.base import Tool, Using
 from chatsite.tools.builtin import builtin
-from chatsite.tools.mcp import LONGEST_NAME, ToolServers
-from chatsite.tools.mcp_file import ToolServer
+from chatsite.tools.mcp.config_file import ToolServer
+from chatsite.tools.mcp.servers import LONGEST_NAME, ToolServers
 from chatsite.tools.search_history import Looked, SearchHistory
 from chatsite.tools.toolbox import MOST_TOOLS, Chosen, Toolbox
 

@@ -11,17 +11,18 @@ import pytest
 from django.db import connections
 
 from chatsite.agents.template import Template, parse
-from chatsite.conversations import loading, queries, store
-from chatsite.conversations.work import Store
+from chatsite.conversations import store
+from chatsite.conversations.database.work import Store
+from chatsite.conversations.reads import loading, queries
 from chatsite.events import Event, TurnEnded
-from chatsite.providers.base import Chunk, Finished, Model, Provider, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Model, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.base import Tool
-from chatsite.turns.answering import Answering, answering, nobody
-from chatsite.turns.asking import Asking
-from chatsite.turns.deciding import Decider
-from chatsite.turns.feed import Reader
-from chatsite.turns.running import Caps
+from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
+from chatsite.turns.answer.feed import Reader
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.registry import Caps
 from chatsite.turns.turns import Turns
 from tests.conversations.given import ADA, new_id
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from chatsite.conversations import marks
 from chatsite.conversations.models import Message as Row
+from chatsite.conversations.upkeep import marks
 from chatsite.events import Delta
 from chatsite.messages import Message
-from chatsite.turns.ahead import KEPT, Ahead
-from chatsite.turns.answering import Answering
-from chatsite.turns.asking import Asking
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.turn_context import Asking
 from chatsite.turns.turns import Around
+from chatsite.turns.what_if.trim_ahead import KEPT, Ahead
 from tests.conversations.given import ADA, BOB, new_id
 from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end
 

@@ -9,9 +9,9 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base import Model, Provider
+from chatsite.providers.base.provider import Model, Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.answering import answering
+from chatsite.turns.agents.resolved_agent import answering
 from tests.turns.conftest import template
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatsite.providers.anthropic import AnthropicProvider
-from chatsite.turns.answering import Answering, answering
+from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.turns.agents.resolved_agent import Answering, answering
 from tests.conversations.given import new_id
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.models import ModelFacts, ModelTable, Told
-from chatsite.providers.servers import SERVERS, Server
-from chatsite.turns.answering import answering
-from chatsite.turns.choosing import Choosing
+from chatsite.providers.known.models import ModelFacts, ModelTable, Told
+from chatsite.providers.known.servers import SERVERS, Server
+from chatsite.turns.agents.model_choice import Choosing
+from chatsite.turns.agents.resolved_agent import answering
 from tests.turns.conftest import template
 from tests.turns.test_answering import Named, among
 

@@ -9,8 +9,8 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound, Refused
-from chatsite.turns.asking import Asking
-from chatsite.turns.cleaning import Cleaning, Offer
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.cleanup_preview import Cleaning, Offer
 from tests.conversations.given import BOB
 from tests.turns.conftest import OnThisMachine, World, saying
 

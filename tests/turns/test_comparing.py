@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import receipts, store
+from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
+from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Basis, Message, ToolCall
-from chatsite.providers.base import Model
-from chatsite.turns.answering import Answering
-from chatsite.turns.asking import Asking
-from chatsite.turns.comparing import Comparing
-from chatsite.turns.offering import Offering
+from chatsite.providers.base.provider import Model
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.policy_offers import Offering
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.comparison import Comparing
 from tests.conversations.given import ADA, BOB, new_id, row
 from tests.turns.conftest import World
 

@@ -12,18 +12,22 @@ from django.utils import timezone
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import Strategies
-from chatsite.conversations import loading, marks, path, receipts, said, summaries, summary_queries
+from chatsite.conversations import active_path as path
+from chatsite.conversations import summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
+from chatsite.conversations.reads import loading, receipts, summary_queries
+from chatsite.conversations.reads import search_index as said
+from chatsite.conversations.upkeep import marks
 from chatsite.history import Everything, Users, policies
-from chatsite.providers.base import Provider
-from chatsite.turns import past
-from chatsite.turns.answering import Answering, answering
-from chatsite.turns.asking import Asking
-from chatsite.turns.comparing import ON_SENDING, STRATEGY_NOW
-from chatsite.turns.reaching import as_loaded
-from chatsite.turns.recalling import Recaller
-from chatsite.turns.strategies import StrategyGatherer
-from chatsite.turns.summarising import Summariser
+from chatsite.providers.base.provider import Provider
+from chatsite.turns.agents.resolved_agent import Answering, answering
+from chatsite.turns.context.loaded_path import as_loaded
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.evidence.recall import Recaller
+from chatsite.turns.evidence.running_summary import Summariser
+from chatsite.turns.evidence.strategy import StrategyGatherer
+from chatsite.turns.what_if import past_evidence as past
+from chatsite.turns.what_if.comparison import ON_SENDING, STRATEGY_NOW
 from tests.conversations.given import ADA, words
 from tests.conversations.given import said as spoken
 from tests.conversations.test_loading import add, chat_of

@@ -10,11 +10,11 @@ import pytest
 from chatsite.agents.template import parse
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base import Provider, Usage
+from chatsite.providers.base.provider import Provider, Usage
 from chatsite.providers.echo import EchoProvider
-from chatsite.providers.openai import OpenAIProvider
-from chatsite.turns.answering import Answering, answering
-from chatsite.turns.completing import Completed, Unfinished, complete, side_model
+from chatsite.providers.openai.provider import OpenAIProvider
+from chatsite.turns.agents.resolved_agent import Answering, answering
+from chatsite.turns.evidence.completion import Completed, Unfinished, complete, side_model
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 

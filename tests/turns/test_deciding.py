@@ -10,11 +10,11 @@ import pytest
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound
 from chatsite.messages import Attachment, Basis, Message, TokenCount
-from chatsite.providers.base import NoFiles
+from chatsite.providers.base.provider import NoFiles
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.answering import answering
-from chatsite.turns.asking import Asking
-from chatsite.turns.counting import Counting as ForModel
+from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.context.token_counts import Counting as ForModel
+from chatsite.turns.context.turn_context import Asking
 from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
 from tests.turns.conftest import World, template
 

@@ -22,7 +22,14 @@ from chatsite.events import (
     TurnStarted,
 )
 from chatsite.messages import Message
-from chatsite.turns.feed import FRAME_SECONDS, MAX_WAITING, Feed, Generation, Reader, ReaderLost
+from chatsite.turns.answer.feed import (
+    FRAME_SECONDS,
+    MAX_WAITING,
+    Feed,
+    Generation,
+    Reader,
+    ReaderLost,
+)
 
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 

@@ -10,16 +10,20 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import background, changing, loading, marks, said
+from chatsite.conversations.active_path import append
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.path import append
-from chatsite.conversations.said_records import Lines, Standing
+from chatsite.conversations.reads import loading
+from chatsite.conversations.reads import search_index as said
+from chatsite.conversations.upkeep import background_messages as background
+from chatsite.conversations.upkeep import edits as changing
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.values.index_records import Lines, Standing
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
-from chatsite.providers.vectors import SentenceVectors
-from chatsite.turns import recalling
-from chatsite.turns.gathering import Gathering
-from chatsite.turns.recalling import Recaller
+from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.evidence import recall as recalling
+from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.given import ADA, begin, end, messages, new_id, row
 from tests.turns.conftest import World
 

@@ -9,9 +9,15 @@ from contextlib import aclosing
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base import Chunk, Finished, Request, Text
-from chatsite.turns.breaker import FAILURES, PAUSE_SECONDS, PROBE_SECONDS, WITHIN_SECONDS, Breaker
-from chatsite.turns.reliably import reliably
+from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.turns.answer.circuit_breaker import (
+    FAILURES,
+    PAUSE_SECONDS,
+    PROBE_SECONDS,
+    WITHIN_SECONDS,
+    Breaker,
+)
+from chatsite.turns.answer.retries import reliably
 from tests.turns.conftest import Scripted, saying
 
 REQUEST = Request(conversation="c", messages=(), model="m", max_tokens=5)

@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from django.db import connections
 
-from chatsite.conversations import uploads
-from chatsite.conversations.work import Store
+from chatsite.conversations.database.work import Store
+from chatsite.conversations.files import uploads
 from chatsite.errors import NotFound
 from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base import Content, Medium, Model, NoFiles
-from chatsite.providers.forms import SENT_BYTES, SENT_SIDE
-from chatsite.turns.files import best_forms, forms_of, rendered, told, told_of_draft
-from chatsite.turns.stored_files import StoredFiles
+from chatsite.providers.base.forms import SENT_BYTES, SENT_SIDE
+from chatsite.providers.base.provider import Content, Medium, Model, NoFiles
+from chatsite.turns.context.file_forms import best_forms, forms_of, rendered, told, told_of_draft
+from chatsite.turns.context.stored_files import StoredFiles
 from tests.conversations.given import ADA, BOB
 from tests.conversations.keeping import Keep, folder, keep
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import receipts, store
+from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
+from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.replaying import Kept
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base import NO_FILES, Model, NoFiles
-from chatsite.providers.openai_wire import wire_messages
-from chatsite.turns.files import forms_of, rendered
-from chatsite.turns.requests import fingerprint, request_of
+from chatsite.providers.base.provider import NO_FILES, Model, NoFiles
+from chatsite.providers.openai.wire import wire_messages
+from chatsite.turns.answer.sent_requests import fingerprint, request_of
+from chatsite.turns.context.file_forms import forms_of, rendered
 from tests.conversations.given import ADA
 from tests.turns.conftest import World
 

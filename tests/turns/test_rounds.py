@@ -14,13 +14,21 @@ from django.contrib.auth import get_user_model
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Message
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
-from chatsite.providers.base import Called, Chunk, Finished, Reasoning, Request, Text, Usage
-from chatsite.providers.base import Calling as CallBegun
+from chatsite.providers.base.provider import (
+    Called,
+    Chunk,
+    Finished,
+    Reasoning,
+    Request,
+    Text,
+    Usage,
+)
+from chatsite.providers.base.provider import Calling as CallBegun
 from chatsite.tools.base import ToolError, Using
-from chatsite.turns.asking import Asking
+from chatsite.turns.context.turn_context import Asking
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, saying
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import loading
-from chatsite.conversations import said as stored_said
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.reads import search_index as stored_said
 from chatsite.history import Everything
-from chatsite.providers.prices import Price
-from chatsite.turns.asking import Asking
-from chatsite.turns.past import PathSaid, at_the_time
-from chatsite.turns.recalling import Recaller
-from chatsite.turns.simulating import Replay, Sum
+from chatsite.providers.base.prices import Price
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.evidence.recall import Recaller
+from chatsite.turns.what_if.past_evidence import PathSaid, at_the_time
+from chatsite.turns.what_if.simulation import Replay, Sum
 from tests.conversations.given import ADA
 from tests.turns.conftest import OnThisMachine, World
 

@@ -14,9 +14,9 @@ from chatsite.agents.strategy.worker import Strategies
 from chatsite.history import Entry, Evidence, Transcript, decide, resolve
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.answering import answering
-from chatsite.turns.gathering import Gathering
-from chatsite.turns.strategies import StrategyGatherer
+from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.evidence.strategy import StrategyGatherer
 from tests.conversations.given import ADA
 from tests.story.agents import write_agent
 

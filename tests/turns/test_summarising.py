@@ -10,20 +10,22 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from chatsite.conversations import loading, marks, queries, store, summaries, summary_queries
+from chatsite.conversations import store, summaries
+from chatsite.conversations.database.work import Store
 from chatsite.conversations.models import Summary
-from chatsite.conversations.summary_records import Versions
-from chatsite.conversations.work import Store
+from chatsite.conversations.reads import loading, queries, summary_queries
+from chatsite.conversations.upkeep import marks
+from chatsite.conversations.values.summary_records import Versions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
 from chatsite.messages import Message
-from chatsite.providers.base import Provider
-from chatsite.turns.answering import Answering, answering, nobody
-from chatsite.turns.asking import Asking
-from chatsite.turns.deciding import Decider
-from chatsite.turns.running import Caps
-from chatsite.turns.summarising import MOST_AT_ONCE, Summariser
+from chatsite.providers.base.provider import Provider
+from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
+from chatsite.turns.registry import Caps
 from chatsite.turns.turns import Around, Turns
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
@@ -187,7 +189,7 @@ async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(house
 async def test_much_at_once_takes_several_calls_and_what_was_made_before_a_failure_is_kept(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = house.asking.conversation
     await house.run(talk, conversation, 40)
     replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
@@ -263,7 +265,7 @@ async def test_no_answer_waits_for_it_and_the_end_of_the_server_ends_it(house: H
 async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it_has(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     monkeypatch.setattr(house.provider, "kind", "embedded")
     await house.run(talk, house.asking.conversation, 40)
     await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
@@ -335,7 +337,7 @@ def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[
 async def test_what_is_taken_back_while_one_is_made_is_sent_no_further(
     house: House, monkeypatch: pytest.MonkeyPatch, change: str, text: str
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = house.asking.conversation
     await house.run(talk, conversation, 40)
     answer = answering_after(lambda: changed(change, conversation, 1), text)
@@ -347,7 +349,7 @@ async def test_what_is_taken_back_while_one_is_made_is_sent_no_further(
 async def test_before_what_is_left_out_meanwhile_a_summary_ends(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.folding.room_of", lambda model, most: 100)
+    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = house.asking.conversation
     await house.run(talk, conversation, 40)
     answer = answering_after(lambda: changed("leave out", conversation, 31), "Notes.")

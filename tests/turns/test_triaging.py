@@ -13,11 +13,11 @@ from chatsite.agents.template import parse
 from chatsite.history import Evidence, Transcript, resolve
 from chatsite.history.transcript import Entry
 from chatsite.messages import Message
-from chatsite.providers.base import Provider
+from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.answering import answering
-from chatsite.turns.gathering import Gathering
-from chatsite.turns.triaging import Triager
+from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.evidence.triage import Triager
 from tests.conversations.given import ADA
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI

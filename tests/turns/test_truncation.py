@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chatsite.messages import Attachment, Basis, Message, TokenCount
-from chatsite.providers.base import Model
-from chatsite.providers.tokenizers import Estimate, O200k
-from chatsite.turns.truncation import Before, has_media, server_cut, unsure_of
+from chatsite.providers.base.provider import Model
+from chatsite.providers.tokens.tokenizers import Estimate, O200k
+from chatsite.turns.answer.truncation import Before, has_media, server_cut, unsure_of
 from tests.providers.test_tokenizers import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ import pytest
 from chatsite.conversations.models import Message
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
-from chatsite.providers.base import Chunk, Finished, Request, Text
-from chatsite.turns.answering import Answering
-from chatsite.turns.asking import Asking
+from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.turn_context import Asking
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, endless, saying, until_end
 
@@ -66,7 +66,7 @@ class TestStoringTheEnd:
     async def test_a_checkpoint_that_fails_stops_nothing(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("chatsite.turns.saving.SAVE_SECONDS", 0.02)
+        monkeypatch.setattr("chatsite.turns.answer.checkpoints.SAVE_SECONDS", 0.02)
         world.writes.failures["checkpoint"] = 2
         world.provider.script = endless("word ")
         asking = world.asking()

@@ -17,15 +17,15 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
-from chatsite.conversations import cache
-from chatsite.conversations.work import Store
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations.database.work import Store
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
 from chatsite.kv import Book, Session, Span
 from chatsite.kv.settings import Cleanup
-from chatsite.turns.asking import Asking
-from chatsite.turns.cleaning import Offer, Offered
-from chatsite.web import cache as views
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.cleanup_preview import Offer, Offered
+from chatsite.web.api import cache as views
 from tests.conversations.given import ADA, begin, end, messages, new_id, talk
 from tests.person import Person
 from tests.running import Server

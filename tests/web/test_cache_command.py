@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.conversations import cache
+from chatsite.conversations import cache_store as cache
 from chatsite.errors import ChatsiteError
 from chatsite.kv import Book, Session, Span
 from tests.conversations.given import ADA, begin, end, messages, new_id, talk

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.file_format import SavedSettings
-from chatsite.web.resuming import Resumed, resumed_under
+from chatsite.conversations.files.export_format import SavedSettings
+from chatsite.web.api.resume import Resumed, resumed_under
 from tests.person import Person
 from tests.running import Server
 

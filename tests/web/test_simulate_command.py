@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.turns.simulating import Sum
+from chatsite.turns.what_if.simulation import Sum
 from chatsite.web.management.commands.simulate_history import Progress, Simulated, as_table
 
 

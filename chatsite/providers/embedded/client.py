@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from chatsite.providers.sse import SseParser
+from chatsite.providers.http.sse import SseParser
 
 # No real token has this number; the engine passes it through, so one request cuts many texts.
 _SEPARATOR = -1

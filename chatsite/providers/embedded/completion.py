@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.providers import failures
-from chatsite.providers.base import FinishReason, Text, Usage
+from chatsite.providers.base.provider import FinishReason, Text, Usage
 from chatsite.providers.embedded.client import EngineClient
+from chatsite.providers.http import failures
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from chatsite import kv
 from chatsite.errors import ProviderError
-from chatsite.providers.base import Status
+from chatsite.providers.base.provider import Status
 from chatsite.providers.embedded import gguf, words
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.folder import private

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from chatsite.kv import Book, Span
 from chatsite.messages import Message
+from chatsite.providers.base.text import plain_text
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
-from chatsite.providers.text import plain_text
 
 Speaker = Literal["system", "user", "assistant"]
 Ids = Sequence[int]

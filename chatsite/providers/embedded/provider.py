@@ -9,8 +9,7 @@ from typing import Any
 from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
-from chatsite.providers import failures
-from chatsite.providers.base import (
+from chatsite.providers.base.provider import (
     Cached,
     Chunk,
     Finished,
@@ -19,13 +18,14 @@ from chatsite.providers.base import (
     Request,
     Status,
 )
-from chatsite.providers.embedded.cache import Cache
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.providers.embedded.cache.lease import Lease
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, Running
-from chatsite.providers.embedded.lease import Lease
 from chatsite.providers.embedded.prompt import NotAdditive, Prompter, speaker, spoken_text
-from chatsite.providers.openai_reader import AnswerReader
-from chatsite.providers.tokenizers import Estimate
+from chatsite.providers.http import failures
+from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.tokens.tokenizers import Estimate
 
 # The only system sentence under which the bundled model stays in the user's language; even a
 # sentence added to it makes it drift.

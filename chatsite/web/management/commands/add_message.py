@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.background import ROLES, SOURCES, add_message
+from chatsite.conversations.upkeep.background_messages import ROLES, SOURCES, add_message
 from chatsite.errors import ChatsiteError
 
 

@@ -8,15 +8,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import cache, cache_queries, receipts
-from chatsite.conversations.cache_queries import CacheBooks, Row
-from chatsite.conversations.receipts import Stored
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations.cache import queries as cache_queries
+from chatsite.conversations.cache.queries import CacheBooks, Row
+from chatsite.conversations.reads import receipts
+from chatsite.conversations.reads.receipts import Stored
 from chatsite.errors import ChatsiteError
 from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
 from chatsite.kv.settings import unknown_strategy
-from chatsite.turns.asking import Asking
-from chatsite.turns.cleaning import Cleaning, Offered
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.cleanup_preview import Cleaning, Offered
 from chatsite.wiring import Site
 
 HEADS = ("message", "turn", "who", "from", "cells", "state")

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from chatsite.conversations.cache import session_files
-from chatsite.conversations.purging import purge
+from chatsite.conversations.cache_store import session_files
+from chatsite.conversations.upkeep.purge import purge
 from chatsite.providers.embedded.folder import Folder
 
 

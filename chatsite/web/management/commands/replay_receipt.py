@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import receipts
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.reads import receipts
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.replaying import Kept
-from chatsite.turns.requests import BESIDE, Rebuilt, request_of
+from chatsite.turns.answer.sent_requests import BESIDE, Rebuilt, request_of
 from chatsite.wiring import Site
 
 NOT_A_RECEIPT = (

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.lock import lock
+from chatsite.conversations.database.lock import lock
 from chatsite.errors import Refused
-from chatsite.web.collected import collect_if_changed
+from chatsite.web.server.collected import collect_if_changed
 
 DRAIN_SECONDS = 30
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
             lifespan="on",
             # sansio pushes back on a reader that doesn't read; frames above the limit close 1009.
-            ws="chatsite.web.wire:Wire",
+            ws="chatsite.web.server.websocket_protocol:Wire",
             ws_max_size=settings.MAX_FRAME_BYTES,
             # Twice the memory of an idle socket, and nothing gained on frames of 30 bytes.
             ws_per_message_deflate=False,

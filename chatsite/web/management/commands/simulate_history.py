@@ -14,17 +14,17 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import loading, receipts
-from chatsite.conversations.receipts import Stored
+from chatsite.conversations.reads import loading, receipts
+from chatsite.conversations.reads.receipts import Stored
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
 from chatsite.history.grammar import LARGEST, Number, Unreadable
 from chatsite.history.offers import Sources, alternatives, under
 from chatsite.history.policies import SELECTORS
-from chatsite.providers.prices import PUBLISHED
-from chatsite.turns.asking import Asking
-from chatsite.turns.past import PathSaid, at_the_time
-from chatsite.turns.simulating import Replay, Sum
+from chatsite.providers.base.prices import PUBLISHED
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.past_evidence import PathSaid, at_the_time
+from chatsite.turns.what_if.simulation import Replay, Sum
 from chatsite.wiring import Site
 
 AS_SET = "as set"

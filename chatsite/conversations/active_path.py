@@ -1,0 +1,147 @@
+"""A conversation's active path: messages take their places, leave and come back, and the totals
+of its row stay those of the path."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.db.models import Count, Max, Min, Q, Sum
+
+from chatsite.conversations.database.rows import columns_of
+from chatsite.conversations.database.statements import Rows, key
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
+from chatsite.conversations.reads.queries import owned
+from chatsite.conversations.values.owners import Owner
+from chatsite.events import State
+from chatsite.history import BACKGROUND, estimate_message
+from chatsite.messages import Message as Said
+from chatsite.messages import TokenCount
+
+ESTIMATE = "estimate"
+TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
+PLACES = Rows(Message, "id", "seq", "turn_seq")
+# SQLite takes a few hundred values at once.
+SOME = 300
+
+
+def locked(owner: Owner, conversation: str) -> Conversation:
+    """The conversation, for changing its path. Raises NotFound unless it is this owner's."""
+    return owned(owner, conversation, locked=True)
+
+
+def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
+    """Put messages at the end of the path. The caller saves `row`, whose totals change."""
+    return Message.objects.bulk_create(placed(row, messages, now=now), batch_size=500)
+
+
+def placed(
+    row: Conversation,
+    messages: Iterable[Said],
+    *,
+    now: datetime,
+    turn: Turn | None = None,
+    after: Sequence[Message] = (),
+    state: State = "complete",
+) -> list[Message]:
+    """Rows for the end of the path, not stored yet; `after` are those placed just before.
+
+    A running answer takes its place but counts only once it has ended.
+    """
+    last = after[-1] if after else _last_on_path(row)
+    turn_seq = last.turn_seq if last is not None else 0
+    rows = []
+    for message in messages:
+        seq = row.next_seq
+        turn_seq = seq if message.role == "user" else turn_seq
+        last = Message(
+            conversation=row,
+            parent=last,
+            turn=turn,
+            seq=seq,
+            turn_seq=turn_seq,
+            state=state,
+            created=now,
+            **columns_of(message),
+        )
+        row.next_seq = seq + 1
+        if state != "running":
+            count(row, last)
+        rows.append(last)
+    return rows
+
+
+def _last_on_path(row: Conversation) -> Message | None:
+    if row.next_seq == 1:
+        return None
+    newest = "conversation_id = %s AND on_path IN (%s) ORDER BY seq DESC LIMIT 1"
+    return PLACES.one(newest, key(row.id), True)
+
+
+def count(row: Conversation, message: Message) -> None:
+    """Add a message to the path's totals."""
+    row.path_messages += 1
+    row.path_users += message.role == "user"
+    if message.source in BACKGROUND:
+        row.path_background += message.role == "user"
+        row.last_background = message.seq
+    row.path_tokens += message.tokens
+
+
+def uncount(row: Conversation, message: Message) -> None:
+    """Take a message out of the path's totals; its mark is none of them."""
+    row.path_messages -= 1
+    row.path_users -= message.role == "user"
+    row.path_background -= message.role == "user" and message.source in BACKGROUND
+    row.path_tokens -= message.tokens
+
+
+def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> None:
+    """Below the message `below` the path goes on through other messages, or nowhere.
+
+    The caller saves `row`: totals and marks follow. A marker "forget what is above" that stood
+    below moves to the first message that comes: what it let be forgotten stays forgotten.
+    """
+    under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
+    before = _totals(row, below)
+    under.update(on_path=False)
+    for start in range(0, len(through), SOME):
+        some = through[start : start + SOME]
+        Message.objects.filter(conversation=row, id__in=some).update(on_path=True)
+    after = _totals(row, below) if through else {}
+    for name, total in before.items():
+        if name in TOTALS:
+            setattr(row, name, getattr(row, name) - (total or 0) + (after.get(name) or 0))
+    if background := after.get("background"):
+        row.last_background = background
+    elif before["background"]:
+        above = Message.objects.filter(ON_PATH, conversation=row, source__in=BACKGROUND)
+        row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
+    if row.forget_above > below:
+        row.forget_above = after.get("first") or row.next_seq
+
+
+def _totals(row: Conversation, below: int) -> dict[str, int | None]:
+    """Those of the path below a message, with the newest of a background task."""
+    ended = ~Q(state="running")
+    return Message.objects.filter(ON_PATH, conversation=row, seq__gt=below).aggregate(
+        path_messages=Count("id", filter=ended),
+        path_users=Count("id", filter=Q(role="user")),
+        path_background=Count("id", filter=Q(role="user", source__in=BACKGROUND)),
+        path_tokens=Sum("tokens", filter=ended),
+        marked=Count("id", filter=Q(pinned=True) | Q(excluded=True)),
+        background=Max("seq", filter=Q(source__in=BACKGROUND)),
+        first=Min("seq"),
+    )
+
+
+def counted(message: Said) -> Said:
+    """The same message with a count of its tokens, an estimate where nobody has counted them."""
+    return message if message.tokens else replace(message, tokens=estimated(message))
+
+
+def estimated(message: Said) -> TokenCount:
+    """For what nobody could count yet: the path's total must not leave it out."""
+    return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")

@@ -1,0 +1,144 @@
+"""The books of the engine's cache, written with the messages: where each lies, and what a cleanup
+has unloaded. What a session file holds is another matter: `sessions`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from chatsite.conversations.active_path import locked
+from chatsite.conversations.database.statements import fetched, for_update, here, key
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads.loading import few
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import TurnRunning
+from chatsite.kv import LOADED, MARKED, UNLOADED
+
+Stored = tuple[int, int, int]  # kv_size, kv_start_position, kv_status
+NOT_THERE: Stored = (-1, -1, LOADED)
+TABLE = Message._meta.db_table
+READ = (
+    f"SELECT id, kv_size, kv_start_position, kv_status FROM {TABLE} WHERE conversation_id = %s AND "
+)
+# Word for word the indexes' own conditions, without which SQLite reads the whole conversation.
+IN_CACHE = "(kv_start_position >= 0 OR kv_status = 0)"
+CLEANED_UP = "kv_status < 1"
+# With both values the index over turns serves, for what is off the path, too.
+OF_TURNS = "on_path IN (%s, %s) AND turn_seq IN"
+WRITE = f"UPDATE {TABLE} SET kv_size = %s, kv_start_position = %s, kv_status = %s WHERE id = %s"
+RUNNING = "An answer is still being written here. Stop it first, or wait for its end."
+
+
+@writing
+def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+    """Write where everything lies now: `places` gives a message's first cell and its size, by id.
+
+    What is no longer there loses its place, and is unloaded where it was marked; an unloaded one
+    that is there (it was replied to) is marked, so that it goes again. Keys that are no stored
+    message of the conversation are passed over. Returns the new status of whatever changed its
+    status, by id. It runs once a turn, so only rows that change are written.
+    """
+    of = key(conversation)
+    wanted = {key(id): place for text, place in places.items() if (id := _uuid(text))}
+    rows = fetched(READ + IN_CACHE + for_update(TABLE), of)
+    there = {row[0] for row in rows}
+    for some in few([id for id in wanted if id not in there]):
+        rows += fetched(f"{READ} id IN ({_marks(some)})" + for_update(TABLE), of, *some)
+    return _write((row, _placed(row[1:], wanted.get(row[0]))) for row in rows)
+
+
+@writing
+def mark_turns(*, conversation: str, turns: Sequence[int]) -> dict[str, int]:
+    """Unload these turns, by the sequence number of what was said first: what lies in the cache
+    is marked, the rest is unloaded at once. Returns the statuses that are new, by id."""
+    return _mark(key(conversation), turns)
+
+
+@writing
+def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -> dict[str, int]:
+    """The same because a person asks. Raises NotFound, TurnRunning while an answer is written."""
+    return _mark(key(_idle(owner, conversation).id), turns)
+
+
+@writing
+def bring_back(
+    *, owner: Owner, conversation: str, turns: Sequence[int] | None = None
+) -> dict[str, int]:
+    """What a cleanup unloaded of these turns, or of all, may be sent again. Returns and raises as
+    `mark_for_cleanup` does."""
+    return brought_back(_idle(owner, conversation), turns)
+
+
+def brought_back(row: Conversation, turns: Sequence[int] | None) -> dict[str, int]:
+    """The same in a transaction that has the conversation locked already."""
+    of = key(row.id)
+    if turns is None:
+        rows = fetched(READ + CLEANED_UP, of)
+    else:
+        rows = [one for one in _of_turns(of, turns) if one[3] < LOADED]
+    return _write((one, _back(one[1:])) for one in rows)
+
+
+def forgotten(row: Conversation) -> None:
+    """Nothing of the conversation is anywhere, nor unloaded: the caller takes its path away."""
+    rows = fetched(READ + IN_CACHE, key(row.id)) + fetched(READ + CLEANED_UP, key(row.id))
+    _write((one, NOT_THERE) for one in rows)
+
+
+def _placed(now: Stored, place: tuple[int, int] | None) -> Stored:
+    size, _, status = now
+    if place is not None:
+        return place[1], place[0], LOADED if status == LOADED else MARKED
+    return NOT_THERE if status == LOADED else (size, -1, UNLOADED)
+
+
+def _back(now: Stored) -> Stored:
+    size, start, _ = now
+    return NOT_THERE if start < 0 else (size, start, LOADED)
+
+
+def _mark(of: Any, turns: Sequence[int]) -> dict[str, int]:
+    return _write(
+        (row, (row[1], row[2], MARKED if row[2] >= 0 else UNLOADED)) for row in _of_turns(of, turns)
+    )
+
+
+def _of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
+    """All versions of their answers are of a turn. Before the first turn nothing is sent."""
+    rows: list[tuple[Any, ...]] = []
+    for some in few(sorted({turn for turn in turns if turn > 0})):
+        rows += fetched(f"{READ} {OF_TURNS} ({_marks(some)})", of, True, False, *some)
+    return rows
+
+
+def _write(rows: Iterable[tuple[tuple[Any, ...], Stored]]) -> dict[str, int]:
+    """Write each row's new books where they differ; the new statuses by id."""
+    different = [(row, new) for row, new in rows if row[1:] != new]
+    with here().cursor() as cursor:
+        cursor.executemany(WRITE, [(*new, row[0]) for row, new in different])
+    return {_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
+
+
+def _idle(owner: Owner, conversation: str) -> Conversation:
+    row = locked(owner, conversation)
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning(RUNNING)
+    return row
+
+
+def _text(id: Any) -> str:
+    """An id as the database holds it, as everybody else knows it."""
+    return str(id if isinstance(id, uuid.UUID) else uuid.UUID(id))
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join(["%s"] * len(values))

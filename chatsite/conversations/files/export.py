@@ -1,0 +1,185 @@
+"""A conversation as a file and back. What is read is checked by `History`; nothing is repaired."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chatsite.conversations.files.export_format import (
+    FORMAT,
+    VERSION,
+    SavedAttachment,
+    SavedBook,
+    SavedCall,
+    SavedConversation,
+    SavedMessage,
+    SavedSettings,
+    fault_of,
+    parsed,
+)
+from chatsite.conversations.values.records import WholePath
+from chatsite.history import Entry, History
+from chatsite.kv import LOADED, UNLOADED
+from chatsite.messages import Attachment, Message, ToolCall
+
+KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
+# No server has a name with blanks in it.
+_ELSEWHERE = "from a file"
+SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A file that was read: its messages have new ids, so that a file restores more than once.
+
+    Nothing of it lies in the cache; what was unloaded still is. `pinned` and `excluded` are ids;
+    the first `forget_above` messages stand above the marker. `settings` are those of its last
+    turn, None where it doesn't say.
+    """
+
+    agent: str
+    title: str
+    messages: tuple[Message, ...]
+    pinned: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
+    forget_above: int = 0
+    settings: SavedSettings | None = None
+
+
+def write_file(whole: WholePath, *, cleanup: str = "") -> bytes:
+    """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
+    receipt = whole.receipt or {}
+    books = _books(whole.entries)
+    saved = SavedConversation(
+        format=FORMAT,
+        version=VERSION,
+        agent=whole.conversation.agent,
+        title=whole.conversation.title,
+        created=whole.conversation.created,
+        settings=_settings(receipt, cleanup),
+        asked=dict(receipt.get("asked", {})),
+        forget_above=whole.forget_above,
+        messages=[_saved(*pair) for pair in zip(whole.entries, books, strict=True)],
+    )
+    text = json.dumps(saved.model_dump(exclude_defaults=True), ensure_ascii=False, indent=1)
+    return text.encode()
+
+
+def _settings(receipt: Mapping[str, Any], cleanup: str) -> SavedSettings | None:
+    said = receipt.get("settings")
+    if not said:
+        return None
+    values = {name: said[name]["value"] for name in SETTINGS if name in said}
+    return SavedSettings(**values, cleanup=cleanup)
+
+
+def _books(entries: Sequence[Entry]) -> list[SavedBook]:
+    """Without places where the stored ones contradict each other: such a file would be refused."""
+    messages = [entry.message for entry in entries]
+    books = [_book(one.kv_size, one.kv_start_position, one.kv_status) for one in messages]
+    if not fault_of(books):
+        return books
+    return [_book(-1, -1, LOADED if one.kv_status == LOADED else UNLOADED) for one in messages]
+
+
+def _book(size: int, start: int, status: int) -> SavedBook:
+    return SavedBook.model_validate({"size": size, "start": start, "status": status})
+
+
+def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
+    message = entry.message
+    return SavedMessage(
+        role=message.role,
+        content=message.content,
+        reasoning=message.reasoning,
+        attachments=[
+            SavedAttachment(**{name: getattr(item, name) for name in KEPT})
+            for item in message.attachments
+        ],
+        calls=[
+            SavedCall(id=call.id, name=call.name, arguments=dict(call.arguments))
+            for call in message.calls
+        ],
+        call_id=message.call_id,
+        metadata=as_written(message.metadata),
+        source=message.source,
+        pinned=entry.pinned,
+        excluded=entry.excluded,
+        kv=book,
+    )
+
+
+def read_file(content: bytes) -> Saved:
+    """Raises BadRestore with the place and the reason; nothing is stored then."""
+    saved = parsed(content)
+    history = History()
+    history.restore([_message(item) for item in saved.messages])
+    messages = history.snapshot()
+    pairs = list(zip(messages, saved.messages, strict=True))
+    return Saved(
+        agent=saved.agent,
+        title=saved.title.strip() or "Restored chat",
+        messages=messages,
+        pinned=frozenset(message.id for message, item in pairs if item.pinned),
+        excluded=frozenset(message.id for message, item in pairs if item.excluded),
+        forget_above=saved.forget_above,
+        settings=saved.settings,
+    )
+
+
+def _message(item: SavedMessage) -> Message:
+    return Message(
+        id=str(uuid.uuid4()),
+        role=item.role,
+        content=item.content,
+        reasoning=item.reasoning,
+        attachments=tuple(
+            # Whoever wrote the file may name any id: this one is nobody's.
+            Attachment(**each.model_dump() | {"id": str(uuid.uuid4())})
+            for each in item.attachments
+        ),
+        calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
+        call_id=item.call_id,
+        metadata=_engines_own(item) or elsewhere(item.metadata),
+        source=item.source,
+        kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
+    )
+
+
+def _engines_own(item: SavedMessage) -> str:
+    """An answer's token ids, "" where they aren't well formed. Only these are taken over as they
+    are: the engine uses none that don't give the answer's own text again."""
+    if item.role != "assistant" or not item.metadata:
+        return ""
+    try:
+        said = json.loads(item.metadata)
+        engine = said.pop("engine")
+        model, ids = engine.pop("model"), engine.pop("ids")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ""
+    # A token is at least one byte of the text.
+    most = len((item.content or "").encode())
+    sound = isinstance(ids, list) and 0 < len(ids) <= most and isinstance(model, str)
+    if said or engine or not sound or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+        return ""
+    return json.dumps({"engine": {"model": model, "ids": ids}}, separators=(",", ":"))
+
+
+def elsewhere(metadata: str) -> str:
+    """A file's metadata as it is kept here: under no provider's name. It is sent along with its
+    message and shown nowhere, so whoever wrote the file could put anything into a request; and a
+    signature of elsewhere is worth nothing here."""
+    return json.dumps({_ELSEWHERE: metadata}) if metadata else ""
+
+
+def as_written(metadata: str) -> str:
+    """What stood in the file that it came from, or as it is."""
+    try:
+        said = json.loads(metadata) if _ELSEWHERE in metadata else None
+    except ValueError:
+        return metadata
+    found = said.get(_ELSEWHERE) if isinstance(said, dict) else None
+    return found if isinstance(found, str) else metadata

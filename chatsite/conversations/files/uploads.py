@@ -1,0 +1,219 @@
+"""Files that people attach: a row for each, its bytes in `FILES_DIR`; every write and read of them.
+
+A file is found through its owner, as a conversation is, and not once its conversation is deleted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from chatsite.conversations.models import Conversation, FileReference, Upload
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound, Refused
+from chatsite.files.folder import Folder
+from chatsite.files.intake import Taken
+from chatsite.messages import Attachment
+
+GONE = "This file isn't stored any more."
+MEGABYTE = 1024 * 1024
+
+
+def folder() -> Folder:
+    return Folder(settings.FILES_DIR)
+
+
+# ---- coming and going ------------------------------------------------------------------------
+def require_room(owner: Owner, *, size: int) -> None:
+    """Raise Refused where so many bytes more are too many for this owner."""
+    quota = settings.FILES_QUOTA_MB * MEGABYTE
+    used = Upload.objects.filter(owner.filter()).aggregate(total=Sum("size"))["total"] or 0
+    if used + size > quota:
+        raise Refused(
+            f"Your files may take {settings.FILES_QUOTA_MB} MB together; "
+            f"{_megabytes(quota - used)} MB are free. Nothing was kept. A conversation that you "
+            "delete takes its files with it within two hours.",
+            code="quota_full",
+        )
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(0, size) / MEGABYTE:.1f}"
+
+
+def keep(owner: Owner, *, name: str, taken: Taken) -> Attachment:
+    """Store what came and was looked at: its row, and its bytes under the row's id.
+
+    Raises Refused where the owner's files are too many together. Transactions of SQLite that write
+    come one after the other, so that two files at once can't both take the last room.
+    """
+    id = str(uuid.uuid4())
+    with transaction.atomic():
+        require_room(owner, size=taken.size)
+        row = Upload.objects.create(
+            id=id,
+            user_id=owner.user,
+            guest=owner.guest,
+            name=name,
+            size=taken.size,
+            modality=taken.kind.modality,
+            mime_type=taken.kind.mime_type,
+            width=taken.width,
+            height=taken.height,
+            text=taken.text,
+            created=timezone.now(),
+        )
+        # Within the transaction: a crash leaves a file without a row, which is purged, rather
+        # than a row without its file.
+        folder().keep(taken.path, id)
+    return _attachment(row, characters=len(taken.text))
+
+
+def discard(owner: Owner, *, id: str) -> None:
+    """Take back a file that wasn't sent. Raises NotFound, Refused for one that was."""
+    with transaction.atomic():
+        row = _theirs(owner).filter(id=uuid.UUID(id)).first()
+        if row is None:
+            raise NotFound(GONE)
+        if row.conversation_id is not None:
+            raise Refused("This file was sent with a message, and stays with it.", code="file_sent")
+        row.delete()
+
+
+def remove_bytes(instance: Upload, **said: Any) -> None:
+    """Whoever deletes a row, the admin's cascade included, takes its bytes along: a receiver."""
+    transaction.on_commit(partial(folder().remove, str(instance.id)))
+
+
+# ---- going with a message --------------------------------------------------------------------
+def attachments_of(
+    owner: Owner, ids: Sequence[str], *, conversation: str
+) -> tuple[Attachment, ...]:
+    """The files to send with a message of this conversation, in this order, each once.
+
+    One that this conversation has already may be sent there again, so that a command which is
+    resent passes. Raises NotFound for others' and for what is gone, Refused for what was sent
+    elsewhere.
+    """
+    wanted = [uuid.UUID(id) for id in dict.fromkeys(ids)]
+    if not wanted:
+        return ()
+    rows = {row.id: row for row in _listed(_theirs(owner).filter(id__in=wanted))}
+    if len(rows) < len(wanted):
+        raise NotFound(
+            "One of the files isn't stored any more. Your text is kept; attach the file again."
+        )
+    here = uuid.UUID(conversation)
+    if any(row.conversation_id not in (None, here) for row in rows.values()):
+        raise Refused(
+            "One of the files was sent in another conversation. Your text is kept; attach the "
+            "file again.",
+            code="file_sent",
+        )
+    return tuple(_attachment(rows[id], characters=rows[id].characters) for id in wanted)
+
+
+def claim(row: Conversation, ids: Sequence[str]) -> None:
+    """Bind files to the conversation that they are sent in, within the caller's transaction.
+
+    Raises Refused where one of them was deleted, or sent elsewhere, a moment ago.
+    """
+    if not ids:
+        return
+    theirs = Upload.objects.filter(
+        Owner(user=row.user_id, guest=row.guest).filter(),
+        Q(conversation=None) | Q(conversation=row),
+        id__in=[uuid.UUID(id) for id in ids],
+    )
+    if theirs.update(conversation=row) < len(set(ids)):
+        raise Refused(
+            "One of the files isn't stored any more. Your text is kept; attach the file again.",
+            code="file_gone",
+        )
+
+
+def move_to_account(*, guest: str, user: int) -> int:
+    """A guest's files become the account's at sign-in; how many there were."""
+    return Upload.objects.filter(user=None, guest=guest).update(user_id=user, guest="")
+
+
+# ---- reading ---------------------------------------------------------------------------------
+def found(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
+    """A file with the path of its bytes. Raises NotFound."""
+    row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
+    if row is None or not folder().path(id).is_file():
+        raise NotFound(GONE)
+    return _attachment(row, characters=row.characters), folder().path(id)
+
+
+def content(owner: Owner, *, id: str) -> tuple[bytes, str]:
+    """What is sent of a file, and its type. Raises NotFound."""
+    attachment, path = found(owner, id=id)
+    sent, mime_type = folder().sent(id) or (path, attachment.mime_type or "")
+    try:
+        return sent.read_bytes(), mime_type
+    except FileNotFoundError:
+        raise NotFound(GONE) from None
+
+
+def text(owner: Owner, *, id: str) -> str:
+    """What can be read in a file, "" where nothing can. Raises NotFound."""
+    texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
+    known = texts.first()
+    if known is None:
+        raise NotFound(GONE)
+    return known
+
+
+def reference(owner: Owner, *, id: str, at: str) -> str | None:
+    """What the provider account `at` calls the file, None where it isn't kept there."""
+    kept = FileReference.objects.filter(upload__in=_theirs(owner).filter(id=uuid.UUID(id)), at=at)
+    return kept.values_list("reference", flat=True).first()
+
+
+def remember(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
+    """Keep what `at` calls the file; None forgets it. Raises NotFound."""
+    with transaction.atomic():
+        row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
+        if row is None:
+            raise NotFound(GONE)
+        if reference is None:
+            FileReference.objects.filter(upload=row, at=at).delete()
+        else:
+            FileReference.objects.update_or_create(
+                upload=row,
+                at=at,
+                defaults={"reference": reference, "created": timezone.now()},
+            )
+
+
+def _theirs(owner: Owner) -> QuerySet[Upload]:
+    """All of the owner's files but those of deleted conversations."""
+    return Upload.objects.filter(owner.filter(), conversation__deleted=None)
+
+
+def _listed(rows: QuerySet[Upload]) -> QuerySet[Any]:
+    """Without their texts, which may be long: only how long each is."""
+    return rows.annotate(characters=Length("text")).defer("text")
+
+
+def _attachment(row: Upload, *, characters: int) -> Attachment:
+    return Attachment(
+        id=str(row.id),
+        name=row.name,
+        size=row.size,
+        modality=row.modality,  # type: ignore[arg-type]
+        mime_type=row.mime_type,
+        width=row.width,
+        height=row.height,
+        characters=characters,
+    )

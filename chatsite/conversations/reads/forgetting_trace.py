@@ -1,0 +1,129 @@
+"""What "Why did it forget?" reads: a message, and the receipts of what was asked since."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+
+from chatsite.conversations.database.rows import brief
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
+from chatsite.conversations.reads.answers import in_force
+from chatsite.conversations.reads.queries import path
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound
+from chatsite.history import BACKGROUND
+from chatsite.history.forgetting import Asked, Trail, is_sent
+
+# A receipt has some 10 KB: the change is mostly near, and beyond the last size nobody looks.
+CHUNKS = (16, 64, 256)
+SHOWN = 60
+# A turn's id, the beginning of what was asked, and the receipt.
+Answered = tuple[uuid.UUID | None, str | None, Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """The message in question; what the user asked since, and in all.
+
+    `excluded` is the message whose exclusion leaves it out, itself or another one of its turn.
+    """
+
+    conversation: str
+    agent: str
+    model: str
+    seq: int
+    pinned: bool
+    excluded: str | None
+    since: int
+    asked: int
+
+
+def traced(*, owner: Owner, message: str) -> Traced:
+    """Raises NotFound for what isn't on the path of a conversation of this owner."""
+    found = (
+        Message.objects.select_related("conversation")
+        .filter(
+            owner.filter("conversation__"),
+            id=uuid.UUID(message),
+            on_path=True,
+            conversation__deleted__isnull=True,
+        )
+        .first()
+    )
+    if found is None:
+        raise NotFound("There is no such message.")
+    row = found.conversation
+    left_out = found.id if found.excluded else _excluded(row, found)
+    return Traced(
+        conversation=str(row.id),
+        agent=row.agent,
+        model=row.model,
+        seq=found.seq,
+        pinned=found.pinned,
+        excluded=str(left_out) if left_out else None,
+        since=_asked(row.id).filter(seq__gt=found.seq).count(),
+        asked=row.path_users - row.path_background,
+    )
+
+
+def _excluded(row: Conversation, message: Message) -> uuid.UUID | None:
+    """The message of the same turn whose exclusion takes the whole turn out."""
+    if not (row.marked and message.turn_seq):
+        return None
+    turn = path(row).filter(turn_seq=message.turn_seq, excluded=True)
+    whole = [one for one in turn if one.role != "assistant" or one.calls]
+    return whole[0].id if whole else None
+
+
+def _asked(conversation: uuid.UUID) -> QuerySet[Message]:
+    """What a person asked on the path: a background task is nobody."""
+    rows = Message.objects.filter(ON_PATH, conversation=conversation, role="user")
+    return rows.exclude(source__in=BACKGROUND)
+
+
+def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
+    """What was asked from the message on; back to where it fared otherwise than it will now."""
+    rows = (
+        _asked(uuid.UUID(found.conversation))
+        .filter(seq__gte=found.seq)
+        .order_by("-seq")
+        .values_list("id", "seq", "turn_id", Left("content", 4 * SHOWN), "turn__receipt")
+    )
+    asked: list[Asked] = []
+    now = is_sent(coming, found.seq) if coming else None
+    for size in CHUNKS:
+        chunk = rows[len(asked) : len(asked) + size]
+        more = [
+            Asked(
+                number=found.asked - number,
+                since=found.since - number,
+                text=brief(text or "", SHOWN),
+                turn=str(turn) if receipt else None,
+                receipt=receipt,
+            )
+            for number, (turn, text, receipt) in enumerate(_answered(list(chunk)), len(asked))
+        ]
+        asked += more
+        fared = {is_sent(one.receipt, found.seq) for one in more if one.receipt} - {None}
+        if len(more) < size:
+            return Trail(asked=tuple(reversed(asked)), whole=True)
+        now = now if now is not None else next(iter(fared), None)
+        if fared - {now}:
+            break
+    return Trail(asked=tuple(reversed(asked)), whole=False)
+
+
+def _answered(
+    rows: Sequence[tuple[uuid.UUID, int, uuid.UUID | None, str, Any]],
+) -> Iterator[Answered]:
+    """Each with the turn whose answer is shown, and its receipt."""
+    turns = in_force((id, seq) for id, seq, *_ in rows)
+    receipts = dict(Turn.objects.filter(id__in=turns.values()).values_list("id", "receipt"))
+    for id, _, turn, text, receipt in rows:
+        tried = turns.get(id)
+        yield (tried, text, receipts[tried]) if tried else (turn, text, receipt)

@@ -1,0 +1,115 @@
+"""What an owner's older conversations hold, for the tool that searches them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import F, Q
+from django.db.models.functions import Substr
+
+from chatsite.conversations.models import ON_PATH, Conversation, Message
+from chatsite.conversations.values.owners import Owner
+from chatsite.tools.search_history import Line, Looked
+
+# The bound on what one search reads, newest first: words are looked for in the text itself, since
+# an index of all that everybody says would cost each message more than a search now and then.
+CONVERSATIONS = 200
+MESSAGES = 20_000
+OF_ONE = 2_000
+CANDIDATES = 300
+CHARACTERS = 20_000  # Of one message.
+
+
+def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Looked:
+    """The newest messages that hold one of these parts of words, in three queries.
+
+    Of this owner alone, on active paths, not of the conversation `without` nor of deleted ones;
+    nothing above a marker, nothing that was left out, no greetings.
+    """
+    rows, whole = _newest(owner, without)
+    # A title is the beginning of what was said first, which may be what is hidden.
+    marked = [row.id for row in rows if row.marked]
+    turns, answers, touched = _left_out(marked)
+    titles = {row.id: "" if row.forget_above or row.id in touched else row.title for row in rows}
+    agents = {row.id: row.agent for row in rows}
+    found = _said([row.id for row in rows], words)
+    lines = tuple(
+        Line(
+            conversation=str(chat),
+            title=titles[chat],
+            agent=agents[chat],
+            at=created,
+            role=role,
+            text=text or "",
+        )
+        for id, chat, turn, role, created, text in found
+        if (chat, turn) not in turns and id not in answers
+    )
+    return Looked(
+        lines=lines,
+        messages=sum(min(row.path_messages, OF_ONE) for row in rows),
+        conversations=len(rows),
+        whole=whole,
+    )
+
+
+def _newest(owner: Owner, without: str) -> tuple[list[Conversation], bool]:
+    """The conversations that are read, and whether these are all, from end to end."""
+    others = Conversation.objects.filter(owner.filter(), deleted=None).exclude(id=without)
+    columns = ("id", "title", "agent", "marked", "forget_above", "path_messages")
+    rows = list(others.order_by("-updated").only(*columns)[: CONVERSATIONS + 1])
+    chosen: list[Conversation] = []
+    messages = 0
+    for row in rows[:CONVERSATIONS]:
+        messages += min(row.path_messages, OF_ONE)
+        if chosen and messages > MESSAGES:
+            break
+        chosen.append(row)
+    whole = len(chosen) == len(rows) and all(row.path_messages <= OF_ONE for row in chosen)
+    return chosen, whole
+
+
+def _left_out(
+    chats: Sequence[uuid.UUID],
+) -> tuple[set[tuple[uuid.UUID, int]], set[uuid.UUID], set[uuid.UUID]]:
+    """Turns and single answers that people left out, and the conversations they are in.
+
+    As everywhere: a message of the user's or a tool call takes its whole turn along.
+    """
+    if not chats:
+        return set(), set(), set()
+    rows = Message.objects.filter(ON_PATH, conversation__in=chats, excluded=True)
+    turns, answers, touched = set(), set(), set()
+    for id, chat, turn, role, calls in rows.values_list(
+        "id", "conversation_id", "turn_seq", "role", "calls"
+    ):
+        touched.add(chat)
+        if role == "assistant" and not calls:
+            answers.add(id)
+        else:
+            turns.add((chat, turn))
+    return turns, answers, touched
+
+
+def _said(chats: Sequence[uuid.UUID], words: Sequence[str]) -> list[Any]:
+    """Id, conversation, turn, role, time and text."""
+    if not (chats and words):
+        return []
+    any_word = reduce(or_, (Q(content__icontains=word) for word in words))
+    said = Message.objects.filter(
+        any_word,
+        ON_PATH,
+        conversation__in=chats,
+        turn_seq__gt=0,
+        role__in=("user", "assistant"),
+        seq__gte=F("conversation__forget_above"),
+        seq__gt=F("conversation__next_seq") - OF_ONE - 1,
+    )
+    newest = said.exclude(state="running").order_by("-created", "-seq")
+    beginning = Substr("content", 1, CHARACTERS)
+    columns = ("id", "conversation_id", "turn_seq", "role", "created", beginning)
+    return list(newest.values_list(*columns)[:CANDIDATES])

@@ -1,0 +1,74 @@
+"""What was said in a conversation, for an index that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db.models import QuerySet
+
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.reads.loading import few
+from chatsite.conversations.reads.queries import free_or_owned, path
+from chatsite.conversations.values.index_records import Lines, Standing
+from chatsite.conversations.values.owners import Owner
+from chatsite.history import BACKGROUND
+from chatsite.history.lexical.index import Line
+
+LOOKED_AT = 50
+
+
+def standing(*, owner: Owner, conversation: str, last: int) -> Standing:
+    """Of an index that ends at the message `last`. Raises NotFound for another's conversation."""
+    row = free_or_owned(owner, conversation)
+    if row is None:
+        return Standing()
+    waiting = _behind(row, last)
+    newest = _said(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
+    found = list(newest[:LOOKED_AT]) if last else []
+    background = _background(row, {turn for _, turn in found})
+    return Standing(
+        newest=tuple(seq for seq, turn in found if turn not in background),
+        messages=row.path_messages - waiting,
+        waiting=waiting,
+    )
+
+
+def said_since(*, owner: Owner, conversation: str, after: int, before: int, most: int) -> Lines:
+    """What person and assistant said between two places of the path, the oldest first.
+
+    Left out are greetings, which no model ever gets, and turns of background tasks.
+    """
+    row = free_or_owned(owner, conversation)
+    if row is None:
+        return Lines()
+    between = _said(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
+    columns = between.values_list("seq", "turn_seq", "role", "content", "created")
+    found = list(columns[:most])
+    background = _background(row, {turn for _, turn, *_ in found})
+    lines = tuple(
+        Line(seq=seq, author=role[0], text=text or "", at=created)
+        for seq, turn, role, text, created in found
+        if turn not in background
+    )
+    last = lines[-1].seq if lines else after
+    return Lines(lines=lines, messages=row.path_messages - _behind(row, last))
+
+
+def _behind(row: Conversation, last: int) -> int:
+    return path(row).exclude(state="running").filter(seq__gt=last).count()
+
+
+def _said(row: Conversation) -> QuerySet[Message]:
+    # By the roles that are wanted, SQLite would read both whole and sort them.
+    said = path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
+    return said.exclude(state="running").filter(turn_seq__gt=0)
+
+
+def _background(row: Conversation, turns: Collection[int]) -> set[int]:
+    """Those of the turns that a background task began."""
+    found: set[int] = set()
+    if row.path_background:
+        for some in few(sorted(turns)):
+            asked = path(row).filter(seq__in=some, source__in=BACKGROUND)
+            found.update(asked.values_list("seq", flat=True))
+    return found

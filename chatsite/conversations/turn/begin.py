@@ -1,0 +1,190 @@
+"""A turn begins with a message: it is stored with the place of its answer, once."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils import timezone
+
+from chatsite.conversations.active_path import TOTALS, placed
+from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS, Rows, key
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.files import uploads
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.reads.answers import asked_by
+from chatsite.conversations.reads.queries import free_or_owned, views
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import Begun
+from chatsite.errors import BadCommand, Refused, TurnRunning
+from chatsite.history import Reach
+from chatsite.messages import Message as Said
+
+TITLE_LENGTH = 60
+# What a conversation's row learns of a new turn.
+GROWN = Rows(Conversation, *("next_seq", *TOTALS, "last_background", "turns", "updated", "model"))
+KNOWN = Rows(Turn, "id", "client_id", "number", "asked")
+RUNNING = "An answer is still being written here. Your text is kept."
+
+
+@writing
+def begin_turn(
+    *,
+    owner: Owner,
+    conversation: str,
+    agent: str,
+    client_id: str,
+    user: Said,
+    answer: str,
+    greeting: Sequence[Said],
+    reach: Reach,
+    model: str = "",
+) -> Begun:
+    """Store a user message and open its turn; unique by (conversation, client_id).
+
+    The conversation is created with its first turn, for this owner; `greeting` is stored before
+    it where the path is empty. `answer` is the id that the answer will have; `model` is what the
+    page has chosen, "" for the agent's own. What `reach` wants is read in the same transaction.
+    Raises NotFound for another owner's conversation, BadCommand for another agent than the
+    conversation's, Refused where the message replied to isn't on the path or one of the files is
+    gone, TurnRunning while an answer is written.
+    """
+    row = _conversation_for_turn(owner, conversation, agent, title=title_of(user))
+    new = row._state.adding
+    known = turn_before(row, client_id)
+    if known is not None:
+        return resent(row, known)
+    if user.reply_to is not None:
+        _require_replied(row, user.reply_to)
+    now = timezone.now()
+    turn = opened(row, client_id, now=now, model=model)
+    messages = [] if row.path_messages else placed(row, greeting, now=now)
+    messages += placed(row, [user], now=now, turn=turn, after=messages)
+    empty = [Said.assistant("", id=answer)]
+    written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
+    if new:
+        CONVERSATIONS.insert([row])
+    else:
+        GROWN.update(row)
+    TURNS.insert([turn])
+    MESSAGES.insert([*messages, *written])
+    uploads.claim(row, [attachment.id for attachment in user.attachments])
+    return Begun(
+        turn=str(turn.id),
+        number=turn.number,
+        resent=False,
+        conversation=conversation_of(row),
+        messages=views(messages),
+        answer=answer,
+        place=written[0].seq,
+        asked=user.id,
+        reply_to=user.reply_to,
+        loaded=loading.loaded(row, reach, reply_to=user.reply_to),
+    )
+
+
+def turn_before(row: Conversation, client_id: str) -> Turn | None:
+    """The turn that was begun under this id already. Raises TurnRunning where another one runs."""
+    if not row.turns:
+        return None
+    either = "conversation_id = %s AND (client_id = %s OR state = 'running')"
+    turns = KNOWN.where(either, key(row.id), client_id)
+    known = next((turn for turn in turns if turn.client_id == client_id), None)
+    if turns and known is None:
+        raise TurnRunning(RUNNING)
+    return known
+
+
+def opened(
+    row: Conversation,
+    client_id: str,
+    *,
+    now: datetime,
+    model: str,
+    mode: str = "",
+    asked: Message | None = None,
+) -> Turn:
+    """A new turn. The caller saves it, and the conversation's row, which changes."""
+    row.turns += 1
+    row.updated, row.model = now, model
+    return Turn(
+        conversation=row,
+        client_id=client_id,
+        number=row.turns,
+        mode=mode,
+        asked=asked,
+        started=now,
+    )
+
+
+def resent(row: Conversation, turn: Turn) -> Begun:
+    """What was begun before, under the same client id."""
+    asked = asked_by(turn)
+    answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
+    answer = answers.only("id", "seq").first()
+    return Begun(
+        turn=str(turn.id),
+        number=turn.number,
+        resent=True,
+        conversation=conversation_of(row),
+        messages=views([asked] if asked is not None else []),
+        answer=str(answer.id) if answer is not None else "",
+        place=answer.seq if answer is not None else 0,
+        asked=str(asked.id) if asked is not None else "",
+        reply_to=str(asked.reply_to) if asked is not None and asked.reply_to else None,
+    )
+
+
+def _require_replied(row: Conversation, id: str) -> None:
+    """The same for an unknown message, another conversation's and one that is off the path."""
+    stored = Message.objects.filter(conversation=row, on_path=True, id=uuid.UUID(id))
+    if not stored.exclude(state="running").exists():
+        raise Refused(
+            "The message you reply to isn't in this conversation any more. Your text is kept; "
+            "send it without the reply.",
+            code="reply_gone",
+        )
+
+
+def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
+    """The stored one, locked, or a new one that the caller saves, with its first totals."""
+    row = free_or_owned(owner, id, locked=True)
+    if row is None:
+        now = timezone.now()
+        return Conversation(
+            id=uuid.UUID(id),
+            user_id=owner.user,
+            guest=owner.guest,
+            agent=agent,
+            title=title,
+            created=now,
+            updated=now,
+        )
+    require_agent(row, agent)
+    return row
+
+
+def require_agent(row: Conversation, agent: str) -> None:
+    """An agent's tools and instructions are for conversations that were begun with it."""
+    if row.agent != agent:
+        raise BadCommand("This conversation is with another agent. Your text is kept.")
+
+
+def title_of(message: Said) -> str:
+    """Its first words; of a message of files only, the first file's name."""
+    text = message.content or ""
+    if not text.strip() and message.attachments:
+        text = message.attachments[0].name
+    return title_from(text)
+
+
+def title_from(text: str) -> str:
+    """The first words of the first message, cut at a word where that is possible."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_LENGTH:
+        return line or "New chat"
+    cut = line[:TITLE_LENGTH].rpartition(" ")[0] or line[:TITLE_LENGTH]
+    return f"{cut}…"

@@ -1,0 +1,130 @@
+"""The last answer once more: another version of it, or the same written further."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Literal
+
+from django.utils import timezone
+
+from chatsite.conversations.active_path import locked, placed, reroute, uncount
+from chatsite.conversations.cache.books import brought_back
+from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.reads.queries import path, views
+from chatsite.conversations.summaries import touched
+from chatsite.conversations.turn.begin import opened, require_agent, resent, turn_before
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import Begun
+from chatsite.errors import NotFound, Refused
+from chatsite.history import BACKGROUND, Reach
+from chatsite.messages import Message as Said
+
+NOT_LAST = "Only the last message can be answered again. Open the conversation anew to see it."
+BEHIND = (
+    "A background task has written below this answer. What it wrote stays where it stands, so the "
+    "answer stays as it is, too. Send a message to go on."
+)
+NO_TEXT = "Only the last answer, and only one with text, can be written further."
+
+
+@writing
+def begin_again(
+    *,
+    owner: Owner,
+    conversation: str,
+    agent: str,
+    client_id: str,
+    message: str,
+    mode: Literal["again", "continue"],
+    answer: str,
+    reach: Reach,
+    model: str = "",
+) -> Begun:
+    """Open a turn that answers the path's last user message once more, or goes on with its answer.
+
+    `message` is any message of that turn; for "continue" its last one, an answer with text. To try
+    again takes what answered it off the path, to which nothing is lost: it stays a version. To
+    continue lets the same message be written further: `Begun.answer` is its id, whatever `answer`
+    says. What `reach` wants is read in the same transaction. Whoever calls this must then call
+    `Recaller.forget`.
+    Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
+    message than those and where a background task has written below, TurnRunning while an answer
+    is written; begun once by (conversation, client_id).
+    """
+    row = locked(owner, conversation)
+    require_agent(row, agent)
+    known = turn_before(row, client_id)
+    if known is not None:
+        return resent(row, known)
+    asked, said = _last_turn(row, message)
+    if mode == "continue" and not _can_go_on(said, message):
+        raise Refused(NO_TEXT, code="not_last")
+    if brought_back(row, [asked.seq]):
+        asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
+    now = timezone.now()
+    turn = opened(row, client_id, now=now, model=model, mode=mode, asked=asked)
+    turn.save(force_insert=True)
+    if mode == "continue":
+        written = said[-1]
+        _go_on(row, written, turn)
+    else:
+        reroute(row, below=asked.seq, through=())
+        empty = [Said.assistant("", id=answer)]
+        written = placed(row, empty, now=now, turn=turn, after=[asked], state="running")[0]
+        written.save(force_insert=True)
+    row.save()
+    going_on = mode == "continue"
+    reply_to = str(asked.reply_to) if asked.reply_to else None
+    return Begun(
+        turn=str(turn.id),
+        number=turn.number,
+        resent=False,
+        conversation=conversation_of(row),
+        messages=views([asked], answered_by={asked.id: turn}),
+        answer=str(written.id),
+        place=written.seq,
+        asked=str(asked.id),
+        reply_to=reply_to,
+        loaded=loading.loaded(row, reach, reply_to=reply_to),
+        gone=(str(written.id),) if going_on else tuple(str(one.id) for one in said),
+        text=(written.content or "") if going_on else "",
+        reasoning=(written.reasoning or "") if going_on else "",
+    )
+
+
+def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]:
+    """What a person said last on the path and what answers it; `message` must be among them.
+
+    A task's report has the answer as its parent: off the path with it, nobody would see it.
+    """
+    users = path(row).filter(role="user").exclude(source__in=BACKGROUND)
+    asked = users.select_related("turn").order_by("-seq").first()
+    said = []
+    if asked is not None:
+        said = list(path(row).filter(seq__gt=asked.seq).order_by("seq"))
+    id = uuid.UUID(message)
+    if asked is not None and any(one.id == id for one in (asked, *said)):
+        if any(one.source in BACKGROUND for one in said):
+            raise Refused(BEHIND, code="not_last")
+        return asked, said
+    if not Message.objects.filter(conversation=row, id=id).exists():
+        raise NotFound("There is no such message.")
+    raise Refused(NOT_LAST, code="not_last")
+
+
+def _can_go_on(said: list[Message], message: str) -> bool:
+    last = said[-1] if said else None
+    if last is None or last.role != "assistant" or last.id != uuid.UUID(message):
+        return False
+    return bool((last.content or "").strip()) and not last.calls
+
+
+def _go_on(row: Conversation, written: Message, turn: Turn) -> None:
+    """The answer is being written again: it counts once it has ended."""
+    touched(row, written.seq)
+    uncount(row, written)
+    written.turn, written.state, written.finish_reason = turn, "running", ""
+    written.save(update_fields=["turn", "state", "finish_reason"])

@@ -1,0 +1,132 @@
+"""While a turn runs: what has been written so far, and rounds of tool calls with their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from chatsite.conversations.active_path import count, counted, placed
+from chatsite.conversations.database.rows import columns_of, view_of
+from chatsite.conversations.database.statements import key
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.turn.versions import versions_beside
+from chatsite.conversations.values.records import Checkpoint
+from chatsite.events import MessageView
+from chatsite.messages import Message as Said
+
+# What a call's end changes of its row, and what a round's does of the message with the calls.
+RESULT = ("content", "tokens", "tokenizer", "basis", "state")
+ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
+SAVE_TEXT = (
+    f"UPDATE {Message._meta.db_table} SET content = %s, reasoning = %s "
+    "WHERE id = %s AND turn_id = %s AND state = 'running'"
+)
+SAVE_RECEIPT = f"UPDATE {Turn._meta.db_table} SET receipt = %s WHERE id = %s AND state = 'running'"
+
+
+@writing
+def begin_calls(
+    *, turn: str, message: Said, results: Sequence[Said], answer: str
+) -> tuple[MessageView, ...] | None:
+    """The model asked for tools: its `message` is whole, every call has a result, and what it
+    says next has its place under the id `answer`.
+
+    `results` hold what is true as long as their calls haven't ended. The views are those of the
+    message and of the results; None where the turn has ended already.
+    """
+    row = running_answer(turn)
+    if row is None:
+        return None
+    conversation = row.turn.conversation  # type: ignore[union-attr]
+    now = timezone.now()
+    _fill(row, message, ROUND)
+    row.state, row.finish_reason = "complete", "tool_calls"
+    row.save(update_fields=ROUND)
+    count(conversation, row)
+    marked = placed(
+        conversation,
+        [counted(result) for result in results],
+        now=now,
+        turn=row.turn,
+        after=[row],
+        state="running",
+    )
+    empty = [Said.assistant("", id=answer)]
+    next_answer = placed(
+        conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
+    )
+    Message.objects.bulk_create([*marked, *next_answer])
+    conversation.save(update_fields=["next_seq", "path_messages", "path_tokens"])
+    first = view_of(row, versions=versions_beside(row))
+    return (first, *(view_of(result) for result in marked))
+
+
+@writing
+def end_call(*, turn: str, message: Said) -> MessageView | None:
+    """A call has its result. None where it has one already or the turn has ended: what Stop has
+    closed stays as it is."""
+    row = (
+        Message.objects.select_for_update()
+        .select_related("turn")
+        .filter(id=message.id, turn_id=turn, role="tool", state="running", turn__state="running")
+        .defer("turn__receipt")
+        .first()
+    )
+    if row is None:
+        return None
+    _fill(row, message, RESULT)
+    row.state = "complete"
+    row.save(update_fields=RESULT)
+    Conversation.objects.filter(id=row.conversation_id).update(
+        path_messages=F("path_messages") + 1, path_tokens=F("path_tokens") + row.tokens
+    )
+    return view_of(row)
+
+
+@writing
+def checkpoint(written: Sequence[Checkpoint]) -> None:
+    """Keep what has been written so far of some answers; without effect on one that has ended, or
+    whose turn has.
+
+    In plain SQL: all answers of the server are saved about once a second, and to build these two
+    statements for each takes fifty times as long as to run them.
+    """
+    texts = [
+        (
+            one.text,
+            one.reasoning or None,
+            key(one.answer),
+            key(one.turn),
+        )
+        for one in written
+    ]
+    receipts = [
+        (json.dumps(one.receipt), key(one.turn)) for one in written if one.receipt is not None
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(SAVE_TEXT, texts)
+        if receipts:
+            cursor.executemany(SAVE_RECEIPT, receipts)
+
+
+def running_answer(turn: str) -> Message | None:
+    """The message that is being written, with its turn and conversation."""
+    return (
+        Message.objects.select_for_update()
+        .select_related("turn__conversation")
+        .filter(turn_id=turn, role="assistant", state="running", turn__state="running")
+        .defer("turn__receipt")
+        .first()
+    )
+
+
+def _fill(row: Message, message: Said, names: Sequence[str]) -> None:
+    columns = columns_of(counted(message))
+    for name in names:
+        if name in columns:
+            setattr(row, name, columns[name])

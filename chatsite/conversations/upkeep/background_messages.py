@@ -1,0 +1,62 @@
+"""What background tasks write into a conversation: reports, reminders, briefings."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import get_args
+
+from django.utils import timezone
+
+from chatsite.conversations.active_path import append, estimated
+from chatsite.conversations.database.rows import view_of
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Turn
+from chatsite.errors import BadCommand, NotFound, TurnRunning
+from chatsite.events import MessageView
+from chatsite.history import BACKGROUND
+from chatsite.messages import UNSOUND, Message, Role, Source
+
+ROLES: tuple[Role, ...] = ("assistant", "user")
+SOURCES: tuple[Source, ...] = tuple(name for name in get_args(Source) if name in BACKGROUND)
+
+
+@writing
+def add_message(
+    *, conversation: str, source: Source, text: str, role: Role = "assistant"
+) -> MessageView:
+    """Store a message at the end of the active path, whoever owns the conversation.
+
+    `role` is "assistant" for what a task reports, "user" for what it was asked. A report belongs
+    to the turn that it follows; with "user" a turn of the task's own begins. Its tokens are
+    estimated; they are counted when the path is next read by a tokenizer that can.
+    Raises BadCommand for an empty text, another role or source; NotFound for a conversation that
+    isn't there or was deleted; TurnRunning while an answer is written. Nothing is stored then.
+    """
+    text = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
+    if not text:
+        raise BadCommand("The message is empty; nothing was stored.")
+    if source not in SOURCES:
+        raise BadCommand(f"The source {source!r} isn't one of {', '.join(SOURCES)}.")
+    if role not in ROLES:
+        raise BadCommand(f"The role {role!r} isn't one of {', '.join(ROLES)}.")
+    row = _conversation(conversation)
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is being written there; nothing was stored. Try again later.")
+    said = Message(id=str(uuid.uuid4()), role=role, content=text, source=source)
+    now = timezone.now()
+    (stored,) = append(row, [replace(said, tokens=estimated(said))], now=now)
+    row.updated = now
+    row.save()
+    return view_of(stored)
+
+
+def _conversation(id: str) -> Conversation:
+    try:
+        key = uuid.UUID(id)
+    except ValueError:
+        raise NotFound(f"There is no conversation {id!r}: its id is a UUID.") from None
+    row = Conversation.objects.select_for_update().filter(id=key, deleted=None).first()
+    if row is None:
+        raise NotFound(f"There is no conversation {id}.")
+    return row

@@ -1,0 +1,171 @@
+"""What was said is changed or deleted afterwards: nothing that was made from it may outlive it.
+
+Whoever calls these must then call `Recaller.forget` and the engine's `Cache.forget`: an index in
+memory and a slot know the old words.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+
+from chatsite.conversations import summaries
+from chatsite.conversations.active_path import estimated, uncount
+from chatsite.conversations.cache import saved_sessions as sessions
+from chatsite.conversations.database.rows import message_of
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.turn.begin import title_from
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound, Refused, TurnRunning
+from chatsite.history.lexical.sharing import NEAR, SHARES
+from chatsite.kv import LOADED, UNLOADED
+from chatsite.messages import TokenCount
+
+# Receipts have some 10 KB each; so many are read, and written, at once.
+CHUNK = 100
+WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
+
+
+@writing
+def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | None = None) -> str:
+    """Say something else in a message's place; the conversation's id.
+
+    Summaries that cover the message become stale. Raises NotFound for what isn't in a
+    conversation of this owner, TurnRunning while an answer is written.
+    """
+    row, found = _changeable(owner, message)
+    before = found.content or ""
+    summaries.touched(row, found.seq)
+    found.content, found.reasoning = text, None
+    # What a provider and the engine's cache know of the message is about the old text.
+    found.metadata = ""
+    found.kv_size, found.kv_start_position = -1, -1
+    # A turn that was unloaded stays so.
+    found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
+    sessions.taken_away(row)
+    count = tokens or estimated(message_of(found))
+    if found.on_path:
+        row.path_tokens += count.count - found.tokens
+    found.tokens, found.tokenizer, found.basis = count.count, count.tokenizer, count.basis
+    found.save()
+    if row.title == title_from(before):
+        row.title = title_from(text)
+    row.last_turn = None  # the next request doesn't begin as that one did, nor is it compared
+    row.save()
+    transaction.on_commit(loading.forget)
+    return str(row.id)
+
+
+@writing
+def delete_message(*, owner: Owner, message: str) -> str:
+    """Take one message away, and its words with it; the conversation's id.
+
+    What answered a deleted user message stays and belongs to the turn before; the results of calls
+    go with the message that called. Summaries that cover the message lose their text, receipts
+    the words that they quote of it, and the title is new where it was the message's beginning.
+    Raises as `edit_message` does, and Refused for a call's result alone.
+    """
+    row, found = _changeable(owner, message)
+    if found.role == "tool":
+        raise Refused("A call's result goes with the message that called. Delete that one.")
+    for one in (*reversed(_results(found)), found):
+        _remove(row, one)
+    sessions.taken_away(row)
+    if row.title == title_from(found.content or ""):
+        first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
+        row.title = title_from(first.values_list("content", flat=True).first() or "")
+    row.last_turn = None
+    row.save()
+    transaction.on_commit(loading.forget)
+    return str(row.id)
+
+
+def _results(message: Message) -> list[Message]:
+    """Those of the message's calls, which stand directly below it."""
+    found: list[Message] = []
+    last = message if message.calls else None
+    while last is not None:
+        below = Message.objects.select_related("parent", "turn").filter(parent=last, role="tool")
+        last = below.first()
+        found += [last] if last is not None else []
+    return found
+
+
+def _remove(row: Conversation, found: Message) -> None:
+    above = found.parent
+    summaries.forgotten(row, found.seq)
+    _unquote(row, found)
+    if found.role == "user" and above is not None:
+        summaries.touched(row, above.seq)  # its turn goes on with what answered the deleted one
+    Message.objects.filter(parent=found).update(parent=above)
+    if found.role == "user":
+        turn_seq = above.turn_seq if above is not None else 0
+        Message.objects.filter(conversation=row, turn_seq=found.seq).update(turn_seq=turn_seq)
+        # Of a turn that answered it anew the receipt stays, as its own turn's does.
+        Turn.objects.filter(asked=found).update(asked=None)
+    if found.on_path:
+        uncount(row, found)
+        row.marked -= found.pinned or found.excluded
+    if row.forget_above == found.seq:
+        below = Message.objects.filter(conversation=row, on_path=True, seq__gt=found.seq)
+        row.forget_above = below.order_by("seq").values_list("seq", flat=True).first() or 0
+    found.delete()
+
+
+def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
+    """The conversation, locked, and its message."""
+    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
+    seen = theirs.filter(id=uuid.UUID(id)).first()
+    if seen is None:
+        raise NotFound("There is no such message.")
+    row = Conversation.objects.select_for_update().get(id=seen.conversation_id)
+    found = Message.objects.select_related("parent").filter(id=seen.id).first()
+    if found is None:
+        raise NotFound("There is no such message.")
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is still being written here. Stop it first.")
+    return row, found
+
+
+def _unquote(row: Conversation, message: Message) -> None:
+    """Take the message's words out of the sentences about what was recalled since."""
+    user = message.role == "user"
+    asked_here = {message.turn_id} if user and message.turn_id else set()
+    since = message.turn.number if message.turn else 0
+    told = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
+    told = told.annotate(said=Cast("receipt", TextField()))
+    ids = list(
+        told.filter(Q(said__contains=SHARES) | Q(said__contains=NEAR)).values_list("id", flat=True)
+    )
+    for start in range(0, len(ids), CHUNK):
+        changed = [
+            turn
+            for turn in Turn.objects.filter(id__in=ids[start : start + CHUNK])
+            if _blank(
+                turn.receipt,
+                message.seq,
+                all_of_it=turn.id in asked_here or user and turn.asked_id == message.id,
+            )
+        ]
+        Turn.objects.bulk_update(changed, ["receipt"])
+
+
+def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
+    """Whether a sentence quoted words that the message `seq` has, or `all_of_it` does: those of
+    the message asked. What stood close to it quotes it, too, and doesn't say whom it quotes."""
+    found = [
+        verdict
+        for verdict in receipt.get("verdicts", ())
+        if verdict["sentence"].startswith(NEAR)
+        or verdict["sentence"].startswith(SHARES)
+        and (all_of_it or verdict["first"] <= seq <= verdict["last"])
+    ]
+    for verdict in found:
+        verdict["sentence"] = WORDS_DELETED
+    return bool(found)

@@ -1,0 +1,125 @@
+"""What is done with whole conversations: name, delete, clear, restore, hand over."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from chatsite.conversations.active_path import counted, placed
+from chatsite.conversations.cache import books
+from chatsite.conversations.cache import saved_sessions as sessions
+from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.files import uploads
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
+from chatsite.conversations.reads.queries import owned
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import TurnRunning
+from chatsite.events import ConversationView
+from chatsite.messages import Message as Said
+from chatsite.messages import TokenCount
+
+
+@writing
+def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
+    """Store token counts by message id, and keep the path's total true."""
+    Conversation.objects.select_for_update().filter(id=conversation).first()
+    rows = Message.objects.in_bulk([uuid.UUID(id) for id in counts])
+    change = 0
+    for id, row in rows.items():
+        count = counts[str(id)]
+        counts_now = row.on_path and row.state != "running"
+        change += (count.count - row.tokens) * counts_now
+        row.tokens, row.tokenizer, row.basis = count.count, count.tokenizer, count.basis
+    Message.objects.bulk_update(rows.values(), ["tokens", "tokenizer", "basis"], batch_size=300)
+    Conversation.objects.filter(id=conversation).update(path_tokens=F("path_tokens") + change)
+
+
+def rename(*, owner: Owner, conversation: str, title: str) -> ConversationView:
+    row = owned(owner, conversation)
+    row.title = title[:200]
+    row.save(update_fields=["title"])
+    return conversation_of(row)
+
+
+def delete(*, owner: Owner, conversation: str) -> None:
+    """Out of sight at once; `undelete` brings it back."""
+    row = owned(owner, conversation)
+    row.deleted = timezone.now()
+    row.save(update_fields=["deleted"])
+    loading.forget()
+
+
+def undelete(*, owner: Owner, conversation: str) -> ConversationView:
+    row = owned(owner, conversation, deleted=True)
+    row.deleted = None
+    row.save(update_fields=["deleted"])
+    return conversation_of(row)
+
+
+@writing
+def clear(*, owner: Owner, conversation: str) -> None:
+    """Start a new, empty path. What was said stays stored, off the path; nothing of it is in the
+    engine's cache any more, nor unloaded."""
+    row = owned(owner, conversation)
+    if Turn.objects.filter(conversation=row, state="running").exists():
+        raise TurnRunning("An answer is still being written here. Stop it first.")
+    books.forgotten(row)
+    sessions.taken_away(row)
+    Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
+    row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
+    row.marked = row.forget_above = row.last_background = 0
+    row.last_turn = None
+    row.updated = timezone.now()
+    row.save()
+    transaction.on_commit(loading.forget)
+
+
+@writing
+def import_conversation(
+    *,
+    owner: Owner,
+    agent: str,
+    title: str,
+    messages: Sequence[Said],
+    pinned: Collection[str] = (),
+    excluded: Collection[str] = (),
+    forget_above: int = 0,
+) -> ConversationView:
+    """A new conversation of this owner with these messages, which `History` has checked.
+
+    `pinned` and `excluded` are ids, none in both; the first `forget_above` messages are above the
+    marker, if there are any.
+    """
+    now = timezone.now()
+    row = Conversation(
+        id=uuid.uuid4(),
+        user_id=owner.user,
+        guest=owner.guest,
+        agent=agent,
+        title=title[:200],
+        created=now,
+        updated=now,
+    )
+    rows = placed(row, [counted(said) for said in messages], now=now)
+    for one in rows:
+        one.pinned, one.excluded = str(one.id) in pinned, str(one.id) in excluded
+    row.marked = sum(one.pinned or one.excluded for one in rows)
+    if forget_above:
+        row.forget_above = rows[0].seq + forget_above
+    row.save(force_insert=True)
+    Message.objects.bulk_create(rows, batch_size=500)
+    return conversation_of(row)
+
+
+@writing
+def move_to_account(*, guest: str, user: int) -> int:
+    """What a guest wrote, and the files, become the account's at sign-in; how many conversations
+    moved."""
+    uploads.move_to_account(guest=guest, user=user)
+    return Conversation.objects.filter(user=None, guest=guest).update(user_id=user, guest="")

@@ -1,0 +1,111 @@
+"""What a person decides about single messages: pin, leave out, forget what is above.
+
+Each is one transaction, and each can be taken back. A mark counts from the next message on, also
+while an answer is being written.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chatsite.conversations.cache.books import brought_back
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.reads.summary_coverage import standing_of
+from chatsite.conversations.summaries import touched
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound, Refused
+from chatsite.events import Marked, SummaryView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is marked now. `summary` is the one that holds, where the mark may have changed that;
+    `status` names the messages that a cleanup had unloaded and that are back."""
+
+    conversation: str
+    marked: Marked
+    summary: SummaryView | None
+    status: Mapping[str, int] = field(default_factory=dict)
+
+
+@writing
+def pin(*, owner: Owner, message: str, on: bool) -> Change:
+    """Keep the message's turn in every request, or no longer; it is then not left out, and back
+    where a cleanup had unloaded it.
+
+    As for the others: NotFound for what isn't on the path of a conversation of this owner,
+    Refused where a mark does nothing.
+    """
+    row, marked = _markable(owner, message)
+    change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
+    return replace(change, status=brought_back(row, [marked.turn_seq])) if on else change
+
+
+@writing
+def exclude(*, owner: Owner, message: str, on: bool) -> Change:
+    """Leave the message out of every request, or take it back in; it is then not pinned."""
+    row, marked = _markable(owner, message)
+    return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
+
+
+@writing
+def forget_above(*, owner: Owner, message: str, on: bool) -> Change:
+    """Put the line above the message's turn, or take it away from there.
+
+    Cuts fall between turns: at an answer, the line stands above what it answers. There is one
+    line; a new one takes its place.
+    """
+    row, marked = _markable(owner, message)
+    place = marked.turn_seq or marked.seq
+    if on:
+        row.forget_above = place
+    elif row.forget_above in (place, marked.seq):
+        row.forget_above = 0
+    row.save(update_fields=["forget_above"])
+    return _change(row, marked, summary=standing_of(row).view)
+
+
+def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
+    """The conversation, locked, and its message."""
+    found = Message.objects.filter(
+        owner.filter("conversation__"),
+        id=uuid.UUID(id),
+        on_path=True,
+        conversation__deleted__isnull=True,
+    ).first()
+    if found is None:
+        raise NotFound("There is no such message.")
+    row = Conversation.objects.select_for_update().get(id=found.conversation_id)
+    found.refresh_from_db()
+    if not found.on_path:
+        raise NotFound("There is no such message.")
+    if found.state == "running":
+        raise Refused("This answer is still being written. Mark it when it is finished.")
+    if not found.turn_seq and found.role != "system":
+        raise Refused("This greeting is never sent, so a mark on it would do nothing.")
+    return row, found
+
+
+def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> Change:
+    before, was_excluded = message.pinned or message.excluded, message.excluded
+    message.pinned, message.excluded = pinned, excluded
+    message.save(update_fields=["pinned", "excluded"])
+    row.marked += (pinned or excluded) - before
+    row.save(update_fields=["marked"])
+    if excluded == was_excluded:
+        return _change(row, message)
+    touched(row, message.seq)
+    return _change(row, message, summary=standing_of(row).view)
+
+
+def _change(row: Conversation, message: Message, *, summary: SummaryView | None = None) -> Change:
+    marked = Marked(
+        message=str(message.id),
+        pinned=message.pinned,
+        excluded=message.excluded,
+        forget_above=row.forget_above,
+    )
+    return Change(conversation=str(row.id), marked=marked, summary=summary)

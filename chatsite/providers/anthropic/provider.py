@@ -1,0 +1,173 @@
+"""Anthropic and every server that speaks its messages API.
+
+The SDK makes the request (authentication, typed errors); the body of the answer is read by our
+own loop, because the SDK's typed streaming costs several times as much per token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx2
+
+from chatsite.providers.anthropic.body import Body, body_of
+from chatsite.providers.anthropic.families import family_of
+from chatsite.providers.anthropic.files import forget, inline, named
+from chatsite.providers.anthropic.reader import AnthropicReader
+from chatsite.providers.anthropic.token_estimate import ClaudeEstimate
+from chatsite.providers.base.provider import Chunk, Model, Request
+from chatsite.providers.http import failures
+from chatsite.providers.http.server_provider import AtServer
+from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
+from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.servers import Server
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+_OFFICIAL = "api.anthropic.com"
+# For all files of a request together; giving the largest takes a minute on a slow line.
+_UPLOAD_SECONDS = 120.0
+
+
+class AnthropicProvider(AtServer):
+    """`api_key` may be None for servers that want none."""
+
+    def __init__(
+        self,
+        *,
+        server: Server,
+        api_key: str | None,
+        table: ModelTable,
+        model: str | None = None,
+        fast: str | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
+        super().__init__(server=server, table=table, model=model, fast=fast)
+        # The SDK's paths begin with the version, which other addresses often end with.
+        self._url = server.base_url.rstrip("/").removesuffix("/v1")
+        # Without one the SDK would look for a key in the environment and in files of its own.
+        self._key = api_key or "none"
+        self._timeouts = timeouts
+        self._official = urlsplit(self._url).hostname == _OFFICIAL
+        # Files belong to an account, which only its key tells apart.
+        account = hashlib.sha256(f"{self._url} {self._key}".encode()).hexdigest()
+        self._account = f"{server.name}:{account[:16]}"
+        self._client: AsyncAnthropic | None = None
+        self._loading = asyncio.Lock()
+
+    def tokenizer(self, model: Model) -> ClaudeEstimate:
+        return ClaudeEstimate(finer=family_of(model.name).finer)
+
+    async def warm(self) -> None:
+        """Load the SDK in a thread (it takes a second), so that the first answer isn't late."""
+        await self._open()
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept open; call it once, at the end."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        """A file that the provider has forgotten is given to it once more, before any chunk."""
+        client = await self._open()
+        kept = self._server.files and any(message.attachments for message in request.messages)
+        for may_be_lost in (kept, False):
+            body = await self._body(client, request)
+            answer = self._answer(client, body, files_may_be_lost=may_be_lost)
+            try:
+                async with aclosing(answer) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+                return
+            except _FilesLost:
+                await forget(request.messages, request.files, at=self._account)
+
+    def _answer(
+        self, client: AsyncAnthropic, body: Body, *, files_may_be_lost: bool
+    ) -> AsyncGenerator[Chunk, None]:
+        # `messages.create` would look through every message for files, and warn our log of every
+        # model that is to end. This sends what it is given.
+        headers = {"anthropic-version": body.version} if body.version else {}
+
+        async def call() -> httpx2.Response:
+            return await client.post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                body={**body.value, "stream": True},
+                options={"headers": headers},
+                stream=True,
+            )
+
+        def explain(error: Exception) -> Exception:
+            if files_may_be_lost and _names_a_file(error):
+                return _FilesLost()
+            return self._explained(error, body.value["model"])
+
+        return relay(call, AnthropicReader(body), timeouts=self._timeouts, explain=explain)
+
+    async def _body(self, client: AsyncAnthropic, request: Request) -> Body:
+        try:
+            async with asyncio.timeout(_UPLOAD_SECONDS):
+                sources = (
+                    await named(request.messages, request.files, client=client, at=self._account)
+                    if self._server.files
+                    else await inline(request.messages, request.files)
+                )
+        except TimeoutError:
+            raise failures.too_slow(started=False, seconds=_UPLOAD_SECONDS) from None
+        except Exception as error:
+            raise self._explained(error, request.model) from None
+        return body_of(
+            request,
+            server=self.kind,
+            facts=self._facts(request.model),
+            sources=sources,
+            official=self._official,
+        )
+
+    def _explained(self, error: Exception, model: str) -> Exception:
+        import anthropic
+
+        return failures.explained(error, sdk=anthropic, model=model)
+
+    async def _open(self) -> AsyncAnthropic:
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make)
+        return self._client
+
+    def _make(self) -> AsyncAnthropic:
+        import anthropic
+
+        from chatsite.providers.http import transport
+
+        http = transport.client(self._url, connect=self._timeouts.connect)
+        made = anthropic.AsyncAnthropic(
+            api_key=self._key,
+            base_url=self._url,
+            max_retries=0,
+            timeout=http.timeout,
+            http_client=http,
+            # Nobody here reads spans, and they cost CPU.
+            open_telemetry=False,
+        )
+        # Those of ANTHROPIC_CUSTOM_HEADERS, where the keys of a gateway stand: every server of
+        # this dialect would get them.
+        made._custom_headers = {}
+        return made
+
+
+class _FilesLost(Exception):
+    """The request named a file that the provider doesn't have (any more)."""
+
+
+def _names_a_file(error: Exception) -> bool:
+    """An unknown model is "not found" as well; only the text tells which of the two it was."""
+    status, said = getattr(error, "status_code", 0), str(getattr(error, "api_message", ""))
+    return status in (400, 404) and "file" in said.lower()

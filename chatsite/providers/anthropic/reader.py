@@ -1,0 +1,199 @@
+"""Anthropic's event stream: blocks that begin, grow and end, and how the answer ended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatsite.errors import ProviderError
+from chatsite.providers.anthropic.body import Body
+from chatsite.providers.anthropic.thinking import packed
+from chatsite.providers.base.provider import (
+    Called,
+    Calling,
+    Chunk,
+    Finished,
+    FinishReason,
+    Reasoning,
+    Text,
+    Usage,
+)
+from chatsite.providers.base.text import sound
+from chatsite.providers.http import failures
+
+# `pause_turn`: the provider wants to be asked to go on; so does a person then.
+_REASONS: Mapping[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "length",
+    "refusal": "content_filter",
+}
+# The HTTP status that says the same as an error event.
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 408,
+    "overloaded_error": 529,
+}
+_KIND = re.compile(r"[a-z_]{1,40}")
+
+
+class AnthropicReader:
+    """Collects one answer. A `ping` is no sign of a model at work: it shows that the connection
+    lives, and would keep a person waiting for ever. Thinking and calls are asked for in a form
+    that shows itself, so nothing that works is silent for long."""
+
+    def __init__(self, body: Body) -> None:
+        self.signs = 0
+        self.ended = False
+        self.done = False
+        self._body = body
+        self._blocks: list[dict[str, Any]] = []
+        self._places: dict[int, dict[str, Any]] = {}
+        self._usage: dict[str, Any] = {}
+        self._reason: FinishReason | None = None
+
+    def take(self, payload: bytes) -> Sequence[Chunk]:
+        try:
+            event = json.loads(payload)
+            match event["type"]:
+                case "content_block_delta":
+                    return self._delta(self._places[event["index"]], event["delta"])
+                case "content_block_start":
+                    return self._begin(event["index"], event["content_block"])
+                case "message_start":
+                    self._count(event["message"].get("usage"))
+                case "message_delta":
+                    self._count(event.get("usage"))
+                    self._end(event["delta"].get("stop_reason"))
+                case "message_stop":
+                    self.done = True
+                case "error":
+                    raise self._failure(event["error"])
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise failures.malformed(type(error).__name__) from None
+        return ()
+
+    def finished(self) -> Finished:
+        """An answer without a reason was interrupted, however cleanly its stream ended."""
+        if self._reason is None:
+            raise failures.interrupted("no stop_reason")
+        calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
+        reason = self._reason
+        if reason in ("stop", "tool_calls"):
+            reason = "tool_calls" if calls else "stop"
+        return Finished(
+            reason=reason,
+            usage=_usage(self._usage),
+            metadata=packed(
+                [_whole(block) for block in self._blocks],
+                by=self._body.by,
+                prefix=self._body.prefix,
+            ),
+            # Of an answer that was cut off, the last call may be half a call.
+            calls=calls if reason == "tool_calls" else (),
+        )
+
+    def _begin(self, index: int, block: dict[str, Any]) -> Sequence[Chunk]:
+        """Text is only counted, since the message has it; what else grows is kept in pieces."""
+        self.signs += 1
+        block["pieces"] = []
+        self._places[index] = block
+        match block["type"]:
+            case "text":
+                self._blocks.append(block)
+                return self._text(block, block.pop("text"))
+            case "thinking":
+                self._blocks.append(block)
+                return self._thought(block, block["thinking"])
+            case "redacted_thinking":
+                self._blocks.append(block)
+            case "tool_use":
+                block |= {"id": _string(block["id"]), "name": sound(_string(block["name"]))}
+                self._blocks.append(block)
+                return (Calling(block["name"]),)
+        return ()
+
+    def _delta(self, block: dict[str, Any], delta: Mapping[str, Any]) -> Sequence[Chunk]:
+        self.signs += 1
+        match delta["type"]:
+            case "text_delta":
+                return self._text(block, delta["text"])
+            case "thinking_delta":
+                return self._thought(block, delta["thinking"])
+            case "input_json_delta":
+                block["pieces"].append(_string(delta["partial_json"]))
+            case "signature_delta":
+                block["signature"] = delta["signature"]
+        return ()
+
+    @staticmethod
+    def _text(block: dict[str, Any], text: str) -> Sequence[Chunk]:
+        block["length"] = block.get("length", 0) + len(_string(text))
+        return (Text(text),) if text else ()
+
+    @staticmethod
+    def _thought(block: dict[str, Any], thought: str) -> Sequence[Chunk]:
+        block["pieces"].append(_string(thought))
+        return (Reasoning(thought),) if thought else ()
+
+    def _end(self, reason: str | None) -> None:
+        if reason is not None:
+            self.signs += 1
+            self.ended = True
+            self._reason = _REASONS.get(reason, "stop")
+
+    def _count(self, usage: Mapping[str, Any] | None) -> None:
+        """Later counts are of everything so far."""
+        said = (usage or {}).items()
+        self._usage |= {name: value for name, value in said if isinstance(value, int)}
+
+    def _failure(self, error: Mapping[str, Any]) -> ProviderError:
+        """Before the first token it is as if the request had been refused."""
+        said = str(error.get("type"))
+        kind = said if _KIND.fullmatch(said) else "error"
+        if self.signs:
+            return failures.failed_midway(kind)
+        message = f"{kind} {error.get('message')}"
+        return failures.refused(
+            _STATUS.get(kind, 500), model=self._body.value["model"], name=kind, said=message
+        )
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def _whole(block: dict[str, Any]) -> dict[str, Any]:
+    """A block as the API gives it where nothing is streamed."""
+    whole = {name: value for name, value in block.items() if name != "pieces"}
+    if block["type"] == "thinking":
+        whole["thinking"] = "".join(block["pieces"])
+    return whole
+
+
+def _called(block: Mapping[str, Any]) -> Called:
+    """Arguments come in pieces; compatible servers send some whole, with the block's beginning."""
+    pieces = "".join(block["pieces"])
+    arguments = pieces or json.dumps(block.get("input") or {}, ensure_ascii=False)
+    return Called(id=block["id"], name=block["name"], arguments=arguments)
+
+
+def _usage(said: Mapping[str, int]) -> Usage:
+    """`input_tokens` leaves out what the cache was read for and what it was written with."""
+    cached, written = (said.get(f"cache_{name}_input_tokens") for name in ("read", "creation"))
+    fresh = said.get("input_tokens")
+    prompt = None if fresh is None else fresh + (cached or 0) + (written or 0)
+    return Usage(prompt=prompt, cached=cached, completion=said.get("output_tokens"))

@@ -1,0 +1,110 @@
+"""A model's thinking as its provider signed it: kept with its message, given back unchanged.
+
+The API needs it in one place: the tool rounds of the turn that is being answered. Elsewhere it is
+left out, which the API allows, so that a history may be cut and models may change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatsite.messages import Message
+from chatsite.providers.base.text import sound_json
+
+DIALECT = "anthropic"
+THINKING = frozenset({"thinking", "redacted_thinking"})
+
+
+def packed(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
+    """The metadata of an answer: its thinking as it came, and for text and calls only their
+    places, since the message has them; text comes with its length. "" where nothing was thought.
+
+    `by` is who thought, `prefix` the digest of everything that the model had read.
+    """
+    if not any(block["type"] in THINKING for block in blocks):
+        return ""
+    kept = [block if block["type"] in THINKING else _place(block) for block in blocks]
+    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": sound_json(kept)}}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+
+
+def _place(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Text by its length, calls one after the other as the message has them."""
+    if block["type"] == "text":
+        return {"type": "text", "length": block["length"]}
+    return {"type": block["type"]}
+
+
+def unpacked(
+    message: Message, said: Sequence[dict[str, Any]], *, by: str, prefix: str | None
+) -> list[dict[str, Any]] | None:
+    """The blocks of `message` in the order in which they came, thinking included; `said` are those
+    of its calls. None where it has no thinking that may go back: somebody else's, of a text that
+    was changed, or (with a `prefix`) thought after another beginning.
+    """
+    kept = _own(message.metadata)
+    if kept is None or kept.get("by") != by or prefix not in (None, kept.get("prefix")):
+        return None
+    try:
+        return _put_together(message.content or "", list(said), kept["blocks"])
+    except (LookupError, TypeError):
+        return None
+
+
+def _put_together(
+    text: str, calls: list[dict[str, Any]], blocks: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]] | None:
+    found: list[dict[str, Any]] = []
+    start = 0
+    for block in blocks:
+        if block["type"] in THINKING:
+            found.append(dict(block))
+        elif block["type"] == "text":
+            piece = text[start : start + block["length"]]
+            start += block["length"]
+            # Blank text is refused, also where the model wrote it.
+            found += [{"type": "text", "text": piece}] if piece.strip() else []
+        elif calls:
+            found.append(calls.pop(0))
+        else:
+            return None
+    return found if start == len(text) and not calls else None
+
+
+def _own(metadata: str) -> dict[str, Any] | None:
+    """What this dialect wrote; another provider's metadata is none of our business."""
+    if f'"{DIALECT}"' not in metadata:
+        return None
+    try:
+        said = json.loads(metadata)
+    except ValueError:
+        return None
+    own = said.get(DIALECT) if isinstance(said, dict) else None
+    return own if isinstance(own, dict) and isinstance(own.get("blocks"), list) else None
+
+
+class Prefix:
+    """The digest of a request's beginning, taken as it grows: each message is hashed once."""
+
+    def __init__(self, head: object) -> None:
+        self._hash = hashlib.sha256(_bytes(head))
+        self._taken = 0
+
+    def of(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        """Of all so far; the last of them may still grow, and the others may not."""
+        whole = max(len(messages) - 1, self._taken)
+        for message in messages[self._taken : whole]:
+            self._hash.update(_bytes(message))
+        self._taken = whole
+        digest = self._hash.copy()
+        for message in messages[whole:]:
+            digest.update(_bytes(message))
+        return digest.hexdigest()[:32]
+
+
+def _bytes(value: object) -> bytes:
+    said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return said.encode("utf-8", "surrogatepass")

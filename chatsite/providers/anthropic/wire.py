@@ -1,0 +1,163 @@
+"""Messages as Anthropic's messages API takes them: blocks, and user and assistant in turn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from chatsite.messages import Message, ToolCall
+from chatsite.providers.anthropic.thinking import Prefix, unpacked
+
+Block = dict[str, Any]
+# A source for a block of each file, by the file's id: bytes or a name that the provider knows.
+Sources = Mapping[str, Mapping[str, Any]]
+
+# The first message has to be a user's; a cut history may begin with an answer.
+EARLIER = "(Earlier messages are left out.)"
+# The last has to be a user's too: newer models refuse an answer that they should write further.
+GO_ON = (
+    "Your answer broke off there. Continue exactly where it ended; don't repeat anything and "
+    "don't say that you continue."
+)
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def wire_system(messages: Iterable[Message]) -> list[Block]:
+    """All instructions, in their order; the API has a place of its own for them."""
+    said = (message.content or "" for message in messages if message.role == "system")
+    return [_text(text) for text in said if text.strip()]
+
+
+def wire_tool_name(name: str) -> str:
+    """A model may have called what doesn't exist, under a name that no tool may have."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "_"
+
+
+class Wire:
+    """Builds `messages` one after the other. `by` is who answers now: only its own thinking goes
+    back; `head` is what stands before the messages in the request."""
+
+    def __init__(self, *, by: str, head: object, sources: Sources, bound: bool) -> None:
+        self.messages: list[dict[str, Any]] = []
+        # Where the turn that is being answered begins.
+        self.current = 0
+        self._by = by
+        self._prefix = Prefix(head)
+        self._bound = bound
+        self._sources = sources
+        self._used: set[str] = set()
+        self._open: dict[str, str] = {}
+
+    def add_all(self, messages: Sequence[Message], *, thinking: bool) -> None:
+        spoken = [message for message in messages if message.role != "system"]
+        last_asked = max((n for n, m in enumerate(spoken) if m.role == "user"), default=0)
+        for place, message in enumerate(spoken):
+            if place == last_asked:
+                self.current = len(self.messages)
+            if message.role == "user":
+                self._add("user", self._user(message))
+            elif message.role == "tool":
+                self._add("user", self._result(message))
+            else:
+                self._add("assistant", self._answer(message, thinking and place > last_asked))
+        if not self.messages:
+            self._add("user", [_text(EARLIER)])
+        elif self.messages[-1]["role"] == "assistant":
+            self._add("user", [_text(GO_ON)])
+
+    def digest(self) -> str:
+        """Of all that the model reads, for the thinking that it sends back."""
+        return self._prefix.of(self.messages) if self._bound else ""
+
+    def _add(self, role: str, blocks: list[Block]) -> None:
+        """Neighbours of one role are one message."""
+        if not blocks:
+            return
+        if role == "assistant" and not self.messages:
+            self._add("user", [_text(EARLIER)])
+        if self.messages and self.messages[-1]["role"] == role:
+            self.messages[-1]["content"] += blocks
+        else:
+            self.messages.append({"role": role, "content": blocks})
+
+    def _user(self, message: Message) -> list[Block]:
+        """Files first: Claude reads best what comes before the question about it."""
+        blocks = []
+        for file in message.attachments:
+            source = self._sources.get(file.id)
+            if source is None:
+                continue
+            block: Block = {"type": "image", "source": source}
+            if file.modality != "image":
+                block = {"type": "document", "source": source, "title": file.name[:500]}
+            blocks.append(block)
+        return blocks + _texts(message.content)
+
+    def _answer(self, message: Message, thinking: bool) -> list[Block]:
+        calls = self._calls(message.calls)
+        if thinking and message.metadata:
+            prefix = self._prefix.of(self.messages) if self._bound else None
+            whole = unpacked(message, calls, by=self._by, prefix=prefix)
+            if whole is not None:
+                return whole
+        return _texts(message.content) + calls
+
+    def _calls(self, calls: Sequence[ToolCall]) -> list[Block]:
+        if calls:
+            self._open = {call.id: self._fresh(call.id) for call in calls}
+        return [
+            {
+                "type": "tool_use",
+                "id": self._open[call.id],
+                "name": wire_tool_name(call.name),
+                "input": dict(call.arguments),
+            }
+            for call in calls
+        ]
+
+    def _fresh(self, id: str) -> str:
+        """An id that the API takes and that no earlier call has: other providers have other forms,
+        and some begin anew in every round."""
+        base = id if _ID.fullmatch(id) else f"call_{hashlib.sha256(id.encode()).hexdigest()[:24]}"
+        found, number = base, 1
+        while found in self._used:
+            number += 1
+            found = f"{base[:56]}_{number}"
+        self._used.add(found)
+        return found
+
+    def _result(self, message: Message) -> list[Block]:
+        id = self._open.pop(message.call_id or "", None)
+        if id is None:
+            return []
+        block: Block = {"type": "tool_result", "tool_use_id": id}
+        content = message.content or ""
+        if content.strip():
+            block["content"] = content
+        if _is_error(content):
+            block["is_error"] = True
+        return [block]
+
+
+def _is_error(content: str) -> bool:
+    """`{"error": {"name": ..., "message": ...}}` is how a failed call's result is stored."""
+    if not content.startswith('{"error"'):
+        return False
+    try:
+        said = json.loads(content)
+    except ValueError:
+        return False
+    return len(said) == 1 and isinstance(said["error"], dict)
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _texts(content: str | None) -> list[Block]:
+    """Blank text is refused."""
+    return [_text(content)] if content and content.strip() else []

@@ -1,0 +1,246 @@
+"""How a model is reached: what every provider offers and what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from chatsite.errors import NotFound
+from chatsite.kv import Account
+from chatsite.messages import Attachment, Basis, Message
+from chatsite.providers.base.prices import Price
+
+# What a model may take besides text. "pdf": as a file of its own, pages and all.
+Medium = Literal["image", "pdf", "audio", "video"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as a model is told of it. `name` is of letters, digits, `_` and `-`, at most 64;
+    `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file's bytes in a form that providers take (a BMP comes as PNG)."""
+
+    data: bytes
+    mime_type: str
+
+
+class Files(Protocol):
+    """The stored files of one owner, as far as a request names them.
+
+    Every method raises NotFound for a file that isn't there any more or isn't the owner's.
+    """
+
+    async def content(self, attachment: Attachment) -> Content: ...
+
+    async def text(self, attachment: Attachment) -> str:
+        """The text that can be read in it, "" where there is none."""
+        ...
+
+    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
+        """What the provider account `at` calls this file, if it keeps it already."""
+        ...
+
+    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
+        """Keep what `at` calls this file; None forgets it."""
+        ...
+
+
+class NoFiles:
+    """For requests without attachments."""
+
+    async def content(self, attachment: Attachment) -> Content:
+        raise NotFound("This file isn't stored any more.")
+
+    async def text(self, attachment: Attachment) -> str:
+        raise NotFound("This file isn't stored any more.")
+
+    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
+        return None
+
+    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
+        return None
+
+
+NO_FILES = NoFiles()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of a model: `messages` exactly as the history decided, head first.
+
+    What the model can't take of their attachments stands in their text already: a provider sends
+    every attachment that is left, in a part of its own. `conversation` keeps one conversation on
+    one engine slot; it is never sent to a remote provider. `max_tokens` bounds the reply. None for
+    a sampling value leaves it to the provider. `may_call` False: the tools are named, since calls
+    of them stand in the messages, but none may be called now. The first `head` messages are the
+    agent's own, the same in each of its conversations; `answer` is the id of the message that is
+    to be written.
+    """
+
+    conversation: str
+    messages: tuple[Message, ...]
+    model: str
+    max_tokens: int
+    temperature: float | None = None
+    top_p: float | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    tools: tuple[ToolSpec, ...] = ()
+    may_call: bool = True
+    files: Files = NO_FILES
+    head: int = 0
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """The prompt has been read; comes before the first piece, from the engine on this machine."""
+
+    account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPrompt:
+    """How many tokens of a long prompt have been read. No sign of an answer yet: whoever asks may
+    still ask again."""
+
+    read: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the answer, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A piece of what the model thinks before it answers, where it lets that be seen."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """The model has begun to write a call of this tool; the call itself comes with the end."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A call as the model wrote it: `arguments` is its own JSON text, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider reported them, None where it didn't. `cached` is part of `prompt`."""
+
+    prompt: int | None = None
+    cached: int | None = None
+    completion: int | None = None
+
+
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The last chunk of a whole answer. A stream that ends without it was interrupted.
+
+    `metadata` is JSON, stored with the message byte for byte and given back with it (the embedded
+    engine: its token ids; others: signed reasoning). A provider reads only its own.
+    """
+
+    reason: FinishReason
+    usage: Usage = Usage()
+    metadata: str = ""
+    calls: tuple[Called, ...] = ()
+
+
+Chunk = ReadingPrompt | Cached | Text | Reasoning | Calling | Finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Whether a provider can answer now, in words for the page.
+
+    `progress` is 0.0 to 1.0 while something loads, None where nothing can be said.
+    """
+
+    state: Literal["ready", "loading", "unavailable"]
+    sentence: str = ""
+    progress: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What is known of the model that would answer: `window` in tokens, reply included.
+
+    `takes` is what it takes besides text; `tools` says whether it can call any, `samples`
+    whether it takes a temperature. `price` is None where none is known.
+    """
+
+    provider: str
+    name: str
+    label: str
+    window: int
+    note: str = ""
+    takes: frozenset[Medium] = frozenset()
+    tools: bool = False
+    price: Price | None = None
+    samples: bool = True
+
+
+class Tokenizer(Protocol):
+    """Counts what messages take in a request, role markers included."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def basis(self) -> Basis: ...
+
+    async def count(self, messages: Sequence[Message]) -> list[int]:
+        """Tokens of each message, in order; one batch, never slower than one pass over the text."""
+        ...
+
+
+class Provider(Protocol):
+    """One way to reach models. All methods may be called from any task of the event loop."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def model(self, name: str | None) -> Model:
+        """The model meant by `name`; None means the provider's own choice."""
+        ...
+
+    def small(self, beside: Model | None = None) -> Model | None:
+        """The model for short side tasks (the role `fast`) of an agent that `beside` answers for;
+        None where there is none."""
+        ...
+
+    def tokenizer(self, model: Model) -> Tokenizer: ...
+
+    def status(self) -> Status: ...
+
+    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        """The answer as it arrives. Closing the iterator (`aclose`) cancels it upstream.
+
+        Raises ProviderError; what was yielded before stays valid.
+        """
+        ...

@@ -1,0 +1,125 @@
+"""What only one server understands of an answer: kept with the message, sent back to it alone.
+
+Signed or encrypted reasoning (OpenRouter's `reasoning_details`, Gemini's `thought_signature`), and
+the reasoning of a tool round, which DeepSeek, Kimi and gpt-oss want to see again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from chatsite.messages import Message
+from chatsite.providers.base.text import sound_json
+
+# DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
+_FIELDS = ("reasoning_content", "reasoning")
+# Pieces of one block; of all else in a block the last value counts.
+_GROWING = ("text", "summary")
+# Google's own word for calls that it didn't make; without any signature it refuses the request:
+# https://ai.google.dev/gemini-api/docs/thought-signatures
+_NOT_SIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+_UNSIGNED_MODELS = ("gemini-1", "gemini-2")
+
+
+class Kept:
+    """Collects it from one answer."""
+
+    def __init__(self, *, server: str, model: str) -> None:
+        self._server = server
+        self._model = model
+        self._field = ""
+        self._thoughts: list[str] = []
+        self._details: list[dict[str, Any]] = []
+
+    def reasoning(self, delta: Mapping[str, Any]) -> str:
+        """The piece of visible reasoning in it."""
+        details = delta.get("reasoning_details")
+        if details:
+            for piece in details:
+                self._add(piece)
+        for field in _FIELDS:
+            thought = delta.get(field)
+            if thought and isinstance(thought, str):
+                self._field = field
+                self._thoughts.append(thought)
+                return thought
+        return ""
+
+    def to_json(self, *, extras: Mapping[str, object], in_round: bool) -> str:
+        """For `Message.metadata`; "" where there is nothing to keep."""
+        kept: dict[str, object] = {}
+        if self._details:
+            kept["reasoning_details"] = self._details
+        elif self._thoughts and in_round:
+            kept[self._field] = "".join(self._thoughts)
+        if extras:
+            kept["calls"] = dict(extras)
+        if not kept or not self._server:
+            return ""
+        said = {self._server: {"model": self._model, **sound_json(kept)}}
+        return json.dumps(said, ensure_ascii=False)
+
+    def _add(self, piece: dict[str, Any]) -> None:
+        last = self._details[-1] if self._details else {}
+        grows = any(field in piece or "signature" in piece for field in _GROWING)
+        same = [last.get(key) == piece.get(key) for key in ("type", "index")]
+        if not last or not grows or not all(same):
+            self._details.append(dict(piece))
+            return
+        for key, value in piece.items():
+            if key in _GROWING and isinstance(value, str):
+                last[key] = (last.get(key) or "") + value
+            elif value is not None:
+                last[key] = value
+
+
+def given_back(message: Message, *, server: str, model: str, in_round: bool) -> dict[str, Any]:
+    """What an assistant message takes along for its server, `calls` by their ids.
+
+    What was signed goes to the model that signed it only. `in_round`: the message belongs to a
+    turn with tools; DeepSeek refuses such a request without its reasoning, empty or not.
+    """
+    kept = _known(_own(message.metadata, server))
+    if kept.pop("model", None) != model:
+        kept.pop("reasoning_details", None)
+        kept.pop("calls", None)
+    if not in_round:
+        for field in _FIELDS:
+            kept.pop(field, None)
+    elif server == "deepseek":
+        kept.setdefault("reasoning_content", "")
+    if server == "gemini" and message.calls and not model.startswith(_UNSIGNED_MODELS):
+        kept.setdefault("calls", {message.calls[0].id: _NOT_SIGNED})
+    return kept
+
+
+def kept_reasoning(metadata: str) -> list[str]:
+    """The reasoning that may be sent back, to count its tokens."""
+    try:
+        entries = [kept for kept in json.loads(metadata).values() if isinstance(kept, dict)]
+    except (ValueError, AttributeError):
+        return []
+    found: list[object] = []
+    for kept in map(_known, entries):
+        found += [kept[field] for field in _FIELDS if field in kept]
+        details = [one for one in kept.get("reasoning_details", ()) if isinstance(one, dict)]
+        found += [value for detail in details for value in detail.values()]
+    return [text for text in found if isinstance(text, str)]
+
+
+def _known(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What `Kept.to_json` writes, and nothing else: it becomes a part of the message."""
+    shapes = {"model": str, "reasoning_details": list, "calls": dict} | dict.fromkeys(_FIELDS, str)
+    return {name: kept[name] for name, shape in shapes.items() if isinstance(kept.get(name), shape)}
+
+
+def _own(metadata: str, server: str) -> dict[str, Any]:
+    if not server or not metadata:
+        return {}
+    try:
+        kept = json.loads(metadata).get(server)
+    except (ValueError, AttributeError):
+        return {}
+    return dict(kept) if isinstance(kept, dict) else {}

@@ -1,0 +1,228 @@
+"""Slots that were saved to disk: one file each, in a folder that takes so many bytes at most.
+
+A file is a cache. Whatever is doubtful about one, it goes, and the conversation is read again from
+its ids: saving, finding and restoring never raise, and no answer waits for a repair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from chatsite.kv import Book, Kept, Session, outdated
+from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
+from chatsite.providers.embedded.engine import Running
+from chatsite.providers.embedded.folder import Doubt, Folder
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = logging.getLogger("chatsite.engine")
+_FAILURES = (*ENGINE_ERRORS, OSError)
+
+
+class Run(Protocol):
+    """Runs a unit of work of the store."""
+
+    def __call__(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Awaitable[T]: ...
+
+
+class Rows(Protocol):
+    """What is known of the files, as units of work; `conversations.cache_store` is one."""
+
+    def read_session(self, *, key: str) -> Session | None: ...
+
+    def keep_session(self, *, conversation: str | None, session: Session) -> bool:
+        """False where words that it holds were taken away since: its file has to go."""
+
+    def touch_session(self, *, key: str) -> None: ...
+
+    def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
+        """The names of their files."""
+
+    def kept_sessions(self) -> Sequence[Kept]: ...
+
+    def session_files(self) -> Collection[str]: ...
+
+
+class Sessions:
+    """The files in `folder`, `limit` bytes of them at most, and their rows."""
+
+    def __init__(self, folder: Path, *, limit: int, run: Run, rows: Rows) -> None:
+        self._folder = Folder(folder)
+        self._limit = limit
+        self._run = run
+        self._rows = rows
+        self._cell_bytes = 0
+        self._unwritable = False
+        # Held by who saves, drops or evicts: a row and its file change together.
+        self._changing = asyncio.Lock()
+
+    async def save(
+        self, running: Running, slot: int, key: str, *, conversation: str | None, book: Book
+    ) -> bool:
+        """Keep what lies in a slot, in the place of what was kept under `key`; `conversation` is
+        None for what is no conversation's. The slot must be at rest, and `book` say what it holds.
+        """
+        if not book.ids or book.faults() or len(book) * self._cell_bytes > self._limit:
+            return False
+        name = f"{uuid.uuid4().hex}.bin"
+        try:
+            async with self._changing:
+                session = await self._written(running, slot, name, key=key, book=book)
+                await self._claim(session, conversation)
+                await self._evict()
+                self._unwritable = False
+        except Doubt as doubt:
+            log.info("a cache of %d cells is not kept: %s", len(book), doubt)
+        except _FAILURES as error:
+            if not self._unwritable:  # once: a full disk would fill the log too
+                log.error("the cache can't be saved to %s: %s", self._folder.path, _told(error))
+            self._unwritable = True
+        except Exception:
+            log.exception("the cache couldn't be saved")
+        finally:
+            # Also where the caller was cancelled. Not in a thread: nothing may come in between.
+            if not self._folder.trusts(name):
+                self._folder.remove([name])
+        return self._folder.trusts(name)
+
+    async def find(self, running: Running, key: str) -> Session | None:
+        """What is kept under `key`, if this engine can read it."""
+        try:
+            session = await self._run(self._rows.read_session, key=key)
+            if session is None:
+                return None
+            try:
+                if session.fingerprint != str(running.kv):
+                    raise Doubt(f"it is of {session.fingerprint}, this engine is {running.kv}")
+                await asyncio.to_thread(self._folder.measure, session)
+            except Doubt as doubt:
+                await self._discard(session, str(doubt))
+                return None
+        except Exception:
+            log.exception("a saved cache couldn't be looked up")
+            return None
+        return session
+
+    async def restore(self, running: Running, slot: int, session: Session) -> bool:
+        """Bring `session` into a slot. Where that is False the slot is empty."""
+        try:
+            await asyncio.to_thread(self._folder.verify, session)
+            cells = await running.client.restore(slot, session.file)
+            if cells != len(session.book):
+                raise Doubt(f"it holds {cells} cells, its book {len(session.book)}")
+        except Doubt as doubt:
+            await self._discard(session, str(doubt))
+        except EngineRefused as error:
+            await self._discard(session, f"the engine refuses it ({error})")
+        except _FAILURES as error:
+            # The engine is gone, and may well have gone because of this file.
+            await self._discard(session, f"the engine didn't read it ({_told(error)})")
+        else:
+            await self._touch(session.key)
+            return True
+        await _empty(running, slot)
+        return False
+
+    def hold(self, cells: int, *, like: Session) -> bool:
+        """Whether there is room for so many cells, each as large as those of `like`."""
+        return like.size * cells <= self._limit * len(like.book)
+
+    async def forget(self, keys: Iterable[str]) -> None:
+        """Remove what is kept under these keys, rows and files."""
+        async with self._changing:
+            await self._drop(keys)
+
+    async def sweep(self) -> None:
+        """Remove files that have no row, rows that have no file, and what is beyond the limit."""
+        async with self._changing:
+            known = await self._run(self._rows.session_files)
+            await asyncio.to_thread(self._folder.remove_unclaimed, known)
+            if lost := set(known) - await asyncio.to_thread(self._folder.names):
+                await self._drop_lost(lost)
+            await self._evict()
+
+    async def _written(
+        self, running: Running, slot: int, name: str, *, key: str, book: Book
+    ) -> Session:
+        """The file, and what is known of it. Raises Doubt where it isn't what it should be."""
+        done = await running.client.save(slot, name)
+        size, digest = await asyncio.to_thread(self._folder.checked, name)
+        if done.cells != len(book):
+            raise Doubt(f"the slot holds {done.cells}")
+        if size != done.size:
+            raise OSError(f"only {size} of {done.size} bytes were taken")
+        self._cell_bytes = size // done.cells
+        if size > self._limit:
+            raise Doubt(f"it takes {size} bytes, all of them together may take {self._limit}")
+        return Session(
+            key=key,
+            fingerprint=str(running.kv),
+            book=book,
+            file=name,
+            size=size,
+            digest=digest,
+        )
+
+    async def _claim(self, session: Session, conversation: str | None) -> None:
+        """Store the row; the file that had the key before goes."""
+        former = await self._run(self._rows.read_session, key=session.key)
+        if not await self._run(self._rows.keep_session, conversation=conversation, session=session):
+            raise Doubt("what it holds was changed or taken away meanwhile")
+        self._folder.trust(session.file)
+        if former is not None:
+            await self._remove([former.file])
+
+    async def _evict(self) -> None:
+        kept = await self._run(self._rows.kept_sessions)
+        if gone := outdated(kept, limit=self._limit):
+            await self._drop(gone)
+
+    async def _drop(self, keys: Iterable[str]) -> None:
+        await self._remove(await self._run(self._rows.drop_sessions, keys=list(keys)))
+
+    async def _drop_lost(self, files: set[str]) -> None:
+        """The rows of files that aren't there: somebody tidied up, or a copy was brought back."""
+        for one in await self._run(self._rows.kept_sessions):
+            session = await self._run(self._rows.read_session, key=one.key)
+            if session is None or session.file in files:
+                await self._drop([one.key])
+
+    async def _discard(self, session: Session, why: str) -> None:
+        """Row and file go, unless the key has another file by now."""
+        log.warning("the saved cache %s is not used: %s", session.file, why)
+        try:
+            async with self._changing:
+                now = await self._run(self._rows.read_session, key=session.key)
+                if now is not None and now.file == session.file:
+                    await self._drop([session.key])
+                await self._remove([session.file])
+        except Exception:
+            log.exception("the saved cache %s couldn't be removed", session.file)
+
+    async def _remove(self, files: Iterable[str]) -> None:
+        await asyncio.to_thread(self._folder.remove, list(files))
+
+    async def _touch(self, key: str) -> None:
+        try:
+            await self._run(self._rows.touch_session, key=key)
+        except Exception:
+            log.exception("a saved cache's last use couldn't be stored")
+
+
+async def _empty(running: Running, slot: int) -> None:
+    try:
+        await running.client.erase(slot)
+    except _FAILURES as error:
+        log.warning("slot %d of the engine couldn't be emptied: %s", slot, _told(error))
+
+
+def _told(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__

@@ -1,0 +1,207 @@
+"""Every way a call of a provider fails, as one sentence for a person; for all dialects.
+
+The provider's own text never gets through: it may quote the key, a URL or other people's data.
+It is only looked at for what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import httpx2
+
+from chatsite.errors import ProviderError
+from chatsite.providers.base.waits import in_words, retry_after
+
+_KEEPS = "What you wrote is kept."
+_SAID = "What was said is kept. Continue it, or try again."
+_ADMIN = "Whoever runs this site has to"
+
+# What providers write where they mean one of our cases but have no code of their own for it.
+_NO_TOOLS = (
+    "does not support tools",  # Ollama
+    "not support tool",
+    "support tool use",  # OpenRouter: no endpoints found that support tool use
+    "enable-auto-tool-choice",  # vLLM, started without it
+    "tools param requires",  # llama-server, started without --jinja
+    "tool calling is not supported",
+    "function calling is not enabled",  # Gemini
+)
+_TOO_LARGE = (
+    "context_length_exceeded",
+    "exceed_context_size",  # llama-server
+    "maximum context length",  # OpenAI, vLLM, DeepSeek
+    "prompt is too long",  # Anthropic
+    "input token count",  # Gemini
+    "reduce the length of the messages",
+)
+_BAD_KEY = ("api key not valid", "api_key_invalid")  # Gemini answers 400
+_NO_QUOTA = (
+    "insufficient_quota",
+    "insufficient balance",  # DeepSeek
+    "credit balance",  # Anthropic, and the next two
+    "billing_error",
+    "spend_limit",
+)
+
+
+def refused(
+    status: int,
+    *,
+    model: str,
+    name: str,
+    said: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> ProviderError:
+    """The answer was an HTTP error. `said` is the provider's text, its own code for the error
+    included, `name` the exception's class."""
+    case = _case(status, said.lower())
+    sentence, retryable = _CASES[case]
+    # A refusal that time doesn't heal isn't asked again, whatever its headers say.
+    wait = retry_after(headers or {}, said) if retryable else None
+    again = f"Try again {in_words(wait)}." if wait else "Try again in a moment."
+    return ProviderError(
+        sentence.format(model=model, again=again),
+        code=case,
+        retryable=retryable,
+        retry_after=wait,
+        detail=f"{name} {status}",
+    )
+
+
+def _case(status: int, said: str) -> str:
+    if status < 400:
+        return "moved"
+    if status == 402 or any(words in said for words in _NO_QUOTA):
+        return "quota"
+    if any(words in said for words in _NO_TOOLS):
+        return "no_tools"
+    if any(words in said for words in _TOO_LARGE):
+        return "too_large"
+    if any(words in said for words in _BAD_KEY):
+        return "key_refused"
+    if status >= 500:
+        return "overloaded" if status == 529 or "overloaded" in said else "provider_down"
+    return _BY_STATUS.get(status, "refused_by_provider")
+
+
+_BY_STATUS = {
+    400: "bad_request",
+    401: "key_refused",
+    403: "key_refused",
+    404: "model_unknown",
+    408: "timeout",
+    413: "too_large",
+    422: "bad_request",
+    429: "rate_limited",
+}
+# The sentence, and whether the same request may work later.
+_CASES: dict[str, tuple[str, bool]] = {
+    "moved": (
+        f"The provider's address leads elsewhere. {_KEEPS} {_ADMIN} check it.",
+        False,
+    ),
+    "quota": (
+        f"The provider's account is used up, so it didn't answer. {_KEEPS} {_ADMIN} top it up.",
+        False,
+    ),
+    "no_tools": (
+        f"{{model}} can't use tools. {_KEEPS} Choose another model, or an agent without tools.",
+        False,
+    ),
+    "too_large": (
+        f"This conversation is longer than {{model}} takes. Send less history, then try again. "
+        f"{_KEEPS}",
+        False,
+    ),
+    "key_refused": (
+        f"The provider refused this site's key. {_KEEPS} {_ADMIN} check it.",
+        False,
+    ),
+    "model_unknown": (
+        f"The provider doesn't know the model {{model}}. {_KEEPS} Choose another agent, or have "
+        "the model's name checked.",
+        False,
+    ),
+    "bad_request": (
+        f"The provider didn't accept this request for {{model}}. {_KEEPS} Whoever runs this site "
+        "finds more in the log.",
+        False,
+    ),
+    "refused_by_provider": (f"The provider refused this request. {_KEEPS}", False),
+    "timeout": (f"The provider took too long. {_KEEPS} {{again}}", True),
+    "rate_limited": (
+        f"The provider is busy or this site has reached its limit there. {_KEEPS} {{again}}",
+        True,
+    ),
+    "overloaded": (f"The provider has too much to do right now. {_KEEPS} {{again}}", True),
+    "provider_down": (f"The provider has a problem of its own. {_KEEPS} {{again}}", True),
+}
+
+
+def explained(error: Exception, *, sdk: ModuleType, model: str) -> Exception:
+    """What an SDK raised before an answer began; both SDKs name their errors alike. Other
+    errors come back as they are: they are ours."""
+    kinds: Any = sdk
+    if isinstance(error, kinds.APIStatusError):
+        return _refused(error, model)
+    if isinstance(error, kinds.APIConnectionError):
+        cause = error.__cause__
+        return unreachable(str(cause) if isinstance(cause, httpx2.HTTPError) else "")
+    if isinstance(error, kinds.APIError):
+        return malformed(type(error).__name__)
+    return error
+
+
+def _refused(error: Any, model: str) -> ProviderError:
+    return refused(
+        error.status_code,
+        model=model,
+        name=type(error).__name__,
+        said=f"{getattr(error, 'code', '')} {getattr(error, 'type', '')} {error.message}",
+        headers=error.response.headers,
+    )
+
+
+def unreachable(detail: str) -> ProviderError:
+    """`detail` is the name of what happened, as the transport has it."""
+    sentence, retryable = "The provider can't be reached.", True
+    if "DNS" in detail:
+        sentence = "The provider's address can't be found."
+    elif "Certificate" in detail or "SSL" in detail:
+        sentence, retryable = "No secure connection to the provider could be made.", False
+    todo = "Try again in a moment." if retryable else f"{_ADMIN} check its address."
+    return ProviderError(
+        f"{sentence} {_KEEPS} {todo}", code="unreachable", retryable=retryable, detail=detail
+    )
+
+
+def too_slow(*, started: bool, seconds: float) -> ProviderError:
+    """Silence before the first token, or (`started`) in the middle of the answer."""
+    what = "fell silent in the middle of its answer" if started else "didn't begin to answer"
+    kept = _SAID if started else f"{_KEEPS} Try again."
+    return ProviderError(
+        f"The provider {what} for {seconds:.3g} seconds. {kept}",
+        code="timeout",
+        retryable=True,
+        detail=f"{'between tokens' if started else 'first token'} {seconds:.3g}s",
+    )
+
+
+def interrupted(detail: str) -> ProviderError:
+    return _broken("The answer broke off before its end.", "interrupted", detail)
+
+
+def failed_midway(detail: str) -> ProviderError:
+    sentence = "The provider reported an error in the middle of its answer."
+    return _broken(sentence, "failed_midway", detail)
+
+
+def malformed(detail: str) -> ProviderError:
+    return _broken("The provider sent something that isn't an answer.", "malformed", detail)
+
+
+def _broken(sentence: str, code: str, detail: str) -> ProviderError:
+    return ProviderError(f"{sentence} {_SAID}", code=code, retryable=True, detail=detail)

@@ -1,0 +1,65 @@
+"""What providers of every dialect have in common: one server, and which of its models is meant."""
+
+from __future__ import annotations
+
+from chatsite.providers.base.provider import Model, Status
+from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
+from chatsite.providers.known.servers import Server
+
+
+class AtServer:
+    """`model` overrides what agents ask for: another server knows other names. `fast` names the
+    small model."""
+
+    def __init__(
+        self, *, server: Server, table: ModelTable, model: str | None, fast: str | None
+    ) -> None:
+        self.kind = server.name
+        self._server = server
+        self._table = table
+        self._model = model
+        self._fast = fast
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.kind!r}, model={self._model!r})"
+
+    def model(self, name: str | None) -> Model:
+        return self._described(self._model or name or self._server.default_model)
+
+    def small(self, beside: Model | None = None) -> Model | None:
+        """Where the administrator chose the model, only they know a small one beside it."""
+        if self._fast:
+            return self._described(self._fast)
+        if self._server.small_model and not self._model:
+            return self._described(self._server.small_model)
+        return beside or self.model(None)
+
+    def status(self) -> Status:
+        """Always ready: whether the provider answers shows when it is asked."""
+        return Status(state="ready")
+
+    def _facts(self, model: str) -> ModelFacts | None:
+        return self._table.facts(self.kind, model)
+
+    def _described(self, name: str) -> Model:
+        facts = self._facts(name)
+        known = facts or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
+        return Model(
+            provider=self.kind,
+            name=name,
+            label=name,
+            window=known.window,
+            note=_assumed(known, named=facts is not None),
+            takes=known.takes,
+            tools=known.tools,
+            price=known.price,
+            samples=not known.reasoning,
+        )
+
+
+def _assumed(facts: ModelFacts, *, named: bool) -> str:
+    """What is taken for granted of a model that isn't known, or not wholly."""
+    if not facts.assumed:
+        return ""
+    said = f"Its window isn't known; {facts.window:,} tokens are assumed"
+    return f"{said}." if named else f"{said}, and it is taken to use tools and to read text only."

@@ -1,0 +1,214 @@
+"""Reading a streamed answer: its bytes, the events in them, and our own clocks.
+
+The SDKs' typed streaming costs three times as much per token and takes a body that a proxy ended
+early for a whole answer; their time-outs would let a person look at nothing for ten minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import httpx2
+
+from chatsite.errors import ProviderError
+from chatsite.providers.base.provider import Chunk, Finished, Reasoning, Text
+from chatsite.providers.http import failures
+from chatsite.providers.http.sse import SseParser
+
+if TYPE_CHECKING:
+    # Costs a third of a second: a provider loads it, with its SDK, when it is used first.
+    from chatsite.providers.http.transport import Body
+
+# The usage comes after the reason; an answer that is whole isn't held up for it.
+_USAGE_SECONDS = 5.0
+# How long the body's last bytes may take, so that its connection can be used again: a new one
+# costs some 100 ms before the next answer.
+_TAIL_SECONDS = 0.05
+# How soon a silence that is over its limit is looked at again while nobody reads.
+_GLANCE = 0.05
+# From one read of an answer to the next: a little more than what lies between two frames of a page
+# (`turns.answer.feed`). What arrives meanwhile is read together, at the cost of one token.
+_PACE = 0.04
+# A model that thinks unseen says nothing for minutes.
+_UNSEEN_THINKING = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """In seconds. `first_token` begins when the request is sent, `between_tokens` counts only
+    while we wait for the provider."""
+
+    connect: float = 5.0
+    first_token: float = 30.0
+    between_tokens: float = 20.0
+
+    def for_unseen_thinking(self) -> Timeouts:
+        return replace(self, first_token=self.first_token * _UNSEEN_THINKING)
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+
+class Reader(Protocol):
+    """Turns events into chunks; each dialect has its own.
+
+    `signs` counts what shows the model at work, `ended` says that its answer is whole (only the
+    usage may still come), `done` that nothing comes any more.
+    """
+
+    signs: int
+    ended: bool
+    done: bool
+
+    def take(self, payload: bytes) -> Sequence[Chunk]:
+        """One event's data. Raises ProviderError for an error event and what can't be read."""
+        ...
+
+    def finished(self) -> Finished:
+        """Raises ProviderError for an answer that isn't whole."""
+        ...
+
+
+async def relay(
+    call: Callable[[], Awaitable[httpx2.Response]],
+    reader: Reader,
+    *,
+    timeouts: Timeouts,
+    explain: Callable[[Exception], Exception],
+    prepare: Callable[[], Awaitable[None]] | None = None,
+) -> AsyncGenerator[Chunk, None]:
+    """The answer as it arrives; closing the generator stops the provider.
+
+    `call` opens the stream, `prepare` is what has to be done before (a file may take minutes to
+    go up, and isn't silence); `explain` turns what they raise into a ProviderError.
+    """
+    clock = asyncio.get_running_loop().time
+    try:
+        if prepare is not None:
+            await prepare()
+        opened = clock()
+        async with asyncio.timeout(timeouts.first_token):
+            response = await call()
+    except TimeoutError:
+        raise failures.too_slow(started=False, seconds=timeouts.first_token) from None
+    except Exception as error:
+        raise explain(error) from None
+    body: Body = response.extensions["body"]
+    watch = _Watch(body, reader, timeouts, spent=clock() - opened)
+    parser = SseParser()
+    try:
+        while not reader.done and (data := await watch.read()):
+            try:
+                payloads = parser.feed(data)
+            except ValueError as error:
+                raise failures.malformed(type(error).__name__) from None
+            for chunk in _joined(reader, payloads):
+                yield chunk
+        yield reader.finished()
+        if not body.at_end():
+            await watch.read_tail()
+    finally:
+        watch.close()
+        await response.aclose()
+
+
+def _joined(reader: Reader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
+    """Their chunks, neighbouring pieces of text or reasoning as one. An error comes after what was
+    said before it."""
+    said: list[str] = []
+    kind: type[Text | Reasoning] = Text
+    try:
+        for payload in payloads:
+            for chunk in reader.take(payload):
+                if said and type(chunk) is not kind:
+                    yield kind("".join(said))
+                    said.clear()
+                if isinstance(chunk, Text | Reasoning):
+                    kind = type(chunk)
+                    said.append(chunk.text)
+                else:
+                    yield chunk
+    except ProviderError:
+        if said:
+            yield kind("".join(said))
+        raise
+    if said:
+        yield kind("".join(said))
+
+
+class _Watch:
+    """Ends a silence. One timer for the whole answer, looked at when it goes off: a timer for
+    every read costs more than the read. Time that our caller takes between two reads is free."""
+
+    def __init__(self, body: Body, reader: Reader, timeouts: Timeouts, *, spent: float) -> None:
+        self._body = body
+        self._reader = reader
+        self._timeouts = timeouts
+        self._loop = asyncio.get_running_loop()
+        self._limit = timeouts.first_token
+        self._spent = spent
+        self._signs = 0
+        self._latest = 0.0
+        self._since: float | None = None
+        self._timer = self._loop.call_later(max(self._limit - spent, 0), self._look)
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end. Raises ProviderError, but not for an answer that is
+        whole: then only the usage is missing."""
+        signs = self._reader.signs
+        if signs > self._signs:
+            self._sign(signs)
+        self._since = since = self._loop.time()
+        try:
+            pause = self._latest + _PACE - since
+            if pause > 0 and signs and not self._reader.ended:
+                await asyncio.sleep(pause)
+            data = await self._body.read()
+        except httpx2.RequestError as error:
+            if self._reader.ended:
+                return b""
+            raise self._explained(error) from None
+        finally:
+            self._since = None
+        self._latest = self._loop.time()
+        self._spent += self._latest - since
+        return data
+
+    async def read_tail(self) -> None:
+        self._restart(_TAIL_SECONDS)
+        await self.read()
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _sign(self, signs: int) -> None:
+        first = self._signs == 0
+        self._signs = signs
+        self._spent = 0.0
+        if self._reader.ended:
+            self._restart(_USAGE_SECONDS)
+        elif first:
+            self._restart(self._timeouts.between_tokens)
+
+    def _restart(self, limit: float) -> None:
+        self._limit, self._spent = limit, 0.0
+        self._timer.cancel()
+        self._timer = self._loop.call_later(limit, self._look)
+
+    def _look(self) -> None:
+        waited = self._spent
+        if self._since is not None:
+            waited += self._loop.time() - self._since
+            if waited >= self._limit:
+                self._body.fail(TimeoutError())
+                return
+        self._timer = self._loop.call_later(max(self._limit - waited, _GLANCE), self._look)
+
+    def _explained(self, error: httpx2.RequestError) -> Exception:
+        started = self._reader.signs > 0
+        if isinstance(error, httpx2.TimeoutException):
+            return failures.too_slow(started=started, seconds=self._limit)
+        return failures.interrupted(type(error).__name__)

@@ -1,0 +1,94 @@
+"""Which models there are at servers that people run themselves, looked for in the background.
+
+A server on this machine is found on its usual port and only offered, never chosen by itself. One
+that an administrator named is asked for its list too. Nobody waits for a look: what is known is
+given at once, and a new look begins where the last one is too old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+
+from chatsite.providers.base.json_questions import Questions
+from chatsite.providers.known.models import Told
+from chatsite.providers.known.servers import Server
+from chatsite.providers.known.windows import Shown, told_by
+
+logger = logging.getLogger("chatsite")
+# Opening a model in Ollama changes its window; a list changes when somebody pulls a model.
+AGAIN_SECONDS = 30.0
+# Elsewhere little changes, and OpenRouter's list is long.
+AGAIN_ELSEWHERE_SECONDS = 600.0
+
+
+class Discovery:
+    """`servers` are looked at, by name, with `keys` by the name of their variable."""
+
+    def __init__(
+        self, servers: Mapping[str, Server], *, keys: Mapping[str, str], questions: Questions
+    ) -> None:
+        self._servers = dict(servers)
+        self._keys = keys
+        self._questions = questions
+        self._found: dict[str, dict[str, Told]] = {}
+        self._shown: Shown = {}
+        self._next: dict[str, float] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def found(self) -> Mapping[str, Mapping[str, Told]]:
+        """Chat models by server; a server that doesn't answer isn't in it."""
+        return self._found
+
+    @property
+    def looking(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def told(self, server: str, model: str) -> Told | None:
+        """What the server says of the model, as far as it is known now."""
+        if server in self._servers:
+            self.look_soon()
+        models = self._found.get(server, {})
+        return models.get(model) or models.get(f"{model}:latest")  # Ollama's way to be short
+
+    def look_soon(self) -> None:
+        """Look again in the background, unless that was done a moment ago. Outside of a running
+        loop (a command) nothing is looked for."""
+        if self.looking or not self._due():
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._task = loop.create_task(self.look())
+
+    async def look(self) -> None:
+        """Ask the servers whose turn it is, all at the same time."""
+        await asyncio.gather(*(self._ask(server) for server in self._due()))
+
+    def _due(self) -> list[Server]:
+        now = time.monotonic()
+        return [
+            server for name, server in self._servers.items() if self._next.get(name, now) <= now
+        ]
+
+    async def _ask(self, server: Server) -> None:
+        self._next[server.name] = time.monotonic() + AGAIN_SECONDS
+        key = self._keys.get(server.key, "")
+        told = await told_by(server, self._questions, key=key, shown=self._shown)
+        if told is None:
+            self._found.pop(server.name, None)
+            return
+        if server.name not in self._found:
+            logger.info("%s answers; models listed there: %d.", server.label, len(told))
+        self._found[server.name] = told
+        if not server.local:
+            self._next[server.name] = time.monotonic() + AGAIN_ELSEWHERE_SECONDS
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

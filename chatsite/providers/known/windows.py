@@ -1,0 +1,187 @@
+"""What a server tells of its models: which there are, how large their windows are really.
+
+Every server lists its models at `/models`; some say the window there (vLLM `max_model_len`,
+OpenRouter `context_length`, Groq `context_window`). Others have an address of their own for it:
+Ollama `/api/ps` and `/api/show`, LM Studio `/api/v0/models`, llama-server `/props`. What can't be
+read is left out; nothing here raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chatsite.providers.base.json_questions import Questions
+from chatsite.providers.base.provider import Medium
+from chatsite.providers.known.models import Told
+from chatsite.providers.known.servers import Server
+
+_WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length")
+# Ollama's own choice where nobody made one, on a machine with less than 24 GB for it:
+# https://docs.ollama.com/context-length
+OLLAMA_LEAST = 4_096
+# More are listed, but not asked about one by one.
+_MOST_SHOWN = 40
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
+_IMAGE: frozenset[Medium] = frozenset({"image"})
+_NOTHING: frozenset[Medium] = frozenset()
+
+# What Ollama showed of a model, by the model's digest, so that each is asked about once.
+Shown = dict[str, Any]
+
+
+async def told_by(
+    server: Server, questions: Questions, *, key: str, shown: Shown
+) -> dict[str, Told] | None:
+    """Its chat models by name; None where nothing answers. `shown` is kept between calls."""
+    listed = _listed(await questions.get(f"{server.base_url}/models", key=key))
+    if listed is None:
+        return None
+    found = {name: _plain(entry) for name, entry in listed.items()}
+    if not found or all(told.window for told in found.values()) or server.name == "openrouter":
+        return found
+    root = server.base_url.removesuffix("/v1")
+    owners = {str(entry.get("owned_by")) for entry in listed.values()}
+    readers = {"lmstudio": _lmstudio, "ollama": _ollama, "llama-server": _llama_server}
+    first = server.name if server.name in readers else _by_owner(owners)
+    for name in [first] if first else list(readers):
+        more = await readers[name](root, questions, key, shown, found)
+        if more is not None:
+            return _merged(found, more)
+    return found
+
+
+def _by_owner(owners: set[str]) -> str:
+    return {"library": "ollama", "llamacpp": "llama-server"}.get(next(iter(owners), ""), "")
+
+
+def _listed(answer: Any) -> dict[str, dict[str, Any]] | None:
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list):
+        return None
+    entries = [entry for entry in data if isinstance(entry, dict)]
+    return {entry["id"]: entry for entry in entries if _is_name(entry.get("id"))}
+
+
+def _is_name(value: Any) -> bool:
+    """What can be named in a command."""
+    return isinstance(value, str) and 0 < len(value) <= 160 and value.isprintable()
+
+
+def _plain(entry: dict[str, Any]) -> Told:
+    window = next((tokens for key in _WINDOW_KEYS if (tokens := _tokens(entry.get(key)))), None)
+    architecture = entry.get("architecture")  # OpenRouter's
+    takes = tools = None
+    if isinstance(architecture, dict) and isinstance(architecture.get("input_modalities"), list):
+        takes = _IMAGE if "image" in architecture["input_modalities"] else _NOTHING
+    if isinstance(entry.get("supported_parameters"), list):
+        tools = "tools" in entry["supported_parameters"]
+    return Told(window=window, takes=takes, tools=tools)
+
+
+def _merged(found: dict[str, Told], more: Mapping[str, Told | None]) -> dict[str, Told]:
+    """`more` wins; None stands for what is no chat model."""
+    known = {name: more.get(name, told) for name, told in found.items()}
+    return {name: told for name, told in known.items() if told is not None}
+
+
+async def _lmstudio(
+    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
+) -> Mapping[str, Told | None] | None:
+    listed = _listed(await questions.get(f"{root}/api/v0/models", key=key))
+    if listed is None:
+        return None
+    found: dict[str, Told | None] = {}
+    for name, entry in listed.items():
+        if entry.get("type") == "embeddings":
+            found[name] = None
+            continue
+        loaded = _tokens(entry.get("loaded_context_length"))
+        # A model that isn't loaded is loaded with its own default, which is not told.
+        least = min(OLLAMA_LEAST, _tokens(entry.get("max_context_length")) or OLLAMA_LEAST)
+        takes = _IMAGE if entry.get("type") == "vlm" else _NOTHING
+        found[name] = Told(window=loaded, least=least, takes=takes)
+    return found
+
+
+async def _llama_server(
+    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
+) -> Mapping[str, Told | None] | None:
+    """One model a server; its window is that of one of its slots."""
+    props = await questions.get(f"{root}/props", key=key)
+    generation = props.get("default_generation_settings") if isinstance(props, dict) else None
+    if not isinstance(generation, dict):
+        return None
+    sees = props.get("modalities") if isinstance(props.get("modalities"), dict) else {}
+    takes = _IMAGE if sees.get("vision") is True else _NOTHING
+    told = Told(window=_tokens(generation.get("n_ctx")), takes=takes)
+    return dict.fromkeys(names, told)
+
+
+async def _ollama(
+    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
+) -> Mapping[str, Told | None] | None:
+    tags = await questions.get(f"{root}/api/tags", key=key)
+    if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
+        return None
+    digests = {
+        str(entry.get("name")): str(entry.get("digest"))
+        for entry in tags["models"][:_MOST_SHOWN]
+        if isinstance(entry, dict)
+    }
+
+    async def show(name: str, digest: str) -> None:
+        # While Ollama loads a model it may not answer in time: it is asked again then.
+        if shown.get(digest) is None:
+            shown[digest] = await questions.post(f"{root}/api/show", {"model": name}, key=key)
+
+    await asyncio.gather(*(show(name, digest) for name, digest in digests.items()))
+    loaded = _loaded(await questions.get(f"{root}/api/ps", key=key))
+    return {name: _shown(shown.get(digest), loaded.get(name)) for name, digest in digests.items()}
+
+
+def _loaded(answer: Any) -> dict[str, int]:
+    """Windows of what is in memory now."""
+    models = answer.get("models") if isinstance(answer, dict) else None
+    found = {}
+    for entry in models if isinstance(models, list) else []:
+        if isinstance(entry, dict) and (window := _tokens(entry.get("context_length"))):
+            found[str(entry.get("name"))] = window
+    return found
+
+
+def _shown(answer: Any, loaded: int | None) -> Told | None:
+    answer = answer if isinstance(answer, dict) else {}
+    can = answer.get("capabilities")
+    if isinstance(can, list) and can and "completion" not in can:
+        return None  # it only makes vectors
+    parameters = answer.get("parameters")
+    said = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
+    told = Told(
+        window=loaded or (_tokens(int(said[1])) if said else None),
+        least=min(OLLAMA_LEAST, _longest(answer) or OLLAMA_LEAST),
+    )
+    if not isinstance(can, list):
+        return told
+    return Told(
+        window=told.window,
+        least=told.least,
+        takes=_IMAGE if "vision" in can else _NOTHING,
+        tools="tools" in can,
+    )
+
+
+def _longest(answer: dict[str, Any]) -> int | None:
+    """What the model was trained for."""
+    info = answer.get("model_info")
+    for name, value in info.items() if isinstance(info, dict) else []:
+        if str(name).endswith(".context_length"):
+            return _tokens(value)
+    return None
+
+
+def _tokens(value: Any) -> int | None:
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 100_000_000
+    return value if good else None

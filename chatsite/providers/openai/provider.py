@@ -1,0 +1,211 @@
+"""OpenAI and every server that speaks its chat completions.
+
+The SDK makes the request (authentication, typed errors); the answer is read by `streaming`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from chatsite.providers.base.provider import Chunk, Model, Request
+from chatsite.providers.http import failures
+from chatsite.providers.http.server_provider import AtServer
+from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
+from chatsite.providers.known.models import ModelFacts, ModelTable
+from chatsite.providers.known.servers import Server
+from chatsite.providers.openai import files as openai_files
+from chatsite.providers.openai.files import Sent, account
+from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.openai.reply_room import longest_reply
+from chatsite.providers.openai.wire import wire_messages, wire_tools
+from chatsite.providers.tokens.tokenizers import Estimate, O200k
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
+
+
+class OpenAIProvider(AtServer):
+    """`api_key` may be None for servers that want none."""
+
+    def __init__(
+        self,
+        *,
+        server: Server,
+        api_key: str | None,
+        table: ModelTable,
+        model: str | None = None,
+        fast: str | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
+        super().__init__(server=server, table=table, model=model, fast=fast)
+        self._key = api_key or "none"
+        self._timeouts = timeouts
+        self._keeps = account(server.base_url, self._key) if server.files else None
+        self._client: AsyncOpenAI | None = None
+        self._loading = asyncio.Lock()
+        self._o200k = O200k.find()
+        self._estimate = Estimate()
+
+    def tokenizer(self, model: Model) -> O200k | Estimate:
+        facts = self._facts(model.name)
+        return self._o200k if facts and facts.o200k and self._o200k else self._estimate
+
+    # ---- asking -------------------------------------------------------------------------------
+    async def warm(self) -> None:
+        """Load SDK and token ranks in threads (they take a second), so that the first answer
+        isn't late."""
+        await self._open()
+        if self._o200k is not None:
+            await self._o200k.warm()
+
+    async def aclose(self) -> None:
+        """Close the connections that are kept open; call it once, at the end."""
+        if self._client is not None:
+            await self._client.close()
+
+    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        facts = self._facts(request.model)
+        asking = _Asking(self._open, request, facts, server=self._server, keeps=self._keeps)
+        after_tools = bool(request.messages) and request.messages[-1].role == "tool"
+        timeouts = self._timeouts
+        if facts is not None and facts.reasoning:
+            timeouts = timeouts.for_unseen_thinking()
+        return relay(
+            asking.call,
+            AnswerReader(server=self.kind, model=request.model, after_tools=after_tools),
+            timeouts=timeouts,
+            explain=asking.explained,
+            prepare=asking.prepare,
+        )
+
+    async def _open(self) -> AsyncOpenAI:
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make)
+        return self._client
+
+    def _make(self) -> AsyncOpenAI:
+        import openai
+
+        from chatsite.providers.http import transport
+
+        http = transport.client(self._server.base_url, connect=self._timeouts.connect)
+        made = openai.AsyncOpenAI(
+            api_key=self._key,
+            base_url=self._server.base_url,
+            max_retries=0,
+            timeout=http.timeout,
+            http_client=http,
+        )
+        # The SDK reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, and OPENAI_CUSTOM_HEADERS, where the
+        # keys of a gateway stand: every server of this dialect would get them.
+        made.organization = made.project = None
+        made._custom_headers = {}
+        return made
+
+
+class _Asking:
+    """One request on its way."""
+
+    def __init__(
+        self,
+        open: Callable[[], Any],
+        request: Request,
+        facts: ModelFacts | None,
+        *,
+        server: Server,
+        keeps: str | None,
+    ) -> None:
+        self._open = open
+        self._request = request
+        self._facts = facts
+        self._server = server
+        self._keeps = keeps
+        self._client: AsyncOpenAI
+        self._sent = Sent()
+
+    async def prepare(self) -> None:
+        """Load what is needed and give the provider the files that it keeps."""
+        self._client = await self._open()
+        await self._collect()
+
+    async def call(self) -> httpx2.Response:
+        import openai
+
+        try:
+            return await self._create()
+        except (openai.BadRequestError, openai.NotFoundError) as error:
+            lost = self._sent.unknown(error.message)
+            if not lost or self._keeps is None:
+                raise
+            # The provider threw files away that it was given once: give them again.
+            await openai_files.forget(lost, self._request.files, at=self._keeps)
+            await self._collect()
+            return await self._create()
+
+    def explained(self, error: Exception) -> Exception:
+        import openai
+
+        return failures.explained(error, sdk=openai, model=self._request.model)
+
+    async def _collect(self) -> None:
+        request = self._request
+        self._sent = await openai_files.collect(
+            request.messages, request.files, client=self._client, at=self._keeps
+        )
+
+    async def _create(self) -> httpx2.Response:
+        # `completions.create` looks at every message and tool by its types: 0.3 ms of CPU for each
+        # message, which a long history pays before its first token. This sends what it is given.
+        return await self._client.post(
+            # Whole: to put it together takes the SDK a tenth of its time.
+            f"{self._server.base_url.rstrip('/')}/chat/completions",
+            cast_to=httpx2.Response,
+            body=self._body(),
+            # With its own default an administrator's key of the environment would go along.
+            options={"security": {"bearer_auth": True}},
+            stream=True,
+        )
+
+    def _body(self) -> dict[str, Any]:
+        """Sampling values are left out where the model would refuse the request for them."""
+        request, facts = self._request, self._facts
+        reasoning = facts is not None and facts.reasoning
+        more = self._effort() if reasoning else self._sampling()
+        own_bound = "max_completion_tokens" if reasoning else self._server.bound
+        body: dict[str, Any] = {
+            "model": request.model,
+            "stream": True,
+            "messages": wire_messages(
+                request.messages,
+                server=self._server.name,
+                model=request.model,
+                parts=self._sent.parts,
+            ),
+            "stream_options": {"include_usage": True},
+            own_bound: longest_reply(request, facts, effort=more.get("reasoning_effort")),
+        }
+        if request.tools and (request.may_call or not self._server.local):
+            body["tools"] = wire_tools(request.tools)
+            # Ollama doesn't know this word, but doesn't mind calls of tools that aren't named.
+            body |= {} if request.may_call else {"tool_choice": "none"}
+        return body | more
+
+    def _effort(self) -> dict[str, object]:
+        """Some models take tools with one effort only."""
+        effort = self._request.options.get("reasoning_effort")
+        if self._request.tools and self._facts and self._facts.effort_with_tools:
+            effort = self._facts.effort_with_tools
+        return {"reasoning_effort": effort} if effort else {}
+
+    def _sampling(self) -> dict[str, object]:
+        request = self._request
+        values: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
+        values |= {name: request.options.get(name) for name in _PASSED_ON}
+        return {name: value for name, value in values.items() if value is not None}

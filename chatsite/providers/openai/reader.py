@@ -1,0 +1,148 @@
+"""Chat completions as they stream in: their chunks into ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatsite.providers.base.provider import Chunk, Finished, FinishReason, Reasoning, Text, Usage
+from chatsite.providers.base.provider_metadata import Kept
+from chatsite.providers.base.text import Joining
+from chatsite.providers.http import failures
+from chatsite.providers.openai.calls import CallCollector
+
+_REASONS: dict[str, FinishReason] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+}
+# OpenRouter and DeepSeek end an answer that failed with a reason instead of an error.
+_FAILED = frozenset({"error", "insufficient_system_resource"})
+
+
+class AnswerReader:
+    """Collects one streamed answer and remembers how it ended.
+
+    `server` is the name under which what only it understands is kept. `after_tools`: the request
+    ends with a tool's result, so the reasoning belongs to a tool round.
+    """
+
+    def __init__(self, *, server: str = "", model: str = "", after_tools: bool = False) -> None:
+        self.signs = 0
+        self.ended = False
+        self.done = False
+        self._model = model
+        self._reason: FinishReason = "stop"
+        self._usage = Usage()
+        self._calls = CallCollector()
+        self._kept = Kept(server=server, model=model)
+        self._after_tools = after_tools
+        self._text, self._thought = Joining(), Joining()
+
+    def take(self, payload: bytes) -> Sequence[Chunk]:
+        """One event's data. Raises ProviderError for an error event and for what isn't a chunk.
+
+        `signs` counts what shows the model at work, text or not.
+        """
+        if payload == b"[DONE]":
+            self.done = True
+            return ()
+        try:
+            chunk = json.loads(payload.decode())
+            if chunk.get("error"):
+                raise self._failure(chunk["error"])
+            if chunk.get("usage"):
+                self._usage = read_usage(chunk["usage"])
+            choices = chunk.get("choices")
+            return self._choice(choices[0]) if choices else ()
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise failures.malformed(type(error).__name__) from None
+
+    def finished(self) -> Finished:
+        """Raises ProviderError ("interrupted") for a stream that ended without a reason: a body
+        that a proxy ends early looks like a proper end otherwise."""
+        if not self.ended:
+            raise failures.interrupted("no finish_reason")
+        reason, calls = self._reason, self._calls.called()
+        if reason in ("stop", "tool_calls"):
+            # Gemini, Ollama and others say "stop" where they call tools.
+            reason = "tool_calls" if calls else "stop"
+        else:
+            # Of an answer that was cut off, the last call may be half a call.
+            calls = ()
+        in_round = bool(calls) or self._after_tools
+        extras = self._calls.extras() if calls else {}
+        return Finished(
+            reason=reason,
+            usage=self._usage,
+            metadata=self._kept.to_json(extras=extras, in_round=in_round),
+            calls=calls,
+        )
+
+    def _choice(self, choice: Mapping[str, Any]) -> Sequence[Chunk]:
+        delta = choice.get("delta") or {}
+        text = delta.get("content") or delta.get("refusal")
+        chunks: list[Chunk] = []
+        if len(delta) > 1 or not text:
+            chunks += self._unspoken(delta)
+        if text:
+            self.signs += 1
+            sound = self._text.take(text)
+            if sound:
+                chunks.append(Text(sound))
+        finish = choice.get("finish_reason")
+        if finish:
+            self._end(finish, choice)
+        return chunks
+
+    def _unspoken(self, delta: Mapping[str, Any]) -> list[Chunk]:
+        """Reasoning and calls."""
+        chunks: list[Chunk] = []
+        thought = self._kept.reasoning(delta)
+        if thought or delta.get("reasoning_details"):
+            self.signs += 1
+        sound = self._thought.take(thought)
+        if sound:
+            chunks.append(Reasoning(sound))
+        pieces = delta.get("tool_calls")
+        if pieces:
+            self.signs += 1
+            chunks += self._calls.take(pieces)
+        return chunks
+
+    def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
+        if finish in _FAILED:
+            raise self._failure(choice.get("error") or {})
+        self.signs += 1
+        self.ended = True
+        self._reason = _REASONS.get(finish.lower(), "stop")
+
+    def _failure(self, error: Any) -> Exception:
+        """OpenRouter answers 200 and sends the real status as an event, before the first token
+        mostly; then it is told as what it is."""
+        code = error.get("code") if isinstance(error, dict) else None
+        if not self.signs and isinstance(code, int) and 400 <= code < 600:
+            said = json.dumps(error)
+            return failures.refused(code, model=self._model, name="error event", said=said)
+        return failures.failed_midway("error event")
+
+
+def read_usage(usage: Mapping[str, Any]) -> Usage:
+    """Servers leave out what they don't count."""
+    details = usage.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens")
+    return Usage(
+        prompt=_count(usage.get("prompt_tokens")),
+        cached=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        completion=_count(usage.get("completion_tokens")),
+    )
+
+
+def _count(said: object) -> int | None:
+    """What is no number isn't reckoned with."""
+    return said if isinstance(said, int) and not isinstance(said, bool) else None

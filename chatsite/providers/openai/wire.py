@@ -1,0 +1,93 @@
+"""Chat completions as they are asked for: our messages into theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from chatsite.messages import Message
+from chatsite.providers.base.provider import ToolSpec
+from chatsite.providers.base.provider_metadata import given_back
+from chatsite.providers.base.text import plain_text
+
+# What OpenAI takes; other providers' conversations bring others along.
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+_NOT_OF_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+Parts = Mapping[str, Mapping[str, Any]]
+
+
+def wire_messages(
+    messages: Iterable[Message], *, server: str = "", model: str = "", parts: Parts | None = None
+) -> list[dict[str, Any]]:
+    """`parts` are the attached files by their ids, each as a part of its own; of a file that isn't
+    among them only the name is sent. `server` and `model` are given back what was kept for them.
+    """
+    sent = []
+    in_round = False
+    for message in messages:
+        if message.role == "user":
+            in_round = False
+            sent.append({"role": "user", "content": _user_content(message, parts or {})})
+        elif message.role == "tool":
+            content = plain_text(message)
+            sent.append({"role": "tool", "tool_call_id": _id(message.call_id), "content": content})
+        elif message.role == "assistant":
+            in_round = in_round or bool(message.calls)
+            kept = given_back(message, server=server, model=model, in_round=in_round)
+            sent.append(_assistant(message, kept))
+        else:
+            sent.append({"role": message.role, "content": plain_text(message)})
+    return sent
+
+
+def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def _user_content(message: Message, parts: Parts) -> str | list[Mapping[str, Any]]:
+    text = plain_text(message)
+    found = [parts[file.id] for file in message.attachments if file.id in parts]
+    if not found:
+        return text
+    return [{"type": "text", "text": text}, *found]
+
+
+def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
+    text = plain_text(message)
+    extras = kept.pop("calls", {})
+    if not message.calls:
+        return {"role": "assistant", "content": text, **kept}
+    calls = []
+    for call in message.calls:
+        arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+        function = {"name": _name(call.name), "arguments": arguments}
+        sent: dict[str, Any] = {"id": _id(call.id), "type": "function", "function": function}
+        if extras.get(call.id):
+            sent["extra_content"] = extras[call.id]
+        calls.append(sent)
+    return {"role": "assistant", "content": text or None, "tool_calls": calls, **kept}
+
+
+def _id(id: str | None) -> str:
+    """A call and its results get the same one, whatever it was."""
+    if id and _ID.fullmatch(id):
+        return id
+    return f"call_{hashlib.sha256((id or '').encode()).hexdigest()[:24]}"
+
+
+def _name(name: str) -> str:
+    return _NOT_OF_A_NAME.sub("_", name)[:64] or "unknown"

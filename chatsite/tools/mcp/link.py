@@ -1,0 +1,192 @@
+"""One connection to a tool server, through the package `mcp`.
+
+Loading that package takes a second or two: `mcp` does it beside the event loop, and only where
+there is a server.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNotification
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from chatsite.tools.base import ToolError
+from chatsite.tools.mcp.config_file import ToolServer
+from chatsite.tools.mcp.results import value_of
+
+# Of a listing; a server that never ends one must not fill the memory.
+MOST_PAGES, MOST_TOOLS = 20, 500
+HTTP_SECONDS = 30.0
+# A call may take as long as its own time-out allows, which is kept elsewhere.
+HTTP_READ_SECONDS = 3_600.0
+LISTEN_AGAIN = 5.0
+_SESSION_GONE = "Session terminated"
+
+
+class Link:
+    """An open connection. Its methods may be called from any task."""
+
+    def __init__(self, client: Client, server: ToolServer, lost: Callable[[], None]) -> None:
+        self._client = client
+        self._server = server
+        self._lost = lost
+
+    async def listed(self) -> list[Tool]:
+        found: list[Tool] = []
+        cursor = None
+        for _ in range(MOST_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(found) >= MOST_TOOLS:
+                break
+        return found[:MOST_TOOLS]
+
+    async def follow(self, changed: Callable[[], None]) -> None:
+        """Hear of changes to the listing, from a server that tells them only when asked to; older
+        ones tell on their own."""
+        tools = self._client.server_capabilities.tools
+        asked = self._client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not (asked and tools and tools.list_changed):
+            return
+        while True:
+            try:
+                async with self._client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        changed()
+            except SubscriptionLost:
+                pass
+            except (MCPError, TimeoutError):
+                return
+            await anyio.sleep(LISTEN_AGAIN)
+            changed()
+
+    async def call(self, name: str, arguments: Mapping[str, object]) -> object:
+        """The result as a value that JSON holds. Raises ToolError."""
+        try:
+            result = await self._client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or error.message == _SESSION_GONE:
+                self._lost()
+                raise ToolError(
+                    f"The connection to the tool server {self._server.name} was lost. The call "
+                    "may have done what was asked all the same.",
+                    name="Unreachable",
+                ) from None
+            raise ToolError(error.message, name="ToolServerError") from None
+        except (RuntimeError, ValueError):
+            # The package's words for a result that its own schema or the protocol doesn't allow;
+            # they quote it.
+            raise ToolError(
+                "The tool server's answer isn't what it promised to give.", name="BadResult"
+            ) from None
+        return value_of(result)
+
+
+@asynccontextmanager
+async def linked(
+    server: ToolServer, *, log: Path, changed: Callable[[], None], lost: Callable[[], None]
+) -> AsyncIterator[Link]:
+    """Connect and shake hands. `lost` is called when the other side is gone."""
+
+    async def heard(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            changed()
+
+    client = Client(
+        _transport(server, log, lost),
+        message_handler=heard,
+        client_info=Implementation(name="chatsite", version="1"),
+        cache=None,
+    )
+    async with client:
+        yield Link(client, server, lost)
+
+
+@asynccontextmanager
+async def _transport(
+    server: ToolServer, log: Path, lost: Callable[[], None]
+) -> AsyncGenerator[tuple[Any, Any], None]:
+    if server.url:
+        timeout = httpx2.Timeout(HTTP_SECONDS, read=HTTP_READ_SECONDS)
+        async with (
+            httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout) as http,
+            streamable_http_client(server.url, http_client=http) as streams,
+        ):
+            yield streams
+        return
+    program = StdioServerParameters(
+        command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
+    )
+    # What it writes of itself may hold its keys, so it goes beside our log and not into it.
+    private = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(private, "w") as errors:
+        async with stdio_client(program, errlog=errors) as (read, write):
+            yield _Watched(read, lost), write
+
+
+class _Watched:
+    """A stream of messages that says when it has ended: the package tells only who waits."""
+
+    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive(self) -> Any:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended()
+            raise
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        ended: bool | None = await self._stream.__aexit__(kind, error, trace)
+        return ended
+
+
+def in_words(error: BaseException) -> str:
+    """Why there is no connection, for everybody to read: no host, no path, none of its words."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):
+        return "it doesn't answer"
+    if isinstance(error, httpx2.ConnectError):
+        return "nothing answers at its address"
+    if isinstance(error, FileNotFoundError | PermissionError):
+        return "its program can't be started"
+    if isinstance(error, MCPError):
+        return "it refused the connection"
+    if isinstance(error, ValueError):
+        return "what it says of itself isn't what the protocol allows"
+    return f"the connection failed ({type(error).__name__})"

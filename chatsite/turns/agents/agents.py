@@ -1,0 +1,126 @@
+"""The agents as they are here and now: who answers for each, with which tools, and how the page
+shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.strategy.file import in_words
+from chatsite.agents.template import EMBEDDED, Broken, Template
+from chatsite.providers.base.provider import Provider
+from chatsite.providers.echo import EchoProvider
+from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
+from chatsite.providers.reachable import Providers
+from chatsite.tools.toolbox import Chosen
+from chatsite.turns.agents.model_choice import Choosing
+from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
+
+
+class Tools(Protocol):
+    """Which tools there are for the nodes of a template; `tools.toolbox.Toolbox` is one."""
+
+    def for_nodes(
+        self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
+    ) -> Chosen: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """`start_engine` is called for the first agent that the model on this machine answers for;
+    None where that one isn't to be used."""
+
+    catalogue: Catalogue
+    remote: Providers
+    embedded: EmbeddedProvider
+    echo: EchoProvider
+    tools: Tools
+    choosing: Choosing
+    start_engine: Callable[[], object] | None
+
+    def providers(self) -> dict[str, Provider]:
+        """Those that can be reached now; the engine while it is ready, loading or coming back."""
+        found: dict[str, Provider] = {"echo": self.echo}
+        if self.start_engine is not None and self.embedded.status().state != "unavailable":
+            found[EMBEDDED] = self.embedded
+        return found | self.remote.reachable()
+
+    # ---- who answers -------------------------------------------------------------------------
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+        """Who answers for the agent; the engine is started for the first who needs it. `model` is
+        the one chosen in the page, by somebody who may be `staff`. Raises NotFound."""
+        found = self.would_answer(agent, model, staff=staff)
+        if found.provider is self.embedded and self.start_engine is not None:
+            self.start_engine()
+        return found
+
+    def would_answer(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+        """The same, and nothing is started. Raises NotFound."""
+        template, providers = self.catalogue.get(agent), self.providers()
+        found = answering(
+            template,
+            providers,
+            chat_model=self.remote.chat_model,
+            chosen=model,
+            refused=self.choosing.refused(model, template, providers, staff=staff),
+            trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
+        )
+        if not template.tools or not found.model.tools:
+            return found
+        return replace(found, tools=self._tools(template).tools)
+
+    def _tools(self, template: Template) -> Chosen:
+        return self.tools.for_nodes(template.tools, template.configurations)
+
+    def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
+        """What may be chosen in the page for the agent. Raises NotFound."""
+        own = self.would_answer(agent)
+        found = self.choosing.choices(own, self.providers(), staff=staff)
+        return found | {"looking": self.remote.discovery.looking}
+
+    # ---- as the page shows them --------------------------------------------------------------
+    def describe(self, slug: str) -> dict[str, Any] | None:
+        """The agent as the page shows it, broken or not; None where there is none."""
+        for agent in self.catalogue.all():
+            if agent.slug == slug:
+                return self._described(agent)
+        return None
+
+    def all(self) -> list[dict[str, Any]]:
+        return [self._described(agent) for agent in self.catalogue.all()]
+
+    def _described(self, agent: Template | Broken) -> dict[str, Any]:
+        if isinstance(agent, Broken):
+            broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
+            return nobody(agent.slug) | {"broken": broken}
+        who, chosen = self.answering(agent.slug), self._tools(agent)
+        return {
+            "slug": agent.slug,
+            "name": agent.name,
+            "description": agent.description,
+            "greeting": list(agent.greeting),
+            "prompts": list(agent.prompts),
+            "tags": list(agent.tags),
+            "provider": {
+                "kind": who.model.provider,
+                "model": who.model.name,
+                "label": who.model.label,
+                "note": self._note(who),
+                "tools": who.model.tools,
+                "takes": sorted(who.model.takes),
+            },
+            "tools": [tool.name for tool in chosen.tools],
+            "missing": [{"name": gone.name, "reason": gone.reason} for gone in chosen.missing],
+            "broken": None,
+        }
+
+    def _note(self, who: Answering) -> str:
+        """Why it is this provider, where that isn't the one the agent asks for; and what is wrong
+        with the agent's strategy."""
+        notes = [who.note]
+        if who.provider is self.echo and self.start_engine is not None:
+            notes.append(self.embedded.status().sentence)
+        notes.append(in_words(who.template, self.catalogue.strategy(who.agent)))
+        return " ".join(note for note in notes if note)

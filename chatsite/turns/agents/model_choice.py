@@ -1,0 +1,182 @@
+"""Which models people may choose from for an agent, and why they may not.
+
+Offered are those that the agent names, what runs on this machine, and what hosted providers with a
+key recommend; where an administrator's file says what is offered, exactly that and the agent's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from chatsite.agents.template import Template
+from chatsite.providers.base.prices import Price
+from chatsite.providers.base.provider import Provider
+from chatsite.providers.known.models import ModelFacts, Told
+from chatsite.providers.known.servers import LOCAL, Server
+from chatsite.turns.agents.resolved_agent import Answering
+
+_HERE = "embedded"
+
+
+class Reach(Protocol):
+    """What is known of servers now (`providers.reachable.Providers`)."""
+
+    @property
+    def servers(self) -> Mapping[str, Server]: ...
+    @property
+    def chat_model(self) -> str: ...
+    def facts(self, server: str, model: str) -> ModelFacts | None: ...
+    def listed(self) -> Mapping[str, Mapping[str, Told]]: ...
+    def described(self) -> Mapping[str, ModelFacts]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choosing:
+    """`who` may choose: everyone, staff or off. `offered` is what an administrator's file offers,
+    None where it doesn't say (`provider:model`, or `provider:*`)."""
+
+    who: str
+    offered: tuple[str, ...] | None
+    reach: Reach
+
+    def locked(self, *, staff: bool) -> str:
+        """Why nothing can be chosen, "" where something can."""
+        if self.reach.chat_model:
+            return "The administrator set the model for every agent."
+        if self.who == "off":
+            return "The administrator lets nobody choose a model."
+        if self.who == "staff" and not staff:
+            return "The administrator lets only staff choose a model."
+        return ""
+
+    def refused(
+        self, name: str, template: Template, providers: Mapping[str, Provider], *, staff: bool
+    ) -> str:
+        """Why this model may not be taken for the agent, "" where it may or where none is named."""
+        if not name:
+            return ""
+        if locked := self.locked(staff=staff):
+            return f"{name} was chosen here, and doesn't apply: {locked[0].lower()}{locked[1:]}"
+        if name in (*self._own(template, providers), *self._others(providers)):
+            return ""
+        return f"{name} was chosen here, and isn't offered any more."
+
+    def choices(
+        self, answering: Answering, providers: Mapping[str, Provider], *, staff: bool
+    ) -> dict[str, Any]:
+        """For the page. `answering` is who answers where nothing is chosen."""
+        template = answering.template
+        own = list(dict.fromkeys((answering.full_name, *self._own(template, providers))))
+        groups = [("This agent's own", [self._entry(name, providers) for name in own])]
+        groups[0][1].extend(self._missing(template, providers))
+        by_label: dict[str, list[dict[str, Any]]] = {}
+        for name in self._others(providers):
+            if name not in own:
+                label = self._group(name.partition(":")[0])
+                by_label.setdefault(label, []).append(self._entry(name, providers))
+        groups += by_label.items()
+        locked = self.locked(staff=staff)
+        shown = groups[:1] if locked else groups
+        return {
+            "locked": locked,
+            "own": answering.full_name,
+            "groups": [{"title": title, "note": "", "models": models} for title, models in shown],
+        }
+
+    def _own(self, template: Template, providers: Mapping[str, Provider]) -> Iterator[str]:
+        for llm in template.llms:
+            if llm in providers:
+                yield _name(providers[llm], template.model_settings(llm).model)
+
+    def _missing(
+        self, template: Template, providers: Mapping[str, Provider]
+    ) -> Iterator[dict[str, Any]]:
+        """What the agent names and can't have here."""
+        for llm in template.llms:
+            server = self.reach.servers.get(llm)
+            if llm not in providers and server is not None:
+                model = template.model_settings(llm).model or server.default_model
+                why = "has no key here" if server.key else "can't be reached here"
+                entry = _described(f"{llm}:{model}", model, self.reach.facts(llm, model))
+                yield entry | {"why_not": f"{server.label} {why}."}
+
+    def _others(self, providers: Mapping[str, Provider]) -> Iterator[str]:
+        """What is offered besides the agent's own, each once."""
+        if self.offered is None:
+            yield from dict.fromkeys(self._usual(providers))
+            return
+        for name in self.offered:
+            provider, _, model = name.partition(":")
+            if provider not in providers:
+                continue
+            if model != "*":
+                yield name
+            else:
+                yield from dict.fromkeys(self._all_of(provider, providers[provider]))
+
+    def _usual(self, providers: Mapping[str, Provider]) -> Iterator[str]:
+        for name, provider in providers.items():
+            server = self.reach.servers.get(name)
+            if name == _HERE:
+                yield _name(provider, None)
+            elif server is not None and (server.local or name in LOCAL):
+                yield from self._all_of(name, provider)
+            elif server is not None:
+                # What an administrator describes is there; of the rest only what is recommended.
+                yield _name(provider, None)
+                yield from (full for full in self.reach.described() if _of(full, name))
+
+    def _all_of(self, name: str, provider: Provider) -> Iterator[str]:
+        listed = self.reach.listed().get(name, {})
+        yield from (f"{name}:{model}" for model in listed)
+        yield from (full for full in self.reach.described() if _of(full, name))
+        if not listed:
+            yield _name(provider, None)
+
+    def _group(self, provider: str) -> str:
+        server = self.reach.servers.get(provider)
+        if server is None:
+            return "On this machine"
+        return f"{server.label}, on this machine" if server.local else server.label
+
+    def _entry(self, name: str, providers: Mapping[str, Provider]) -> dict[str, Any]:
+        provider, _, asked = name.partition(":")
+        model = providers[provider].model(asked)
+        facts = self.reach.facts(provider, model.name)
+        entry = _described(name, model.label, facts)
+        on_server = provider in self.reach.servers
+        return entry | {
+            "window": model.window,
+            "assumed": on_server and (facts is None or facts.assumed),
+            "takes": sorted(model.takes),
+            "tools": model.tools,
+        }
+
+
+def _name(provider: Provider, asked: str | None) -> str:
+    model = provider.model(asked)
+    return f"{model.provider}:{model.name}"
+
+
+def _of(full_name: str, provider: str) -> bool:
+    return full_name.partition(":")[0] == provider
+
+
+def _described(name: str, label: str, facts: ModelFacts | None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "label": label,
+        "window": facts.window if facts else None,
+        "assumed": facts is None or facts.assumed,
+        "price": _price(facts.price) if facts and facts.price else None,
+        "takes": sorted(facts.takes) if facts else [],
+        "tools": facts.tools if facts else True,
+        "why_not": "",
+    }
+
+
+def _price(price: Price) -> dict[str, float | None]:
+    """US dollars for a million tokens."""
+    return {"prompt": price.input, "cached": price.cached, "completion": price.output}

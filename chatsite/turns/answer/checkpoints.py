@@ -1,0 +1,78 @@
+"""What is being written is saved now and then, all answers of the server in one unit of work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from chatsite.conversations.values.records import Checkpoint
+from chatsite.turns.ports import Run, Writes
+
+logger = logging.getLogger("chatsite.turns")
+# What a killed process loses is at most a second of text: saved a little more often than that.
+SAVE_SECONDS = 0.8
+
+
+class Unsaved(Protocol):
+    """An answer that is being written."""
+
+    def unsaved(self) -> Checkpoint | None:
+        """What isn't stored yet, None where nothing is new."""
+        ...
+
+    def saved(self) -> None:
+        """What `unsaved` gave last is stored."""
+        ...
+
+
+class Saver:
+    """Works while something is being written. A killed server leaves texts and receipts."""
+
+    def __init__(self, run: Run, writes: Writes) -> None:
+        self._run = run
+        self._writes = writes
+        self._written: set[Unsaved] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    @contextmanager
+    def saving(self, answer: Unsaved) -> Iterator[None]:
+        """As long as the block runs, the answer is saved."""
+        self._written.add(answer)
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep_saving())
+        try:
+            yield
+        finally:
+            self._written.discard(answer)
+            if not self._written:
+                self._task.cancel()
+                self._task = None
+
+    async def _keep_saving(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_SECONDS)
+            try:
+                await self._save(list(self._written))
+            except Exception:
+                logger.exception("answers couldn't be saved in between")
+
+    async def _save(self, answers: list[Unsaved]) -> None:
+        """All at once; one by one where that fails, so that one that can't be stored holds up
+        no other."""
+        found = {answer: answer.unsaved() for answer in answers}
+        news = {answer: text for answer, text in found.items() if text is not None}
+        try:
+            if news:
+                await self._run(self._writes.checkpoint, list(news.values()))
+        except Exception:
+            if len(answers) == 1:
+                raise
+            for answer in news:
+                with suppress(Exception):
+                    await self._save([answer])
+            raise
+        for answer in news:
+            answer.saved()

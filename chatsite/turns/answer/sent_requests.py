@@ -1,0 +1,189 @@
+"""The request of an answered turn, as the provider got it, and its fingerprint."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from chatsite.history import Head
+from chatsite.history.replaying import Kept, rebuild
+from chatsite.messages import Message
+from chatsite.providers.base.forms import Form
+from chatsite.providers.base.provider import Files
+from chatsite.turns.context.file_forms import Given, Sent, own_form, rendered
+
+CHANGED = "The text of a message was changed since it was sent."
+BESIDE = "Pictures, PDFs, sound and video went along as they are: only their names are shown."
+SENT = frozenset((*get_args(Form), "gone"))
+# In place of a digest where a receipt, of a version before, doesn't name a file.
+UNKNOWN = "?"
+# Two bytes of each message's sha256 name the one that was changed. Of a request with more
+# messages only the whole is kept: a receipt stays small.
+MARK = 4
+MARKED = 2_000
+THREADED = 100
+# `json.dumps` makes a new one each time it is given anything but its defaults.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """`messages` in the order in which they were sent; `asked` is what went with them.
+
+    Files stand in the texts as they did then; those that went as they are are still attached.
+    `differences` name what isn't as it was sent, a sentence each; empty: byte for byte the same.
+    """
+
+    asked: Mapping[str, Any]
+    messages: tuple[Message, ...]
+    differences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """`messages` in the form of chat completions."""
+        beside = BESIDE if self.files else ""
+        return {
+            "asked": dict(self.asked),
+            "messages": [_shown(message) for message in self.messages],
+            "complete": not self.differences,
+            "note": " ".join([*self.differences, beside]).strip(),
+        }
+
+    @property
+    def files(self) -> int:
+        """How many went as they are."""
+        return sum(len(message.attachments) for message in self.messages)
+
+
+def _shown(message: Message) -> dict[str, Any]:
+    """A message whose text is what was sent; the bytes of its files aren't repeated."""
+    said = _with_text(message, message.content or "")
+    if message.attachments:
+        said["files"] = [
+            {"name": file.name, "form": own_form(file)} for file in message.attachments
+        ]
+    return said
+
+
+def in_words(message: Message) -> dict[str, Any]:
+    """A message in the form of chat completions, which most providers share; its files are named.
+
+    The same for every provider: a receipt can be compared whoever answered.
+    """
+    text = "\n".join(
+        [
+            *([message.content] if message.content else []),
+            *(f"File: {attachment.name}" for attachment in message.attachments),
+        ]
+    )
+    return _with_text(message, text)
+
+
+def _with_text(message: Message, text: str) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id or "", "content": text}
+    if not message.calls:
+        return {"role": message.role, "content": text}
+    return {"role": "assistant", "content": text or None, "tool_calls": _calls(message)}
+
+
+def _calls(message: Message) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {
+                "name": call.name,
+                "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+            },
+        }
+        for call in message.calls
+    ]
+
+
+def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
+    """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
+    request, and the beginning of each message's, one after the other."""
+    each = [_sha256(in_words(message)) for message in messages]
+    whole = hashlib.sha256("".join(each).encode()).hexdigest()
+    marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
+    return {"whole": whole, "each": marks}
+
+
+async def fingerprinted(messages: Sequence[Message]) -> dict[str, str]:
+    """The same for the turn that asks. 5 us a message: while it is made of a long request in the
+    event loop, everybody else's answers stand still; of a short one, a thread costs more."""
+    if len(messages) < THREADED:
+        return fingerprint(messages)
+    return await asyncio.to_thread(fingerprint, messages)
+
+
+def _sha256(message: Mapping[str, Any]) -> str:
+    said = _ENCODER.encode(message)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def request_of(kept: Kept, head: Head, files: Files) -> Rebuilt:
+    """Build the request again; `head` is the agent's as it is now, `files` those of the owner.
+
+    Raises KeyError, TypeError or ValueError for what is no receipt.
+    """
+    messages, differences = rebuild(kept, head)
+    if not differences:
+        differences = _changed(kept, messages)
+    if any(message.attachments for message in messages):
+        messages, unlike = await _with_files(kept, messages, files)
+        differences += unlike
+    asked = kept.receipt.get("asked", {})
+    return Rebuilt(asked=asked, messages=messages, differences=differences)
+
+
+async def _with_files(
+    kept: Kept, messages: Sequence[Message], files: Files
+) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """The messages with each file in the form in which it went, and what isn't as it was."""
+    given: defaultdict[str, deque[tuple[Sent, str]]] = defaultdict(deque)
+    for file in kept.receipt.get("given", ()):
+        if file["form"] not in SENT:
+            raise ValueError("no form of a file")
+        given[file["id"]].append((file["form"], file.get("digest", "")))
+    unknown: tuple[Sent, str] = ("name", UNKNOWN)
+    then = [
+        [given[file.id].popleft() if given[file.id] else unknown for file in message.attachments]
+        for message in messages
+    ]
+    forms = [[form for form, _ in each] for each in then]
+    now = await rendered(messages, forms, files)
+    went = [file for each in then for file in each]
+    unlike = (_unlike(*then, now) for then, now in zip(went, now.given, strict=True))
+    return now.messages, tuple(sentence for sentence in unlike if sentence)
+
+
+def _unlike(form: Sent, digest: str, now: Given) -> str:
+    if digest == UNKNOWN:
+        return f"How {now.name} went isn't in this receipt: only its name is shown."
+    if now.form == form:
+        return "" if now.digest == digest else f"The text of {now.name} was changed since."
+    what = "its text, which was sent, can't be shown" if form == "text" else "it was sent"
+    return f"{now.name} isn't stored any more: {what}."
+
+
+def _changed(kept: Kept, messages: Sequence[Message]) -> tuple[str, ...]:
+    """Nothing is missing; whether every text is what it was. Older receipts don't say."""
+    then = kept.receipt.get("fingerprint")
+    now = fingerprint(messages)
+    if not then or then["whole"] == now["whole"]:
+        return ()
+    if len(then["each"]) != len(now["each"]):
+        return (CHANGED,)
+    places = {entry.message.id: entry.seq for entry in kept.entries}
+    named = [
+        f"The text of message {places[message.id]} was changed since it was sent."
+        for start, message in zip(range(0, len(now["each"]), MARK), messages, strict=False)
+        if message.id in places and then["each"][start:][:MARK] != now["each"][start:][:MARK]
+    ]
+    return tuple(named) or (CHANGED,)

@@ -1,0 +1,182 @@
+"""One round of tools: the calls are stored, run at once, and each has its result, come what may."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from chatsite.errors import ProviderError
+from chatsite.events import CallEnded, CallsStarted, MessageView
+from chatsite.messages import Message, ToolCall
+from chatsite.providers.base.provider import Called, Finished
+from chatsite.providers.base.text import sound
+from chatsite.tools.arguments import read
+from chatsite.tools.base import ToolError, Using
+from chatsite.tools.calling import failure, fitting, result_of
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.answer.feed import Feed, Generation
+from chatsite.turns.answer.progress import Progress
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import Asking
+
+logger = logging.getLogger("chatsite.turns")
+T = TypeVar("T")
+# What a call says as long as it has no result: it must have one at every moment.
+NO_RESULT = failure(
+    "NoResult",
+    "The turn ended before this call had its result. It may have been carried out all the same.",
+)
+# The results of one round share so many percent of what is left of the prompt's room: the next
+# rounds and the answer need the rest. No result takes more than a quarter of the whole room.
+SHARED = 60
+# Characters to a token, at first; what has fewer is cut again when it is counted. A result of so
+# few tokens as the second is left as it is.
+CHARACTERS, LEAST = 4, 150
+# However large a window is, a result is stored, shown, and sent again with every later turn.
+LONGEST = 100_000
+# A tool server gets no more calls of one answer at once.
+AT_ONCE = 8
+AGAIN_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """`seconds` is what one call may take, `room` the tokens by which the turn may still grow."""
+
+    asking: Asking
+    answering: Answering
+    turn: str
+    feed: Feed
+    decider: Decider
+    progress: Progress
+    seconds: float
+    room: int
+
+    async def run(self, finished: Finished) -> None:
+        """The calls that `finished` asks for. Stop ends them; what has no result then keeps the
+        words that say so."""
+        places, most = await unbroken(self._begin(finished))
+        few = asyncio.Semaphore(AT_ONCE)
+
+        async def run(called: Called, place: Message) -> None:
+            async with few:
+                await self._result(called, place, most)
+
+        async with asyncio.TaskGroup() as group:
+            for called, place in zip(finished.calls, places, strict=True):
+                group.create_task(run(called, place))
+
+    async def _begin(self, finished: Finished) -> tuple[list[Message], int]:
+        """Store the calls, each with a place for its result, and begin the next message. Returns
+        the places, and how many tokens each result may take."""
+        progress, generation = self.progress, self.progress.generation
+        calls = _calls_of(finished.calls)
+        message = Message.assistant(
+            generation.text or None,
+            id=progress.answer,
+            calls=calls,
+            reasoning=generation.reasoning or None,
+            metadata=finished.metadata,
+        )
+        results = [Message.tool(NO_RESULT, id=_new_id(), call_id=call.id) for call in calls]
+        counted, *places = await self._counted([message, *results])
+        answer = _new_id()
+        views = await self.decider.run(
+            self.decider.writes.begin_calls,
+            turn=self.turn,
+            message=counted,
+            results=places,
+            answer=answer,
+        )
+        if views is None:
+            raise ProviderError("This answer was ended elsewhere.", code="interrupted")
+        progress.answer, progress.generation = answer, Generation(self.turn)
+        self.feed.begin(progress.generation)
+        self.feed.publish(CallsStarted(turn=self.turn, messages=views))
+        left = self.room - (counted.tokens.count if counted.tokens else 0)
+        share = left * SHARED // 100 // len(places)
+        return places, max(0, min(share, self.answering.window.room // CHARACTERS))
+
+    async def _result(self, called: Called, place: Message, most: int) -> None:
+        result = await result_of(
+            called.name,
+            called.arguments,
+            self.answering.tools,
+            Using(owner=self.asking.owner, conversation=self.asking.conversation),
+            seconds=self.seconds,
+            room_characters=min(most * CHARACTERS, LONGEST),
+        )
+        message = await self._fitted(replace(place, content=result.content, tokens=None), most)
+        # Stop may come while it is stored; the tool has done its work by then.
+        await unbroken(self._end(message))
+
+    async def _fitted(self, result: Message, most: int) -> Message:
+        """With its tokens; cut once more where its script has fewer characters to a token."""
+        (counted,) = await self._counted([result])
+        taken = counted.tokens.count if counted.tokens else 0
+        if taken <= max(most, LEAST):
+            return counted
+        characters = len(result.content or "") * max(most, LEAST) // taken
+        shorter = await asyncio.to_thread(fitting, json.loads(result.content or ""), characters)
+        (counted,) = await self._counted([replace(result, content=shorter)])
+        return counted
+
+    async def _end(self, message: Message) -> None:
+        view = await self._stored(message)
+        if view is not None:
+            self.feed.publish(CallEnded(turn=self.turn, message=view))
+
+    async def _stored(self, message: Message) -> MessageView | None:
+        """Tried again once: without its result a round is lost, and the tool has run already."""
+        writes = self.decider.writes
+        try:
+            return await self.decider.run(writes.end_call, turn=self.turn, message=message)
+        except Exception:
+            logger.exception("turn %s: the result of a call couldn't be stored", self.turn)
+        await asyncio.sleep(AGAIN_SECONDS)
+        return await self.decider.run(writes.end_call, turn=self.turn, message=message)
+
+    async def _counted(self, messages: list[Message]) -> list[Message]:
+        counts = await self.decider.counting(self.asking, self.answering).of(messages)
+        return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
+
+
+def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
+    """As they are stored. An id that is missing or was used before in this answer becomes one of
+    our own: results are found by it, and a group that doesn't pair is sent to nobody."""
+    found: dict[str, ToolCall] = {}
+    for called in calls:
+        id = sound(called.id)
+        if not id or id in found:
+            id = f"call_{uuid.uuid4().hex[:24]}"
+        found[id] = ToolCall(id=id, name=sound(called.name), arguments=_arguments(called))
+    return tuple(found.values())
+
+
+def _arguments(called: Called) -> dict[str, object]:
+    """What can't be read is stored as none; the call's result says so."""
+    try:
+        return read(called.arguments)
+    except ToolError:
+        return {}
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+async def unbroken(work: Coroutine[Any, Any, T]) -> T:
+    """A step that Stop may not cut in two: what it stores and what is known of it are one."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # marks it as seen: the turn is over anyway
+        raise

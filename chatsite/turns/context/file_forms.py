@@ -1,0 +1,184 @@
+"""What becomes of attached files in a request: sent as they are, as their text, or by name."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from chatsite.errors import NotFound
+from chatsite.messages import Attachment, Message
+from chatsite.providers.base.forms import LARGEST_TOGETHER, Form, form_of, sent_bytes
+from chatsite.providers.base.provider import Files, Model
+
+FENCES = re.compile("`{3,}")
+PLURALS = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video"}
+# Forms that are sent as such. Nobody can count them beforehand; a provider's rule gives a guess.
+MEDIA = {"image", "pdf", "audio", "video"}
+Forms = tuple[Form, ...]
+Sent = Form | Literal["gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """In which form a file went into a request; `digest` is that of its text, where that did."""
+
+    id: str
+    name: str
+    form: Sent
+    digest: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the receipt; its name stands with its message."""
+        return {"id": self.id, "form": self.form} | ({"digest": self.digest} if self.digest else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """`messages` as the model gets them, and how each of their files went, in their order."""
+
+    messages: tuple[Message, ...]
+    given: tuple[Given, ...] = ()
+
+
+def best_forms(messages: Sequence[Message], model: Model) -> tuple[Forms, ...]:
+    """For each message those of its files, each as if it went alone."""
+    return tuple(tuple(form_of(file, model) for file in m.attachments) for m in messages)
+
+
+def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
+    """As `best_forms`, but bounded in all: from the newest message up, what doesn't fit any more
+    goes as its text or by name. A request that is too large would fail in every later turn too."""
+    left = LARGEST_TOGETHER
+    found = []
+    for message, best in zip(reversed(request), reversed(best_forms(request, model)), strict=True):
+        forms: list[Form] = []
+        for file, form in zip(message.attachments, best, strict=True):
+            size = sent_bytes(file) if form in MEDIA else 0
+            forms.append(form if size <= left else _in_words(file))
+            left -= size if size <= left else 0
+        found.append(tuple(forms))
+    return tuple(reversed(found))
+
+
+async def rendered(
+    messages: Sequence[Message], forms: Sequence[Sequence[Sent]], files: Files
+) -> Rendered:
+    """The messages with their files in these forms: only what goes as it is is still attached.
+
+    Each file has its line `File: name` below the message's text, and below that its text where it
+    goes as text. Of a file that isn't stored any more only the line is left, and says so.
+    """
+    made = []
+    gave: list[Given] = []
+    for message, each in zip(messages, forms, strict=True):
+        if not message.attachments:
+            made.append(message)
+            continue
+        parts = [message.content] if message.content else []
+        kept = []
+        for attachment, form in zip(message.attachments, each, strict=True):
+            said, file = await _given(attachment, form, files)
+            parts.append(said)
+            gave.append(file)
+            if file.form in MEDIA:
+                kept.append(attachment)
+        made.append(replace(message, content="\n\n".join(parts), attachments=tuple(kept)))
+    return Rendered(tuple(made), tuple(gave))
+
+
+async def _given(attachment: Attachment, form: Sent, files: Files) -> tuple[str, Given]:
+    """What stands of it in the message, and how it went."""
+    try:
+        # Asked for the others too: what isn't stored any more would fail the whole request.
+        text = await files.text(attachment)
+    except NotFound:
+        form = "gone"
+    if form == "gone":
+        said = f"{hint(attachment)} (no longer stored)"
+        return said, Given(attachment.id, attachment.name, "gone")
+    if form == "text":
+        return as_text(attachment, text), Given(
+            attachment.id, attachment.name, "text", digest_of(text)
+        )
+    return hint(attachment), Given(attachment.id, attachment.name, form)
+
+
+def digest_of(text: str) -> str:
+    """Enough of it to notice that a text isn't the same any more."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def hint(attachment: Attachment) -> str:
+    """The line that a model reads of every file."""
+    return f"File: {attachment.name}"
+
+
+def as_text(attachment: Attachment, text: str) -> str:
+    """A file's line and its text between fences that are longer than any in it, so that what
+    stands in a file can't pass for what stands below it."""
+    longest = max((len(run) for run in FENCES.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{hint(attachment)}\n{fence}\n{text}\n{fence}"
+
+
+def told(request: Sequence[Message], model: Model) -> tuple[str, ...]:
+    """What the person should know of its files: a sentence for each that the model doesn't get as
+    it is. A text file in its text is as it is."""
+    return tuple(sentence for _, _, sentence in _sentences(request, model))
+
+
+def told_of_draft(
+    request: Sequence[Message], draft: Sequence[Attachment], model: Model
+) -> tuple[str, ...]:
+    """As `told`, of the draft's own files and of those that have to give way to them."""
+    own = {file.id for file in draft}
+    return tuple(
+        sentence
+        for file, gave_way, sentence in _sentences(request, model)
+        if gave_way or file.id in own
+    )
+
+
+def _sentences(request: Sequence[Message], model: Model) -> Iterator[tuple[Attachment, bool, str]]:
+    """Of each such file, with whether it could have gone in a better form alone."""
+    request = [message for message in request if message.attachments]
+    forms = zip(request, forms_of(request, model), best_forms(request, model), strict=True)
+    for message, each, best in forms:
+        for file, form, alone in zip(message.attachments, each, best, strict=True):
+            if sentence := _said(file, form, model, gave_way=form != alone):
+                yield file, form != alone, sentence
+
+
+def _said(attachment: Attachment, form: Form, model: Model, *, gave_way: bool) -> str:
+    own = own_form(attachment)
+    if gave_way:
+        why = (
+            f"the files of one request may have {LARGEST_TOGETHER // 1_000_000} MB together, and "
+            "newer ones come first"
+        )
+    elif own is None:
+        why = "no text was found in it"
+    elif own in model.takes:
+        why = f"{model.label} doesn't take this one as it is"
+    else:
+        why = f"{model.label} takes no {PLURALS[own]}"
+    if form == "name":
+        return f"Of {attachment.name} only the name goes in, because {why}."
+    if form == "text" and own is not None:
+        characters = f"{attachment.characters:,} characters"
+        return f"{attachment.name} goes in as its text, {characters}, because {why}."
+    return ""
+
+
+def _in_words(attachment: Attachment) -> Form:
+    return "text" if attachment.characters else "name"
+
+
+def own_form(attachment: Attachment) -> Form | None:
+    """As what it would be sent if any model could be asked; None for a text file."""
+    if attachment.modality != "document":
+        return attachment.modality
+    return "pdf" if attachment.mime_type == "application/pdf" else None

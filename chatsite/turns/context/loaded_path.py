@@ -1,0 +1,87 @@
+"""How much of a path is read: as storage would have read it long ago, and more of it on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chatsite.history import BACKGROUND, Entry, Reach, Transcript, Unloaded, Users, turns
+
+
+def as_loaded(entries: Sequence[Entry], wanted: Reach) -> Transcript:
+    """The part of a path that `conversations.reads.loading` would read; its last entry is current.
+
+    Only where a number of turns is wanted: by tokens as much is sent of the whole path.
+    """
+    cut = _first_wanted(entries, wanted.users) if isinstance(wanted, Users) else 0
+    if not cut:
+        return Transcript(entries=tuple(entries))
+    above = [entry for entry in entries if entry.seq < cut]
+    wanted_too = _wanted_above(above, reply_to=entries[-1].message.reply_to)
+    away = [entry for entry in above if entry.seq not in wanted_too]
+    if not away:
+        return Transcript(entries=tuple(entries))
+    asked = [entry.message for entry in away if entry.message.role == "user"]
+    return Transcript(
+        entries=tuple(e for e in entries if e.seq >= cut or e.seq in wanted_too),
+        unloaded=Unloaded(
+            messages=len(away),
+            users=len(asked),
+            background=sum(message.source in BACKGROUND for message in asked),
+            tokens=sum(entry.message.tokens.count for entry in away if entry.message.tokens),
+            first=1,
+            last=cut - 1,
+        ),
+    )
+
+
+def _first_wanted(entries: Sequence[Entry], users: int) -> int:
+    """The seq from which all is wanted, 0 for the whole path."""
+    asked = [
+        entry.seq
+        for entry in entries
+        if entry.message.role == "user" and entry.message.source not in BACKGROUND
+    ]
+    users = max(users, 1)
+    if len(asked) < users:
+        return 0
+    cut = asked[-users]
+    above = [entry for entry in entries if entry.seq < cut]
+    if users > 1 or not above or above[-1].message.source not in BACKGROUND:
+        return cut
+    # What background tasks wrote directly before the message comes with the turn they follow.
+    said = next((e.seq for e in reversed(above) if e.message.source not in BACKGROUND), 0)
+    return max(
+        (turn.entries[0].seq for turn in turns(above) if turn.entries[0].seq <= said), default=0
+    )
+
+
+def _wanted_above(above: Sequence[Entry], *, reply_to: str | None) -> set[int]:
+    """Whole turns with a mark, with the marker, or with what is replied to."""
+    found: set[int] = set()
+    for turn in turns([entry for entry in above if entry.message.role != "system"]):
+        if any(_stands_out(entry, reply_to) for entry in turn.entries):
+            found.update(entry.seq for entry in turn.entries)
+    return found
+
+
+def _stands_out(entry: Entry, reply_to: str | None) -> bool:
+    marked = entry.pinned or entry.excluded or entry.forgets_above
+    return marked or (reply_to is not None and entry.message.id == reply_to)
+
+
+def widened(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
+    """With entries of what was not loaded; that part's totals shrink by them."""
+    away = transcript.unloaded
+    asked = [entry.message for entry in entries if entry.message.role == "user"]
+    tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
+    return Transcript(
+        entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
+        unloaded=replace(
+            away,
+            messages=max(0, away.messages - len(entries)),
+            users=max(0, away.users - len(asked)),
+            background=max(0, away.background - sum(m.source in BACKGROUND for m in asked)),
+            tokens=max(0, away.tokens - tokens),
+        ),
+    )

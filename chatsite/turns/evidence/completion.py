@@ -1,0 +1,91 @@
+"""A short answer of a small model for the house's own needs: triage, summaries. Never shown."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from chatsite.errors import ProviderError
+from chatsite.messages import Message
+from chatsite.providers.base.provider import Finished, Model, Provider, Request, Text, Usage
+from chatsite.turns.agents.resolved_agent import Answering
+
+# The role that a setting may name in place of a model.
+FAST = "fast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """A whole answer, what the provider reported, and how long it took."""
+
+    text: str
+    model: Model
+    usage: Usage
+    milliseconds: int
+
+
+class Unfinished(ProviderError):
+    """An answer that broke off or stopped at its limit; `usage` is what it cost all the same.
+
+    `text` is what came of it where it stopped at its limit, "" otherwise."""
+
+    code = "interrupted"
+
+    def __init__(self, message: str, *, usage: Usage, text: str = "") -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.text = text
+
+
+def side_model(answering: Answering, name: str) -> Model | None:
+    """The model that a setting names, at the agent's provider; None where none there can be asked
+    to judge. What the administrator set for every model (CHAT_MODEL) holds for it too."""
+    small = answering.provider.small(answering.model)
+    if small is None or name == FAST:
+        return small
+    return answering.provider.model(name)
+
+
+async def complete(
+    provider: Provider,
+    model: Model,
+    messages: Sequence[Message],
+    *,
+    conversation: str,
+    max_tokens: int,
+    seconds: float,
+) -> Completed:
+    """Ask once. Raises ProviderError, TimeoutError after `seconds` for the whole call, and
+    Unfinished where the answer broke off or stopped at `max_tokens`."""
+    started = time.monotonic()
+    request = Request(
+        conversation=conversation,
+        messages=tuple(messages),
+        model=model.name,
+        max_tokens=max_tokens,
+        temperature=0.0,
+        # Somebody waits, and thinking is charged like text.
+        options={"reasoning_effort": "low"},
+    )
+    pieces: list[str] = []
+    finished: Finished | None = None
+    async with asyncio.timeout(seconds), aclosing(provider.stream(request)) as chunks:
+        async for chunk in chunks:
+            if isinstance(chunk, Text):
+                pieces.append(chunk.text)
+            elif isinstance(chunk, Finished):
+                finished = chunk
+    if finished is None or finished.reason != "stop":
+        usage = finished.usage if finished else Usage()
+        at_limit = finished is not None and finished.reason == "length"
+        text = "".join(pieces) if at_limit else ""
+        raise Unfinished("The answer broke off.", usage=usage, text=text)
+    return Completed(
+        text="".join(pieces),
+        model=model,
+        usage=finished.usage,
+        milliseconds=round((time.monotonic() - started) * 1000),
+    )

@@ -1,0 +1,82 @@
+"""Asks an agent's strategy what to send: the gatherer of the policy `strategy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from chatsite.agents.strategy.file import FILE, StrategyFile
+from chatsite.agents.strategy.given import given_of
+from chatsite.agents.strategy.wire import Problem
+from chatsite.agents.strategy.worker import Strategies
+from chatsite.history import Chosen, Evidence, Slot
+from chatsite.messages import Message, TokenCount
+from chatsite.providers.base.provider import Tokenizer
+from chatsite.turns.context.gatherer import Gathering
+
+INSTEAD = "The newest turns within the budget are sent instead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyGatherer:
+    """`file` finds an agent's strategy by its slug. A preview runs it too: it is no model."""
+
+    strategies: Strategies
+    file: Callable[[str], StrategyFile | None]
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        file = self.file(gathering.agent)
+        if file is None:
+            return _failed(f"{gathering.agent}/{FILE}: there is no such file")
+        given = given_of(
+            gathering.transcript,
+            gathering.answering.template,
+            head=gathering.head,
+            window=gathering.answering.window,
+            budget=gathering.settings.tokens.value,
+        )
+        built = await self.strategies.run(file, given)
+        if isinstance(built, Problem):
+            return _failed(built.sentence(file.shown))
+        slots = await _counted(built.slots, gathering.tokenizer)
+        report = {
+            "file": file.shown,
+            "milliseconds": built.milliseconds,
+            "slots": [_report(slot) for slot in slots],
+        }
+        return Evidence(chosen=Chosen(slots=slots), reports={"strategy": report})
+
+
+def _failed(sentence: str) -> Evidence:
+    return Evidence(notes=(f"The agent's strategy failed: {sentence}. {INSTEAD}.",))
+
+
+async def _counted(slots: Sequence[Slot], tokenizer: Tokenizer) -> tuple[Slot, ...]:
+    """The slots with the tokens of their texts, counted in one batch."""
+    texts = [item for slot in slots for item in slot.items if isinstance(item, Message)]
+    counts = await tokenizer.count(texts) if texts else []
+    counted = {
+        text.id: replace(
+            text, tokens=TokenCount(count=count, tokenizer=tokenizer.name, basis=tokenizer.basis)
+        )
+        for text, count in zip(texts, counts, strict=True)
+    }
+    return tuple(
+        replace(
+            slot,
+            items=tuple(
+                counted[item.id] if isinstance(item, Message) else item for item in slot.items
+            ),
+        )
+        for slot in slots
+    )
+
+
+def _report(slot: Slot) -> dict[str, object]:
+    texts = sum(isinstance(item, Message) for item in slot.items)
+    return {
+        "name": slot.name,
+        "priority": slot.priority,
+        "messages": len(slot.items) - texts,
+        "texts": texts,
+    }

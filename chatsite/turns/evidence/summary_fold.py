@@ -1,0 +1,179 @@
+"""One fold: older turns and the summary so far become the next summary, as a model writes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from chatsite.conversations.values.summary_records import Standing, Unfolded
+from chatsite.errors import ProviderError
+from chatsite.history import Entry, Settings, Window
+from chatsite.history.summarising import Load, Piece, most_tokens, pieces, to_fold
+from chatsite.messages import TokenCount
+from chatsite.providers.base.provider import Model
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.token_counts import token_counts
+from chatsite.turns.evidence.completion import side_model
+from chatsite.turns.evidence.summary_writer import Made, Outdated, SummaryWriter, room_of
+from chatsite.turns.ports import Owner, Run
+
+# A run that needs more calls stores what it has; the next turn's end goes on from there.
+MOST_PIECES = 24
+
+
+class SummaryWrites(Protocol):
+    """`conversations.summaries` is one."""
+
+    def fold(
+        self,
+        *,
+        owner: Any,
+        conversation: str,
+        start: Unfolded,
+        folded: Sequence[Entry],
+        messages: int,
+        text: str,
+        by: str,
+        tokens: TokenCount,
+        report: Mapping[str, Any],
+    ) -> Standing | None: ...
+    def rewrite(
+        self, *, owner: Any, conversation: str, version: int, text: str | None, tokens: TokenCount
+    ) -> Standing: ...
+    def switch(self, *, owner: Any, conversation: str, on: bool) -> Standing: ...
+
+
+class SummaryReads(Protocol):
+    """`conversations.reads.summary_queries` is one."""
+
+    def standing(self, *, owner: Any, conversation: str) -> Standing: ...
+    def unfolded(self, *, owner: Any, conversation: str) -> Unfolded: ...
+    def still_holds(
+        self, *, owner: Any, conversation: str, start: Unfolded, entries: Sequence[Entry]
+    ) -> bool: ...
+    def text_of(self, *, owner: Any, conversation: str, version: int) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """What stands after a fold, None for what stood before, and why it went no further."""
+
+    standing: Standing | None = None
+    failure: ProviderError | TimeoutError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """What is needed to make one conversation's next summary."""
+
+    owner: Owner
+    conversation: str
+    answering: Answering
+    settings: Settings
+    run: Run
+    reads: SummaryReads
+    writes: SummaryWrites
+
+    async def make(self) -> Folded:
+        """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
+
+        What was made before a call failed, or was cancelled, or before something changed that
+        was still to come, is stored. Raises NotFound for a conversation that is gone,
+        ProviderError where no model can be asked.
+        """
+        start = await self.run(
+            self.reads.unfolded, owner=self.owner, conversation=self.conversation
+        )
+        if not start.standing.on:
+            return Folded()
+        load = await self._load(start)
+        # Both take 50 us a message: in a long conversation everybody's answers would stand still.
+        folded = await asyncio.to_thread(to_fold, start.entries, load)
+        if not folded:
+            return Folded()
+        model, most = self._model(), most_tokens(load.limit)
+
+        async def may_send(parts: Sequence[Piece]) -> bool:
+            return await self._still_holds(start, parts)
+
+        wanted = await asyncio.to_thread(
+            pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
+        )
+        base = start.standing.summary
+        made = Made(base.text if base else "")
+        writer = SummaryWriter(
+            answering=self.answering,
+            conversation=self.conversation,
+            model=model,
+            most=most,
+            may_send=may_send,
+        )
+        failure: ProviderError | TimeoutError | None = None
+        for piece in wanted:
+            try:
+                await writer.take_up(piece, made)
+            except (ProviderError, TimeoutError) as error:
+                failure = error
+                break
+            except (Outdated, asyncio.CancelledError):
+                break
+        stored = await self._store(start, made, model) if made.tokens else None
+        return Folded(standing=stored, failure=failure)
+
+    async def _load(self, start: Unfolded) -> Load:
+        head, window = self.answering.head.messages, self.answering.window
+        counts = await token_counts(self.answering.provider.tokenizer(self.answering.model), head)
+        summary = start.standing.summary
+        return Load(
+            fixed=sum(count.count for count in counts),
+            summary=summary.tokens.count if summary else 0,
+            limit=limit_of(window, self.settings),
+            low_water=self.settings.low_water.value,
+        )
+
+    def _model(self) -> Model:
+        model = writing_model(self.answering, self.settings)
+        if model is None:
+            raise ProviderError("No model answers here that could write one.", code="no_model")
+        return model
+
+    async def _still_holds(self, start: Unfolded, parts: Sequence[Piece]) -> bool:
+        """A person may change a lot in the minutes that many calls take. One read a call."""
+        return await self.run(
+            self.reads.still_holds,
+            owner=self.owner,
+            conversation=self.conversation,
+            start=start,
+            entries=[entry for piece in parts for entry in piece.entries],
+        )
+
+    async def _store(self, start: Unfolded, made: Made, model: Model) -> Standing | None:
+        assert made.tokens is not None
+        return await self.run(
+            self.writes.fold,
+            owner=self.owner,
+            conversation=self.conversation,
+            start=start,
+            folded=[entry for piece in made.pieces for entry in piece.entries],
+            messages=sum(piece.messages for piece in made.pieces),
+            text=made.text,
+            by=model.label,
+            tokens=made.tokens,
+            report=made.report(),
+        )
+
+
+def writing_model(answering: Answering, settings: Settings) -> Model | None:
+    """The one that writes: by name, or the provider's small one, or its own; None where no model
+    answers."""
+    if answering.provider.kind == "echo":
+        return None
+    return side_model(answering, settings.summary_model.value) or answering.provider.model(None)
+
+
+def limit_of(window: Window, settings: Settings) -> int:
+    """What a prompt may take, in tokens."""
+    budget = settings.tokens.value
+    return window.room if budget is None else min(budget, window.room)

@@ -1,0 +1,164 @@
+"""Writing a summary: a model is asked, and asked again where it wrote too much."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsite.errors import ProviderError
+from chatsite.history import estimate_message
+from chatsite.history.recalled import summary_text
+from chatsite.history.summarising import Piece, again, cut, question, words_for
+from chatsite.messages import UNSOUND, Message, TokenCount
+from chatsite.providers.base.provider import Model, Tokenizer, Usage
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.token_counts import token_counts
+from chatsite.turns.evidence.completion import Unfinished, complete
+
+# For one call: a model on this machine reads some hundred tokens a second.
+SECONDS = 120.0
+# An estimate of tokens may come out a tenth too low, and the chat format takes some too.
+ESTIMATE_SHARE = 85
+LEAST_ROOM = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model wrote; not `whole` where it stopped at its longest length."""
+
+    text: str
+    whole: bool
+
+
+@dataclass(slots=True)
+class Made:
+    """The text as far as it is, what it covers, and what making it took."""
+
+    text: str
+    tokens: TokenCount | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    seconds: float = 0.0
+    shortened: bool = False
+
+    def report(self) -> dict[str, Any]:
+        """Tokens are those that the provider reported, None where it doesn't."""
+        prompts = [usage.prompt for usage in self.usages]
+        completions = [usage.completion for usage in self.usages]
+        return {
+            "calls": len(self.usages),
+            "prompt": _sum(prompts),
+            "completion": _sum(completions),
+            "tokens": _sum([*prompts, *completions]),
+            "seconds": round(self.seconds, 2),
+            "shortened": self.shortened,
+        }
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+class Outdated(Exception):
+    """What was to be summarised was left out, forgotten, deleted or switched off meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryWriter:
+    """Has `model` write what `answering`'s model will read, in at most `most` tokens of that.
+
+    Before each call `may_send` is asked about all pieces that went into what is sent.
+    """
+
+    answering: Answering
+    conversation: str
+    model: Model
+    most: int
+    may_send: Callable[[Sequence[Piece]], Awaitable[bool]]
+
+    async def take_up(self, piece: Piece, made: Made) -> None:
+        """One piece more is covered; a piece in which nothing was said costs no call.
+
+        Raises Outdated where nothing may be sent any more, and what the provider raises.
+        """
+        if piece.text:
+            asked = question(summary=made.text, text=piece.text, words=words_for(self.most))
+            reply = await self._ask(asked, piece, made)
+            tokens = await self._count(reply.text)
+            if tokens.count > self.most or not reply.whole:
+                reply = await self._shorter(reply, piece, made)
+                tokens = await self._count(reply.text)
+            made.text, made.tokens = reply.text, tokens
+        made.pieces.append(piece)
+
+    async def _shorter(self, long: Reply, piece: Piece, made: Made) -> Reply:
+        """Ask once for a shorter one; what is still too long is cut at a sentence."""
+        reply = await self._ask(again(long.text, words=words_for(self.most)), piece, made)
+        text = min(reply.text, long.text, key=len)
+        tokens = await self._count(text)
+        if text == reply.text and reply.whole and tokens.count <= self.most:
+            return reply
+        made.shortened = True
+        characters = len(text)
+        while tokens.count > self.most:
+            characters = min(characters * self.most // tokens.count, characters - 1)
+            text = cut(text, characters=characters)
+            tokens = await self._count(text)
+        return Reply(text=text, whole=True)
+
+    async def _ask(self, messages: Sequence[Message], piece: Piece, made: Made) -> Reply:
+        if not await self.may_send([*made.pieces, piece]):
+            raise Outdated
+        started = time.monotonic()
+        try:
+            completed = await complete(
+                self.answering.provider,
+                self.model,
+                messages,
+                # Of its own: the conversation's prompt keeps its place in the engine.
+                conversation=f"{self.conversation}:summary",
+                max_tokens=_reply_tokens(self.most),
+                seconds=SECONDS,
+            )
+            reply = Reply(text=_clean(completed.text), whole=True)
+            made.usages.append(completed.usage)
+        except Unfinished as error:
+            if not error.text:
+                raise
+            reply = Reply(text=_clean(error.text), whole=False)
+            made.usages.append(error.usage)
+        made.seconds += time.monotonic() - started
+        if not reply.text:
+            raise ProviderError("The model wrote nothing.", code="empty_answer")
+        return reply
+
+    async def _count(self, text: str) -> TokenCount:
+        tokenizer = self.answering.provider.tokenizer(self.answering.model)
+        return await summary_tokens(text, tokenizer)
+
+
+async def summary_tokens(text: str, tokenizer: Tokenizer) -> TokenCount:
+    """What a summary takes as a message of its own, its label included."""
+    message = Message.user(summary_text(text), id="summary")
+    return (await token_counts(tokenizer, [message]))[0]
+
+
+def _clean(text: str) -> str:
+    return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
+
+
+def _reply_tokens(most: int) -> int:
+    """Room for a reply that is too long: it can be shortened, where a broken one says less."""
+    return 2 * most
+
+
+def room_of(model: Model, most: int) -> int:
+    """Tokens of one piece beside the question, the summary so far and the reply."""
+    frame = sum(estimate_message(m) for m in question(summary="-", text="-", words=most))
+    room = (model.window - frame - most - _reply_tokens(most)) * ESTIMATE_SHARE // 100
+    if room < LEAST_ROOM:
+        raise ProviderError(f"The window of {model.label} is too small for it.", code="window")
+    return room

@@ -1,0 +1,169 @@
+"""Asks a fast model which older turns matter. One that can't be asked leaves nothing out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from chatsite.errors import ProviderError
+from chatsite.history import Evidence
+from chatsite.history.evidence import Triaged
+from chatsite.history.marks import below_marker
+from chatsite.history.tokens import estimate_message
+from chatsite.history.transcript import Turn, turns
+from chatsite.history.triage import Plan, plan_of
+from chatsite.history.triage_question import prompt, read_reply
+from chatsite.providers.base.provider import Model, Usage
+from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
+
+logger = logging.getLogger("chatsite.turns")
+
+REPORT = "triage"
+_UNKNOWN = Usage()
+# Positions take a few tokens each; a model that thinks first takes more.
+REPLY_TOKENS = 4_096
+
+Result = Literal[
+    "nothing to choose", "on sending", "chosen", "no model", "timeout", "error", "unreadable"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How asking ended. `chosen` are turns by their first message, None where nothing was chosen.
+
+    `why` begins a sentence for the reader where it wasn't. `estimated` are the prompt's tokens
+    as we count them: some failures are charged, and not every provider reports.
+    """
+
+    result: Result
+    chosen: frozenset[int] | None = None
+    why: str = ""
+    model: Model | None = None
+    usage: Usage = _UNKNOWN
+    milliseconds: int | None = None
+    estimated: int | None = None
+
+
+class Triager:
+    """The gatherer for the policy `relevant` with the selector `triage`."""
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        """The turns that the model chose; without a choice, notes that say why all are kept."""
+        settings = gathering.settings.conversation
+        plan = _plan(gathering)
+        count = len(plan.candidates)
+        if not count:
+            outcome = Outcome(result="nothing to choose", chosen=frozenset())
+            return _evidence(outcome, candidates=0, notes=())
+        name = settings.selection_model.value
+        model = side_model(gathering.answering, name)
+        if model is None:
+            why = f"{gathering.answering.model.label} can't judge which older turns matter"
+            outcome = Outcome(result="no model", why=why)
+        elif gathering.preview:
+            when = "Which older turns go along is chosen on sending"
+            outcome = Outcome(result="on sending", model=model)
+            note = f"{when}: {model.label} is asked about {count} of them."
+            return _evidence(outcome, candidates=count, notes=(note,))
+        else:
+            outcome = await _ask(gathering, plan, model)
+        notes = []
+        if model is not None and name not in (FAST, model.name):
+            notes.append(f"{name} was to choose among older turns; {model.name} is asked here.")
+        if outcome.chosen is None:
+            kept = f"nothing of {plan.scope} is left out while there is room"
+            notes.append(f"{outcome.why}, so {kept}.")
+        return _evidence(outcome, candidates=count, notes=tuple(notes))
+
+
+def _plan(gathering: Gathering) -> Plan:
+    entries = gathering.transcript.entries
+    path = [turn for turn in _turns(gathering) if turn.user is not None]
+    return plan_of(path[:-1], gathering.settings.conversation, marker=below_marker(entries))
+
+
+def _turns(gathering: Gathering) -> list[Turn]:
+    entries = gathering.transcript.entries
+    return turns([entry for entry in entries if entry.message.role != "system"])
+
+
+async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
+    settings = gathering.settings.conversation
+    reply = min(REPLY_TOKENS, model.window // 4)
+    question = prompt(gathering.current, plan, room=model.window - reply)
+    estimated = sum(estimate_message(message) for message in question)
+    started = time.monotonic()
+
+    def failed(result: Result, why: str, usage: Usage = _UNKNOWN) -> Outcome:
+        return Outcome(
+            result=result,
+            why=why,
+            model=model,
+            usage=usage,
+            milliseconds=round((time.monotonic() - started) * 1000),
+            estimated=estimated,
+        )
+
+    who, what = model.label, "which older turns matter"
+    seconds = settings.selection_timeout.value
+    try:
+        completed = await complete(
+            gathering.answering.provider,
+            model,
+            question,
+            conversation=gathering.conversation,
+            max_tokens=reply,
+            seconds=seconds,
+        )
+    except TimeoutError:
+        return failed("timeout", f"{who} hadn't said {what} after {seconds:g} seconds")
+    except Unfinished as error:
+        return failed("unreadable", f"{who} broke off while it said {what}", error.usage)
+    except ProviderError as error:
+        logger.warning("triage: %s (%s)", error.code, error.detail)
+        return failed("error", f"{who} couldn't be asked {what} ({_problem(error)})")
+    except Exception:
+        logger.exception("triage failed")
+        return failed("error", f"{who} couldn't be asked {what}")
+    positions = read_reply(completed.text, len(plan.candidates))
+    if positions is None:
+        return failed("unreadable", f"{who} didn't say readably {what}", completed.usage)
+    return Outcome(
+        result="chosen",
+        chosen=frozenset(plan.candidates[place].entries[0].seq for place in positions),
+        model=model,
+        usage=completed.usage,
+        milliseconds=completed.milliseconds,
+        estimated=estimated,
+    )
+
+
+def _problem(error: ProviderError) -> str:
+    """Its first sentence, to stand in another one: the rest is about an answer to a person."""
+    sentence = error.message.partition(". ")[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _evidence(outcome: Outcome, *, candidates: int, notes: tuple[str, ...]) -> Evidence:
+    chosen = outcome.chosen
+    report = {
+        "result": outcome.result,
+        "model": outcome.model.name if outcome.model else None,
+        "asked": outcome.milliseconds is not None,
+        "candidates": candidates,
+        "chosen": None if chosen is None else len(chosen),
+        "prompt": outcome.usage.prompt,
+        "cached": outcome.usage.cached,
+        "completion": outcome.usage.completion,
+        "estimated_prompt": outcome.estimated,
+        "milliseconds": outcome.milliseconds,
+    }
+    return Evidence(
+        triaged=None if chosen is None else Triaged(turns=chosen),
+        notes=notes,
+        reports={REPORT: report},
+    )

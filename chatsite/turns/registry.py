@@ -1,0 +1,82 @@
+"""The turns that run now: one in a conversation, a few an owner, and how they all end together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+
+from chatsite.errors import TooMany
+from chatsite.events import TurnStarted
+from chatsite.turns.answer.writer import Writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """How many answers may be written at once."""
+
+    answers: int
+    per_owner: int
+
+
+@dataclass(slots=True, eq=False)
+class Running:
+    """A turn from the moment it is admitted until it has ended."""
+
+    owner: str
+    client_id: str
+    started: asyncio.Future[TurnStarted]
+    writing: Writing | None = None
+    task: asyncio.Task[None] | None = None
+
+
+class Registry:
+    """By conversation."""
+
+    def __init__(self, caps: Caps) -> None:
+        self.caps = caps
+        self._running: dict[str, Running] = {}
+        self._owners: Counter[str] = Counter()
+        self._draining = False
+
+    def __contains__(self, conversation: str) -> bool:
+        return conversation in self._running
+
+    def get(self, conversation: str) -> Running | None:
+        return self._running.get(conversation)
+
+    def admit(self, conversation: str, owner: str, client_id: str) -> Running:
+        """A place for a turn. Raises TooMany."""
+        if self._draining:
+            raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
+        if self._owners[owner] >= self.caps.per_owner:
+            raise TooMany(
+                f"{self.caps.per_owner} answers of yours are being written. "
+                "Wait for one to end or stop one; your text is kept."
+            )
+        if len(self._running) >= self.caps.answers:
+            raise TooMany("Too many answers are being written right now. Your text is kept.")
+        running = Running(owner, client_id, asyncio.Future())
+        self._running[conversation] = running
+        self._owners[owner] += 1
+        return running
+
+    def forget(self, conversation: str, running: Running) -> None:
+        if self._running.get(conversation) is running:
+            del self._running[conversation]
+            self._owners[running.owner] -= 1
+            if self._owners[running.owner] <= 0:
+                del self._owners[running.owner]
+
+    async def drain(self, seconds: float) -> None:
+        """Refuse new turns, let those under way end, then keep what is written of the rest."""
+        self._draining = True
+        tasks = {running.task for running in self._running.values() if running.task}
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+        for running in list(self._running.values()):
+            if running.writing is not None:
+                running.writing.cancel("interrupted")
+        if late:
+            await asyncio.wait(late)

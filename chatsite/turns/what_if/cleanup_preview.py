@@ -1,0 +1,157 @@
+"""Cleanups on demand: what each strategy would unload of a conversation as it is now.
+
+A strategy is given the turns that the next message would be sent with, as in the guard's place.
+What it doesn't keep goes, and with it every older turn that the policy leaves out now: else one
+that fills its window from further up would send those instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chatsite.errors import BadCommand, Refused
+from chatsite.history import Decision, Everything, Run, Transcript, Turn, tokens_of, turns
+from chatsite.history.marks import is_pinned
+from chatsite.history.offered import offered
+from chatsite.kv.cleanup import STRATEGIES, Held, unload
+from chatsite.kv.settings import Cleanup, unknown_strategy
+from chatsite.turns.context.cache_cleanup import has_cache
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.snapshots import Answers
+
+NO_CACHE = "Not available for this model: {label} doesn't keep its cache on this machine."
+ALWAYS = ("system", "prefilled", "tools", "current")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What one strategy would unload: `turns` by the sequence numbers of their first messages, how
+    many `messages` they hold, and by how many `tokens` the next prompt gets shorter. `enough`:
+    what stays fits the model's window."""
+
+    name: str
+    words: str
+    turns: tuple[int, ...]
+    messages: int
+    tokens: int
+    enough: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "words": self.words,
+            "turns": len(self.turns),
+            "messages": self.messages,
+            "tokens": self.tokens,
+            "enough": self.enough,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """An offer for each strategy; none, and a `note` that says why, where there is no cache.
+    `window` is the model's, in tokens."""
+
+    note: str
+    window: int
+    cleanup: Cleanup
+    offers: tuple[Offer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Older:
+    """A turn before the next message: what of it may be sent takes `tokens`. `goes_along`: the
+    policy would send it."""
+
+    turn: Turn
+    tokens: int
+    goes_along: bool
+
+    @property
+    def held(self) -> Held:
+        return Held(self.turn.entries[0].seq, self.tokens, is_pinned(self.turn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaning:
+    """Nothing is stored but token counts: what is to be unloaded is marked by the store."""
+
+    decider: Decider
+    answering: Answers
+
+    async def offers(self, asking: Asking) -> Offered:
+        """The query's history settings count, as for the next message. Raises NotFound, or
+        PromptTooLarge where not even an empty message has room."""
+        agent = await self.decider.run(
+            self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
+        )
+        answering = self.answering(agent, asking.model, staff=asking.staff)
+        cleanup, window = self.decider.cleanup(answering), answering.window
+        if not has_cache(answering):
+            note = NO_CACHE.format(label=answering.model.label)
+            return Offered(note=note, window=window.size, cleanup=cleanup)
+        asking = replace(asking, agent=agent)
+        settings = self.decider.settings(asking, answering)
+        loaded = await self.decider.with_draft(asking, answering, "", Everything())
+        loaded = await self.decider.counted(asking, answering, loaded)
+        decision = await self.decider.decided(asking, answering, settings, loaded, preview=True)
+        # A long conversation takes 8 us a message.
+        older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
+        fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
+        low = max(0, window.room * settings.low_water.value // 100 - fixed)
+        return Offered(
+            note="",
+            window=window.size,
+            cleanup=cleanup,
+            offers=tuple(
+                _offer(name, older, down_to=low, room=window.room - fixed) for name in STRATEGIES
+            ),
+        )
+
+    async def choose(self, asking: Asking, strategy: str) -> tuple[int, ...]:
+        """The turns that a strategy would unload, by their first messages. Raises BadCommand for
+        one that there isn't, Refused where there is no cache, and what `offers` does."""
+        if problem := unknown_strategy(strategy):
+            raise BadCommand(problem)
+        found = await self.offers(asking)
+        if found.note:
+            raise Refused(found.note)
+        return next(offer.turns for offer in found.offers if offer.name == strategy)
+
+
+def _older(transcript: Transcript, decision: Decision) -> Iterator[_Older]:
+    """Every turn that may be sent at all, oldest first: with a policy or another."""
+    may = {entry.seq for entry in offered(transcript)}
+    along = [(run.first, run.last) for run in decision.layout if isinstance(run, Run)]
+    said = [entry for entry in transcript.entries if entry.message.role != "system"]
+    for turn in turns(said)[:-1]:
+        usable = [entry for entry in turn.entries if entry.seq in may]
+        if usable:
+            sent = any(first <= e.seq <= last for e in usable for first, last in along)
+            goes_along = sent or turn.entries[0].seq in decision.unloads
+            yield _Older(turn, sum(tokens_of(e.message) for e in usable), goes_along)
+
+
+def _offer(name: str, older: list[_Older], *, down_to: int, room: int) -> Offer:
+    along = [one for one in older if one.goes_along]
+    gone = unload(name, [one.held for one in along], down_to=down_to)
+    last = max(gone, default=0)
+    goes = [
+        one
+        for one in older
+        if one.held.first in gone
+        or (not one.goes_along and one.held.first < last and not one.held.spared)
+    ]
+    freed = sum(one.tokens for one in goes if one.goes_along)
+    return Offer(
+        name=name,
+        words=STRATEGIES[name].words,
+        turns=tuple(one.held.first for one in goes),
+        messages=sum(len(one.turn.entries) for one in goes),
+        tokens=freed,
+        enough=sum(one.tokens for one in along) - freed <= room,
+    )

@@ -1,0 +1,149 @@
+"""What gatherers would have found at earlier turns of a path: only what stood above each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, TypeVar
+
+from chatsite.conversations.values.index_records import Lines, Standing
+from chatsite.conversations.values.records import Asked
+from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
+from chatsite.history.lexical.index import Line
+from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.gatherer import Gatherer, Gathering
+from chatsite.turns.evidence.recall import COLD, Recaller
+from chatsite.turns.evidence.summary_writer import summary_tokens
+
+P = ParamSpec("P")
+T = TypeVar("T")
+POLICY = "summary"
+# As many of the newest as `conversations.reads.search_index` looks at.
+LOOKED_AT = 50
+TOO_LONG = (
+    "What would have been found among older messages isn't known: there are too many to search "
+    "them again as they stood then."
+)
+NO_SUMMARY = "No summary of that time is stored that still holds."
+
+
+def as_it_was(
+    decider: Decider,
+    asked: Asked,
+    *,
+    vectors: SentenceVectors | None,
+) -> Decider:
+    """A decider for one turn that was answered: it gathers what was there to gather then, and
+    says in the decision's notes what isn't known any more."""
+    entries = asked.loaded.transcript.entries
+    said = PathSaid(entries)
+    said.move_to(entries[-1].seq)
+    known = at_the_time(decider, said, [asked.summary] if asked.summary else [], vectors=vectors)
+    unknown: dict[str, Gatherer] = {}
+    if len(entries) > COLD:
+        unknown["lexical"] = Unknown(TOO_LONG)
+    if asked.summary is None and _had_or_might(asked.receipt):
+        unknown["summary"] = Unknown(NO_SUMMARY)
+    return replace(known, gatherers={**known.gatherers, **unknown})
+
+
+def _had_or_might(receipt: Mapping[str, Any]) -> bool:
+    """Whether the turn was given a summary, or nobody looked for one."""
+    looked = receipt.get("facts", {}).get("policy") == POLICY
+    return POLICY in receipt.get("reports", {}) or not looked
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Gathers nothing, and says why."""
+
+    why: str
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        return Evidence(notes=(self.why,))
+
+
+def at_the_time(
+    decider: Decider,
+    said: PathSaid,
+    summaries: Sequence[RunningSummary],
+    *,
+    vectors: SentenceVectors | None,
+) -> Decider:
+    """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
+    stored of it."""
+    past: dict[str, Gatherer] = {
+        "lexical": Recaller(run=at_once, reads=said, vectors=vectors),
+        "summary": PastSummaries(summaries),
+    }
+    return replace(decider, gatherers={**decider.gatherers, **past})
+
+
+async def at_once(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs what needs no storage."""
+    return work(*args, **kwargs)
+
+
+class PathSaid:
+    """Answers as `conversations.reads.search_index` did at the turn of the message `until`."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.until = 0
+        self._seqs = [entry.seq for entry in entries]
+        self._lines = lines_of(entries)
+        self._line_seqs = [line.seq for line in self._lines]
+
+    def move_to(self, seq: int) -> None:
+        """The turn of this message is the current one now."""
+        self.until = seq
+
+    def standing(self, *, owner: Any, conversation: str, last: int) -> Standing:
+        held = bisect_right(self._seqs, last)
+        newest = self._line_seqs[: bisect_right(self._line_seqs, last)][-LOOKED_AT:]
+        return Standing(
+            newest=tuple(reversed(newest)) if last else (),
+            messages=held,
+            waiting=bisect_right(self._seqs, self.until) - held,
+        )
+
+    def said_since(
+        self, *, owner: Any, conversation: str, after: int, before: int, most: int
+    ) -> Lines:
+        first = bisect_right(self._line_seqs, after)
+        lines = self._lines[first : bisect_left(self._line_seqs, before)][:most]
+        last = lines[-1].seq if lines else after
+        return Lines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
+
+
+def lines_of(entries: Sequence[Entry]) -> list[Line]:
+    """What person and assistant said in these, without greetings and background tasks."""
+    found = []
+    for turn in turns([entry for entry in entries if entry.message.role != "system"]):
+        if turn.user is None or turn.user.message.source in BACKGROUND:
+            continue
+        for entry in turn.entries:
+            said = entry.message
+            spoken = said.role in ("user", "assistant") and said.source not in BACKGROUND
+            if spoken and said.content:
+                line = Line(seq=entry.seq, author=said.role[0], text=said.content, at=entry.at)
+                found.append(line)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PastSummaries:
+    """Gathers, of the stored versions, the last one that covered nothing of the current turn."""
+
+    versions: Sequence[RunningSummary]
+
+    async def gather(self, gathering: Gathering) -> Evidence:
+        current = gathering.transcript.entries[-1].seq
+        known = [version for version in self.versions if version.last < current]
+        if not known:
+            return Evidence()
+        summary = max(known, key=lambda version: (version.last, version.version))
+        tokens = await summary_tokens(summary.text, gathering.tokenizer)
+        report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
+        return Evidence(summary=replace(summary, tokens=tokens), reports={POLICY: report})

@@ -1,0 +1,104 @@
+"""Trimming ahead: what the next request won't have leaves this machine's cache before it is made.
+
+After an answer, and after messages were left out or unloaded, the next decision is made for an
+empty message. What these policies leave out then, they leave out whatever is written, but for what
+a reply or another try wants: that is still on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from chatsite.errors import ChatsiteError
+from chatsite.history import Settings
+from chatsite.messages import Message
+from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.context.cache_cleanup import has_cache
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import Asking
+
+logger = logging.getLogger("chatsite.turns")
+# What they send depends on the words of the next message.
+BY_WORDS = ("relevant", "strategy")
+# Who asks again at once doesn't wait for a decision that nobody needs.
+QUIET_SECONDS = 1.0
+# Conversations whose last turn is known; the engine has fewer slots.
+KEPT = 16
+
+
+class Trims(Protocol):
+    """The provider whose cache it is."""
+
+    def can_trim(self, conversation: str) -> bool: ...
+
+    async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
+        """`messages` are its next request, with an empty message at the end. Returns before it is
+        done. Raises ProviderError."""
+        ...
+
+
+class Ahead:
+    """Built once by `wiring`. `running` says whether an answer is being written somewhere."""
+
+    def __init__(
+        self,
+        *,
+        decider: Decider,
+        cache: Trims,
+        running: Callable[[str], bool],
+        quiet: float = QUIET_SECONDS,
+    ) -> None:
+        self.decider = decider
+        self.cache = cache
+        self.running = running
+        self.quiet = quiet
+        self._last: OrderedDict[str, tuple[Asking, Answering]] = OrderedDict()
+        self._trimming: dict[str, asyncio.Task[None]] = {}
+
+    def after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+        conversation = asking.conversation
+        self._last.pop(conversation, None)
+        if not has_cache(answering) or settings.policy.value in BY_WORDS:
+            return
+        self._last[conversation] = asking, answering
+        if len(self._last) > KEPT:
+            self._last.popitem(last=False)
+        self.changed(conversation)
+
+    def changed(self, conversation: str) -> None:
+        """Its next request has become another one than it was; nobody waits."""
+        self.give_way(conversation)
+        if conversation in self._last:
+            task = asyncio.create_task(self._trim(*self._last[conversation]))
+            self._trimming[conversation] = task
+            task.add_done_callback(lambda done: self._ended(conversation, done))
+
+    def give_way(self, conversation: str) -> None:
+        """It is asked something: that request will trim by itself."""
+        if task := self._trimming.pop(conversation, None):
+            task.cancel()
+
+    def stop(self) -> None:
+        for conversation in list(self._trimming):
+            self.give_way(conversation)
+
+    def _ended(self, conversation: str, task: asyncio.Task[None]) -> None:
+        if self._trimming.get(conversation) is task:
+            del self._trimming[conversation]
+
+    async def _trim(self, asking: Asking, answering: Answering) -> None:
+        await asyncio.sleep(self.quiet)
+        if self.running(asking.conversation) or not self.cache.can_trim(asking.conversation):
+            return
+        try:
+            decision = await self.decider.for_draft(asking, answering, "")
+            sent = await self.decider.counting(asking, answering).as_sent(decision.request)
+            await self.cache.trim(asking.conversation, sent.messages)
+        except ChatsiteError as error:  # it is gone, or another's now: no harm is done
+            logger.info("nothing is trimmed ahead in %s: %s", asking.conversation, error.message)
+        except Exception:
+            logger.exception("trimming ahead in %s failed", asking.conversation)

@@ -1,0 +1,167 @@
+"""The engine's KV cache in the debug panel: what of a conversation lies in it, what each cleanup
+would unload, doing so, and bringing it back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from chatsite.conversations import cache_store as cache
+from chatsite.conversations.cache import queries as cache_queries
+from chatsite.conversations.cache.queries import CacheBooks
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
+from chatsite.events import CacheChanged
+from chatsite.kv.settings import resolve_cleanup, unknown_strategy
+from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.what_if.cleanup_preview import Offered
+from chatsite.web.api.conversations import answers_errors, fields, sound
+from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.wiring import Site
+
+MAX_QUERY = 4_096
+MAX_TURNS = 10_000
+
+
+@require_GET
+@answers_errors
+async def look(request: HttpRequest, id: UUID) -> HttpResponse:
+    """What lies in the cache. `query` is the page's own: it says what the next message is sent
+    with, and so what a cleanup would take from it."""
+    site, owner, asking = await _asking(request, id, request.GET.get("query", ""), panel=True)
+    books = await site.run(cache_queries.books_of, owner=owner, conversation=asking.conversation)
+    asking = replace(asking, agent=books.agent, model=books.model)
+    available, offered = await _offered(site, asking)
+    return JsonResponse(_told(site, asking, books, offered, available=available))
+
+
+@require_POST
+@answers_errors
+async def clean(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"strategy": "removeOldestMessages"}`, and the page's `query`: unload as it was offered."""
+    body = fields(request)
+    strategy = body.get("strategy")
+    if not isinstance(strategy, str):
+        raise BadCommand("strategy is the name of one.")
+    if problem := unknown_strategy(strategy):
+        raise BadCommand(problem)
+    site, owner, asking = await _asking(request, id, body.get("query", ""), panel=True)
+    books = await site.run(cache_queries.books_of, owner=owner, conversation=asking.conversation)
+    turns = await site.cleaning.choose(
+        replace(asking, agent=books.agent, model=books.model), strategy
+    )
+    status = await site.run(
+        cache.mark_for_cleanup,
+        owner=owner,
+        conversation=asking.conversation,
+        turns=turns,
+    )
+    return await _changed(site, owner, asking, status)
+
+
+@require_POST
+@answers_errors
+async def bring_back(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"turns": [3, 7]}`, by the sequence number of what was said first; `{}` for all. It is the
+    owner's also where there is no panel: a cleanup may have come by itself."""
+    body = fields(request)
+    turns = _turns(body["turns"]) if "turns" in body else None
+    site, owner, asking = await _asking(request, id, "", panel=False)
+    status = await site.run(
+        cache.bring_back, owner=owner, conversation=asking.conversation, turns=turns
+    )
+    return await _changed(site, owner, asking, status)
+
+
+async def _asking(
+    request: HttpRequest, id: UUID, query: object, *, panel: bool
+) -> tuple[Site, Owner, Asking]:
+    site, staff = site_of(request), await is_staff(request)
+    if panel and not site.may_debug(staff=staff):
+        raise NotFound("There is no such conversation.")
+    if not isinstance(query, str) or len(query) > MAX_QUERY:
+        raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
+    owner = await owner_of(request)
+    asking = site.asking(
+        owner=owner,
+        staff=staff,
+        conversation=str(id),
+        agent="",
+        query=sound(query),
+    )
+    return site, owner, asking
+
+
+async def _offered(site: Site, asking: Asking) -> tuple[bool, Offered]:
+    """Whether there is a cache to look at, and what could be unloaded of it."""
+    available = False
+    try:
+        offered = await site.cleaning.offers(asking)
+        return not offered.note, offered
+    except NotFound:
+        raise
+    except PromptTooLarge as error:  # there is a cache all the same
+        available, note = True, error.message
+    except ChatsiteError as error:  # no model can be reached
+        note = error.message
+    cleanup = resolve_cleanup(environment=settings.CACHE_CLEANUP, template={})
+    return available, Offered(note=note, window=0, cleanup=cleanup)
+
+
+def _told(
+    site: Site, asking: Asking, books: CacheBooks, offered: Offered, *, available: bool
+) -> dict[str, Any]:
+    live = site.cache.view(asking.conversation)
+    note = offered.note
+    if available and not live.available:
+        available, note = False, live.note
+    place: str = live.place
+    used = live.used
+    if place == "none" and books.saved is not None:
+        place, used = "saved", books.saved.cells
+    window = live.window or offered.window
+    strip = books.strip(place=place, used=used) if available else ()
+    return {
+        "available": available,
+        "note": note,
+        "window": window,
+        "used": used,
+        "free": max(window - used, 0),
+        "place": place,
+        "cleanup": offered.cleanup.to_dict(),
+        "strip": [piece.to_dict() for piece in strip],
+        "strategies": [offer.to_dict() for offer in offered.offers] if available else [],
+        "unloaded": books.unloaded,
+        "turns": list(books.turns),
+        "misses": live.misses,
+        "saved": books.saved.to_dict() if books.saved else None,
+    }
+
+
+async def _changed(
+    site: Site, owner: Owner, asking: Asking, status: dict[str, int]
+) -> HttpResponse:
+    """Tell the conversation's pages, and who asked, how much that is."""
+    if status:
+        site.ahead.changed(asking.conversation)
+        site.turns.publish(asking.conversation, CacheChanged(status=status))
+    told = await site.run(
+        cache_queries.how_much,
+        owner=owner,
+        conversation=asking.conversation,
+        ids=list(status),
+    )
+    return JsonResponse({**told, "status": status})
+
+
+def _turns(said: object) -> list[int]:
+    if isinstance(said, list) and len(said) <= MAX_TURNS:
+        turns = [turn for turn in said if type(turn) is int and 0 < turn < 2**31]
+        if len(turns) == len(said):
+            return turns
+    raise BadCommand(f"turns is a list of at most {MAX_TURNS:,} sequence numbers of messages.")

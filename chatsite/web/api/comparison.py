@@ -1,0 +1,67 @@
+"""The same turn under other policies, for the debug panel."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_POST
+
+from chatsite.errors import BadCommand, NotFound
+from chatsite.turns.context.turn_context import Asking
+from chatsite.web.api.conversations import answers_errors, fields, sound
+from chatsite.web.api.drafts import ids, model_name
+from chatsite.web.people import is_staff, owner_of, site_of
+
+MAX_QUERY = 4_096
+
+
+@require_POST
+@answers_errors
+async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{query, draft, reply_to, attachments, model}` of the page: the next message. A POST, because
+    a draft has no place in an address."""
+    body = fields(request)
+    asking = await _asking(request, body, conversation=str(id))
+    reply_to = body.get("reply_to")
+    try:
+        reply_to = str(UUID(reply_to)) if reply_to else None
+    except (ValueError, AttributeError, TypeError):
+        raise BadCommand("reply_to is the id of a message.") from None
+    site, draft = site_of(request), _text(body, "draft")
+    attached = await site.turns.attachments(asking, ids(body.get("attachments", [])))
+    return JsonResponse(
+        await site.comparing.of_draft(asking, draft, reply_to=reply_to, attachments=attached)
+    )
+
+
+@require_POST
+@answers_errors
+async def turn(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{query}` of the page: a turn that was answered."""
+    asking = await _asking(request, fields(request), conversation="")
+    return JsonResponse(await site_of(request).comparing.of_turn(asking, str(id)))
+
+
+async def _asking(request: HttpRequest, body: dict[str, object], *, conversation: str) -> Asking:
+    site, staff = site_of(request), await is_staff(request)
+    if not site.may_debug(staff=staff):
+        raise NotFound("There is no such conversation.")
+    query = _text(body, "query")
+    if len(query) > MAX_QUERY:
+        raise BadCommand("The page's address is too long.")
+    return site.asking(
+        owner=await owner_of(request),
+        staff=staff,
+        conversation=conversation,
+        agent="",
+        query=query,
+        model=model_name(body.get("model", "")),
+    )
+
+
+def _text(body: dict[str, object], name: str) -> str:
+    value = body.get(name, "")
+    if not isinstance(value, str):
+        raise BadCommand(f"{name} is not a text.")
+    return sound(value)

@@ -1,0 +1,111 @@
+"""Attached files over HTTP: taken in, shown to their owner alone, and given back as downloads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+from urllib.parse import unquote
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatsite.conversations.files import uploads
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import BadCommand
+from chatsite.files.intake import Taken
+from chatsite.files.kinds import IMAGES
+from chatsite.files.names import safe_name
+from chatsite.messages import Attachment
+from chatsite.web.api.conversations import answers_errors
+from chatsite.web.people import owner_of, site_of
+from chatsite.web.server.bodies import Body
+from chatsite.web.server.static_files import blocks
+from chatsite.wiring import Site
+
+LONGEST_HEADER = 4096
+# Nothing in a file runs, whatever a browser makes of it, and no other site can show it.
+SAFE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Asked again every time: a file must be gone as soon as its conversation is.
+    "Cache-Control": "private, no-cache",
+}
+
+
+@require_POST
+@answers_errors
+async def files(request: HttpRequest) -> HttpResponse:
+    """The body is the file, as it is; the header X-File-Name its name in percent encoding."""
+    site, owner = site_of(request), await owner_of(request)
+    name = _name(request)
+    body: Body = cast(Any, request).scope["chatsite.body"]
+    await site.run(uploads.require_room, owner, size=body.length)
+    try:
+        coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
+        async with coming as taken:
+            kept = await _kept(site, owner, name, taken)
+    except ConnectionError:
+        return HttpResponse(status=400)  # nobody is there to read it
+    return JsonResponse({"attachment": described(kept) | {"note": taken.note}})
+
+
+def described(attachment: Attachment) -> dict[str, Any]:
+    """As a page gets it."""
+    said = {name: getattr(attachment, name) for name in Attachment.__slots__}
+    return said | {"url": reverse("file", args=[attachment.id])}
+
+
+def _name(request: HttpRequest) -> str:
+    said = request.headers.get("X-File-Name", "")
+    if not said or len(said) > LONGEST_HEADER:
+        raise BadCommand("A file needs a name, in the header X-File-Name. Nothing was kept.")
+    return safe_name(unquote(said, errors="replace"))
+
+
+async def _kept(site: Site, owner: Owner, name: str, taken: Taken) -> Attachment:
+    """Whoever goes away in this moment never learns the file's id: it is removed again."""
+    keeping = asyncio.ensure_future(site.run(uploads.keep, owner, name=name, taken=taken))
+    try:
+        return await asyncio.shield(keeping)
+    except asyncio.CancelledError:
+        await site.run(uploads.discard, owner, id=(await keeping).id)
+        raise
+
+
+@require_http_methods(["GET", "HEAD", "DELETE"])
+@answers_errors
+async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
+    site, owner = site_of(request), await owner_of(request)
+    if request.method == "DELETE":
+        await site.run(uploads.discard, owner, id=str(id))
+        return JsonResponse({"deleted": str(id)})
+    attachment, path = await site.run(uploads.found, owner, id=str(id))
+    headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return HttpResponse(status=304, headers=headers)
+    headers |= {
+        "Content-Type": _shown_as(attachment),
+        "Content-Length": str(attachment.size),
+        "Content-Disposition": _disposition(attachment.name),
+    }
+    if request.method == "HEAD":
+        return HttpResponse(headers=headers)
+    opened = await asyncio.to_thread(open, path, "rb")
+    return StreamingHttpResponse(blocks(opened), headers=headers)
+
+
+def _shown_as(attachment: Attachment) -> str:
+    """Only a picture that was decoded here is called one."""
+    if attachment.modality == "image" and attachment.mime_type in IMAGES:
+        return attachment.mime_type
+    return "application/octet-stream"
+
+
+def _disposition(name: str) -> str:
+    header = content_disposition_header(as_attachment=True, filename=name)
+    assert header is not None
+    return header

@@ -1,0 +1,80 @@
+"""Marks on single messages, and why one was forgotten; each message is found through its owner."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chatsite.conversations.reads import forgetting_trace as tracing
+from chatsite.conversations.upkeep import marks
+from chatsite.errors import BadCommand, ChatsiteError
+from chatsite.events import CacheChanged, SummaryChanged
+from chatsite.history.forgetting import why as tell
+from chatsite.web.api.conversations import answers_errors, fields, sound
+from chatsite.web.api.drafts import ids, model_name
+from chatsite.web.people import is_staff, owner_of, site_of
+
+MARKS = {"pinned": marks.pin, "excluded": marks.exclude, "forget_above": marks.forget_above}
+MAX_QUERY = 4096
+MAX_DRAFT = 2000
+
+
+@require_http_methods(["PATCH"])
+@answers_errors
+async def message(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"pinned": true}`, or one of the other marks; the answer is the event that pages get."""
+    body = fields(request)
+    if len(body) != 1 or not isinstance(on := next(iter(body.values())), bool):
+        raise BadCommand(f"One mark is needed, true or false: {', '.join(MARKS)}.")
+    name = next(iter(body))
+    if name not in MARKS:
+        raise BadCommand(f"There is no such mark; there are {', '.join(MARKS)}.")
+    site, owner = site_of(request), await owner_of(request)
+    change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
+    if name == "forget_above" and on:
+        # What stands below was read when what is above was still before it.
+        await site.cache.drop(change.conversation)
+    site.ahead.changed(change.conversation)
+    site.turns.publish(change.conversation, change.marked)
+    if change.summary is not None:
+        site.turns.publish(change.conversation, SummaryChanged(summary=change.summary))
+    if change.status:
+        site.turns.publish(change.conversation, CacheChanged(status=change.status))
+    return JsonResponse(change.marked.to_dict())
+
+
+@require_GET
+@answers_errors
+async def why(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Why a message is or isn't sent. `query` is the page's own; `draft`, `reply_to` and
+    `attachment` (one for each) are what is being written there. `model` is the one chosen there,
+    as `provider:name`, "" for the agent's own; without it the conversation's."""
+    query, draft = (sound(request.GET.get(name, "")) for name in ("query", "draft"))
+    if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
+        raise BadCommand("The page's address or the draft is too long for this question.")
+    try:
+        reply_to = str(UUID(said)) if (said := request.GET.get("reply_to", "")) else None
+    except ValueError:
+        raise BadCommand("reply_to is the id of a message.") from None
+    attached = ids(request.GET.getlist("attachment"))
+    chosen = model_name(request.GET["model"]) if "model" in request.GET else None
+    site, owner = site_of(request), await owner_of(request)
+    found = await site.run(tracing.traced, owner=owner, message=str(id))
+    asking = site.asking(
+        owner=owner,
+        staff=await is_staff(request),
+        conversation=found.conversation,
+        agent=found.agent,
+        query=query,
+        model=found.model if chosen is None else chosen,
+    )
+    coming, problem = None, ""
+    try:
+        coming = await site.turns.preview(asking, draft, reply_to=reply_to, attachments=attached)
+    except ChatsiteError as error:
+        problem = error.message
+    trail = await site.run(tracing.trail, found=found, coming=coming)
+    told = tell(found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned)
+    return JsonResponse(told.to_dict() | {"message": str(id), "excluded": found.excluded})

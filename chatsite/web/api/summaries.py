@@ -1,0 +1,76 @@
+"""The running summary of a conversation: to read, to edit, to switch off and on."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatsite.conversations.reads import queries, summary_queries
+from chatsite.errors import BadCommand
+from chatsite.web.api.conversations import answers_errors, fields, sound
+from chatsite.web.people import is_staff, owner_of, site_of
+
+MAX_CHARACTERS = 50_000
+MAX_QUERY = 4_096
+
+
+@require_http_methods(["GET", "POST"])
+@answers_errors
+async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
+    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and
+    what version 3 covers; without a text version 3 itself comes back, as a new version. `query`
+    is the page's own: it says how much room there is."""
+    site, owner, conversation = site_of(request), await owner_of(request), str(id)
+    if request.method == "POST":
+        body = fields(request)
+        version, text = _edit(body)
+        asking = site.asking(
+            owner=owner,
+            staff=await is_staff(request),
+            conversation=conversation,
+            agent=await site.run(queries.agent_of, owner=owner, conversation=conversation),
+            query=_query(body),
+        )
+        settings = site.turns.decider.settings(asking, site.agents.answering(asking.agent))
+        await site.summariser.rewrite(asking, settings, version=version, text=text)
+    found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
+    return JsonResponse(found.to_dict())
+
+
+@require_POST
+@answers_errors
+async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
+    """POST `{"on": false}`."""
+    on = fields(request).get("on")
+    if not isinstance(on, bool):
+        raise BadCommand("on is true or false.")
+    site, owner, conversation = site_of(request), await owner_of(request), str(id)
+    await site.summariser.switch(owner=owner, conversation=conversation, on=on)
+    found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
+    return JsonResponse(found.to_dict())
+
+
+def _query(body: dict[str, object]) -> str:
+    query = body.get("query", "")
+    if not isinstance(query, str) or len(query) > MAX_QUERY:
+        raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
+    return sound(query)
+
+
+def _edit(body: dict[str, object]) -> tuple[int, str | None]:
+    version, text = body.get("version"), body.get("text")
+    # In Python true is a number, too.
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 10**9:
+        raise BadCommand("version is the number of the version that is edited.")
+    if text is None:
+        return version, None
+    if not isinstance(text, str) or not text.strip():
+        raise BadCommand("A summary needs some words. To send none, switch it off.")
+    if len(text) > MAX_CHARACTERS:
+        raise BadCommand(
+            f"This summary has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed. "
+            "Your text is kept; shorten it."
+        )
+    return version, sound(text.strip())
