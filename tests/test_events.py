@@ -14,31 +14,26 @@ from chatsite.events import (
     Calling,
     CallsStarted,
     Cleared,
-    ConversationView,
     Decided,
     Deleted,
     Delta,
     Engine,
     Event,
     Marked,
-    MessageView,
     PathChanged,
     Preview,
-    Problem,
-    Quote,
     Reading,
     Refusal,
     Renamed,
     Reply,
     Snapshot,
     SummaryChanged,
-    SummaryView,
     TurnEnded,
     TurnStarted,
-    TurnView,
     Waiting,
 )
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
+from chatsite.views import ConversationView, MessageView, Problem, Quote, SummaryView, TurnView
 
 NOW = "2026-01-31T12:00:00+00:00"
 CONVERSATION = ConversationView(id="c", agent="demo", title="Trip", created=NOW, updated=NOW)

@@ -15,9 +15,10 @@ PROGRAM = ROOT / "chatsite"
 
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
-    ("messages", "errors", "bounds"),
+    ("messages", "errors", "bounds", "encoding"),
     ("history", "kv"),
-    ("events", "tools", "files"),
+    ("views", "tools", "files"),
+    ("events",),
     ("agents", "providers", "conversations"),
     ("turns", "checks", "conformance", "settings"),
     ("wiring",),
@@ -27,7 +28,7 @@ LEVELS = (
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 WITH_DJANGO = {"settings", "conversations", "wiring", "checks", "live", "web", "urls", "asgi"}
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
-PURE_PARTS = {"messages", "errors", "events", "history", "kv"}
+PURE_PARTS = {"encoding", "messages", "errors", "views", "events", "history", "kv"}
 READS_ENVIRONMENT = "settings.py"
 FOR_TESTS = {"hypothesis", "pytest"}
 

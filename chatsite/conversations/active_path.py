@@ -15,10 +15,10 @@ from chatsite.conversations.database.statements import Rows, key
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.queries import owned
 from chatsite.conversations.values.owners import Owner
-from chatsite.events import State
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
+from chatsite.views import State
 
 ESTIMATE = "estimate"
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError
-from chatsite.events import Event, Preview, Problem, Refusal, Reply, TurnStarted
+from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
 from chatsite.live.commands import (
     Again,
     AnyCommand,
@@ -29,6 +29,7 @@ from chatsite.live.commands import (
 )
 from chatsite.turns.answer.feed import Reader, ReaderLost
 from chatsite.turns.context.turn_context import Asking
+from chatsite.views import Problem
 from chatsite.wiring import Site
 
 logger = logging.getLogger("chatsite.live")

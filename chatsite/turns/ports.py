@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from chatsite.conversations.values.records import Begun, Checkpoint, Ended, Loaded, Opened
-from chatsite.events import MessageView, Problem, State
 from chatsite.history import Entry, Reach
 from chatsite.messages import Attachment, Message, TokenCount
+from chatsite.views import MessageView, Problem, State
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,12 +7,13 @@ from typing import Any, Protocol
 
 from chatsite.conversations.values.records import Opened
 from chatsite.errors import ChatsiteError, NotFound
-from chatsite.events import Engine, Event, Snapshot, TurnView
+from chatsite.events import Engine, Event, Snapshot
 from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import Answering, nobody
 from chatsite.turns.answer.feed import Feed, Reader
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Asking
+from chatsite.views import TurnView
 
 # To look costs 1 to 2 ms, and 200 pages look at about the same time.
 FRESH_SECONDS = 0.2

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chatsite.events import Delta, PathChanged, Problem, Refusal, TurnEnded, TurnStarted
+from chatsite.events import Delta, PathChanged, Refusal, TurnEnded, TurnStarted
 from chatsite.messages import Message
+from chatsite.views import Problem
 from tests.browser.conftest import Visit
 from tests.browser.told import CONVERSATION, Told, snapshot, view
 

@@ -16,16 +16,14 @@ from chatsite.events import (
     CallsStarted,
     Delta,
     Event,
-    MessageView,
-    Problem,
     Reading,
     Reply,
     TurnEnded,
     TurnStarted,
-    TurnView,
     Waiting,
 )
 from chatsite.messages import Message, ToolCall
+from chatsite.views import MessageView, Problem, TurnView
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
 from tests.browser.told import CONVERSATION, Told, snapshot, view

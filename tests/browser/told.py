@@ -9,18 +9,9 @@ from typing import Any
 
 from playwright.sync_api import WebSocketRoute, expect
 
-from chatsite.events import (
-    ConversationView,
-    Engine,
-    Event,
-    MessageView,
-    Preview,
-    Reply,
-    Snapshot,
-    State,
-    TurnView,
-)
+from chatsite.events import Engine, Event, Preview, Reply, Snapshot
 from chatsite.messages import Message
+from chatsite.views import ConversationView, MessageView, State, TurnView
 from tests.browser.chat import Chat
 
 NOW = "2026-01-31T12:00:00+00:00"

@@ -16,10 +16,10 @@ from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import queries
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Begun, Ended
-from chatsite.events import MessageView, State
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount, ToolCall
+from chatsite.views import MessageView, State
 
 T = TypeVar("T")
 ADA = Owner(guest="ada")

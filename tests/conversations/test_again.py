@@ -12,9 +12,9 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.values.records import Begun, Checkpoint
 from chatsite.errors import NotFound, Refused, TurnRunning
-from chatsite.events import Problem
 from chatsite.history import Written
 from chatsite.messages import Role
+from chatsite.views import Problem
 from tests.conversations.given import (
     ADA,
     BOB,

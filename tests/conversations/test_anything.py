@@ -18,10 +18,10 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.values.records import Begun, Checkpoint
 from chatsite.errors import Refused
-from chatsite.events import State
 from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import Role
+from chatsite.views import State
 from tests.conversations.given import (
     ADA,
     again,

@@ -18,9 +18,9 @@ from chatsite.conversations.reads import queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.records import WholePath
 from chatsite.errors import BadRestore
-from chatsite.events import ConversationView
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
+from chatsite.views import ConversationView
 from tests.conversations.given import ADA, begin, messages, new_id, row, talk
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)

@@ -12,9 +12,9 @@ from chatsite.conversations.files.export import read_file, write_file
 from chatsite.conversations.models import Message
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.values.records import Begun, Checkpoint
-from chatsite.events import MessageView, Problem
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
+from chatsite.views import MessageView, Problem
 from tests.conversations.given import (
     ADA,
     NEVER,

@@ -11,16 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.events import (
-    CallsStarted,
-    ConversationView,
-    Delta,
-    Event,
-    MessageView,
-    Renamed,
-    TurnEnded,
-    TurnStarted,
-)
+from chatsite.events import CallsStarted, Delta, Event, Renamed, TurnEnded, TurnStarted
 from chatsite.messages import Message
 from chatsite.turns.answer.feed import (
     FRAME_SECONDS,
@@ -30,6 +21,7 @@ from chatsite.turns.answer.feed import (
     Reader,
     ReaderLost,
 )
+from chatsite.views import ConversationView, MessageView
 
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 

@@ -6,9 +6,9 @@ import uuid
 from typing import Any
 
 from chatsite.conversations import models
-from chatsite.events import ConversationView, MessageView, Problem, Quote
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
+from chatsite.views import ConversationView, MessageView, Problem, Quote
 
 
 def message_of(row: models.Message) -> Message:

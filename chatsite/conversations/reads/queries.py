@@ -28,7 +28,7 @@ from chatsite.conversations.reads.summary_coverage import standing_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Opened, WholePath
 from chatsite.errors import NotFound
-from chatsite.events import ConversationView, MessageView
+from chatsite.views import ConversationView, MessageView
 
 RECEIPTS = Rows(Turn, "id", "receipt")
 WITH_RECEIPT = (

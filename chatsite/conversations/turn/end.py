@@ -15,8 +15,8 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.turn.versions import bring_back, versions_beside
 from chatsite.conversations.values.records import Ended
-from chatsite.events import MessageView, Problem, State
 from chatsite.messages import TokenCount
+from chatsite.views import MessageView, Problem, State
 
 ANSWER = Rows(
     Message,

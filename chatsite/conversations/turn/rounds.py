@@ -16,8 +16,8 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.turn.versions import versions_beside
 from chatsite.conversations.values.records import Checkpoint
-from chatsite.events import MessageView
 from chatsite.messages import Message as Said
+from chatsite.views import MessageView
 
 # What a call's end changes of its row, and what a round's does of the message with the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")

@@ -16,7 +16,7 @@ from chatsite.conversations.reads.answers import versions_of
 from chatsite.conversations.reads.queries import path, shown
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
-from chatsite.events import MessageView
+from chatsite.views import MessageView
 
 GONE = "There is no such version of an answer here."
 

@@ -13,9 +13,9 @@ from chatsite.conversations.database.rows import view_of
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
-from chatsite.events import MessageView
 from chatsite.history import BACKGROUND
 from chatsite.messages import UNSOUND, Message, Role, Source
+from chatsite.views import MessageView
 
 ROLES: tuple[Role, ...] = ("assistant", "user")
 SOURCES: tuple[Source, ...] = tuple(name for name in get_args(Source) if name in BACKGROUND)

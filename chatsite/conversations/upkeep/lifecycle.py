@@ -20,9 +20,9 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.queries import owned
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
-from chatsite.events import ConversationView
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
+from chatsite.views import ConversationView
 
 
 @writing

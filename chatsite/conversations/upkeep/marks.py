@@ -17,7 +17,8 @@ from chatsite.conversations.reads.summary_coverage import standing_of
 from chatsite.conversations.summaries import touched
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
-from chatsite.events import Marked, SummaryView
+from chatsite.events import Marked
+from chatsite.views import SummaryView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

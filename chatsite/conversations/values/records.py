@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatsite.events import ConversationView, MessageView, Problem, State, SummaryView
 from chatsite.history import Entry, RunningSummary, Transcript
+from chatsite.views import ConversationView, MessageView, Problem, State, SummaryView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

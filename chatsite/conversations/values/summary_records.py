@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from chatsite.events import SummaryView
 from chatsite.history import Entry, RunningSummary
+from chatsite.views import SummaryView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

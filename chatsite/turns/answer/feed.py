@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-from chatsite.events import CallsStarted, Delta, Event, TurnEnded, TurnStarted, TurnView
+from chatsite.events import CallsStarted, Delta, Event, TurnEnded, TurnStarted
+from chatsite.views import TurnView
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
 FRAME_SECONDS = 0.035

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from chatsite.errors import ProviderError
-from chatsite.events import CallEnded, CallsStarted, MessageView
+from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Called, Finished
 from chatsite.providers.base.text import sound
@@ -23,6 +23,7 @@ from chatsite.turns.answer.feed import Feed, Generation
 from chatsite.turns.answer.progress import Progress
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Asking
+from chatsite.views import MessageView
 
 logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")

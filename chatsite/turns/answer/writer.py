@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from chatsite.conversations.values.records import Begun, Checkpoint, Ended
 from chatsite.errors import ChatsiteError, ProviderError
-from chatsite.events import Problem, State, TurnEnded
+from chatsite.events import TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Finished
 from chatsite.turns.answer.checkpoints import Saver
@@ -18,6 +18,7 @@ from chatsite.turns.answer.feed import Feed, Generation
 from chatsite.turns.answer.progress import Progress
 from chatsite.turns.answer.rounds import Rounds
 from chatsite.turns.context.decider import Decider
+from chatsite.views import Problem, State
 
 logger = logging.getLogger("chatsite.turns")
 # An answer's id, its length and the decision that it was asked with.

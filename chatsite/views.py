@@ -1,0 +1,120 @@
+"""What a page shows of a conversation, as records: the parts of a snapshot and of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from chatsite.encoding import Record, encode
+from chatsite.messages import Message, Role
+
+State = Literal["running", "complete", "stopped", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationView(Record):
+    """One conversation in a list or at the top of the page. Times are ISO 8601, UTC. `model` is the
+    one chosen for it in the page, as `provider:name`; "": the agent's own."""
+
+    id: str
+    agent: str
+    title: str
+    created: str
+    updated: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem(Record):
+    """What went wrong, what was kept and what can be done, for a person to read."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote(Record):
+    """The message that another one replies to; `text` is its beginning."""
+
+    id: str
+    seq: int
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageView(Record):
+    """A stored message as the page shows it. `state` is that of its writing.
+
+    `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
+    `problem` is what went wrong with the turn, said of the user message that began it; of an
+    answer it says that the server cut the prompt. `state` "running" of a tool message: its call
+    hasn't ended. `versions` are the ids of all answers to the same message in order, where
+    there are several (of a turn with tool calls, the id of its first assistant message).
+    """
+
+    message: Message
+    seq: int
+    state: State
+    created: str
+    turn: str | None = None
+    finish_reason: str = ""
+    pinned: bool = False
+    excluded: bool = False
+    reply: Quote | None = None
+    problem: Problem | None = None
+    versions: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        message = self.message
+        return {
+            "id": message.id,
+            "seq": self.seq,
+            "role": message.role,
+            "content": message.content,
+            "reasoning": message.reasoning,
+            "source": message.source,
+            "state": self.state,
+            "created": self.created,
+            "turn": self.turn,
+            "finish_reason": self.finish_reason,
+            "pinned": self.pinned,
+            "excluded": self.excluded,
+            "reply": encode(self.reply),
+            "problem": encode(self.problem),
+            "calls": encode(message.calls),
+            "call_id": message.call_id,
+            "attachments": encode(message.attachments),
+            "tokens": encode(message.tokens),
+            "versions": list(self.versions),
+            "kv_status": message.kv_status,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView(Record):
+    """A turn that runs: `text` and `reasoning` are what has been written so far of the message
+    that is being written; what the turn has finished stands among the messages. `calling` names
+    the tools whose calls the model is writing; `waiting` is a sentence where the provider is to be
+    asked again; `reading` is how much of a long prompt was read and how long it is, in tokens, both
+    0 where nothing is told of it."""
+
+    id: str
+    user_message: str
+    text: str = ""
+    reasoning: str = ""
+    calling: tuple[str, ...] = ()
+    waiting: str = ""
+    reading: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryView(Record):
+    """The running summary that holds for the path, of `messages` up to the sequence number `last`;
+    version 0 where there is none. `on`: it may be sent and made in this conversation."""
+
+    on: bool = True
+    version: int = 0
+    messages: int = 0
+    by: str = ""
+    last: int = 0
