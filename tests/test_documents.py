@@ -25,7 +25,7 @@ DOCUMENTS = [
     *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))),
 ]
 NAMES = sorted(set(re.findall(rf"`((?:{PACKAGES})(?:\.(?!py`)\w+)+)`", STORY)))
-MODULES = sorted(set(re.findall(r"`(static/chat/\w+\.js): (\w+)`", STORY)))
+MODULES = sorted(set(re.findall(r"`(static/chat/[\w/-]+\.js): (\w+)`", STORY)))
 
 
 def found(dotted: str) -> bool:

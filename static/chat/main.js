@@ -1,31 +1,31 @@
 /** Makes the parts of the page and joins them: state goes down to them, wishes come up. */
 
-import { AgentPicker } from "./agents.js";
-import { announce } from "./announce.js";
-import { Banner } from "./banner.js";
-import { Chip } from "./chip.js";
-import { copy } from "./clipboard.js";
-import { useHighlighter } from "./code.js";
-import { Composer } from "./composer.js";
-import { byId, say } from "./dom.js";
-import { claimTab } from "./drafts.js";
-import { plural, short } from "./format.js";
-import { Frame } from "./frame.js";
-import { tell } from "./heard.js";
-import { Keys } from "./keys.js";
-import { Me } from "./me.js";
-import { Meter } from "./meter.js";
-import { ModelPicker } from "./models.js";
-import { address, readPage } from "./page.js";
-import { Panel } from "./panel.js";
-import { closeNewest } from "./popover.js";
-import { Session } from "./session.js";
-import { Sidebar } from "./sidebar.js";
-import { SummaryWindow } from "./summary.js";
-import { verdictOf } from "./state.js";
-import { complain, toast, withdraw } from "./toast.js";
-import { Transcript } from "./transcript.js";
-import { Why } from "./why.js";
+import { AgentPicker } from "./header/agent-picker.js";
+import { announce } from "./elements/announce.js";
+import { Banner } from "./shell/banner.js";
+import { Chip } from "./header/policy-chip.js";
+import { copy } from "./elements/clipboard.js";
+import { useHighlighter } from "./text/code.js";
+import { Composer } from "./composer/composer.js";
+import { byId, say } from "./elements/dom.js";
+import { claimTab } from "./net/drafts.js";
+import { plural, short } from "./state/format.js";
+import { Frame } from "./shell/frame.js";
+import { tell } from "./shell/announcements.js";
+import { Keys } from "./shell/shortcuts.js";
+import { Me } from "./sidebar/account.js";
+import { Meter } from "./composer/meter.js";
+import { ModelPicker } from "./header/model-picker.js";
+import { address, readPage } from "./net/page-data.js";
+import { Panel } from "./panel/panel.js";
+import { closeNewest } from "./elements/popover.js";
+import { Session } from "./net/session.js";
+import { Sidebar } from "./sidebar/sidebar.js";
+import { SummaryWindow } from "./transcript/summary-window.js";
+import { verdictOf } from "./state/state.js";
+import { complain, toast, withdraw } from "./elements/toast.js";
+import { Transcript } from "./transcript/transcript.js";
+import { Why } from "./message/why-window.js";
 
 const MARKED = {
   pinned: ["Unpinned.", "Pinned. Its turn is sent from now on."],
@@ -166,8 +166,8 @@ function bringBack(turns, conversation = session.state.conversationId) {
 
 /**
  * A cleanup that came by itself, because the window was full: the panel may be closed.
- * @param {import("./state.js").State} state
- * @param {import("./state.js").State} before
+ * @param {import("./state/state.js").State} state
+ * @param {import("./state/state.js").State} before
  */
 function tellUnloaded(state, before) {
   if (!state.turn || state.cacheVersion === before.cacheVersion || state.conversationId !== before.conversationId) return;
@@ -199,8 +199,8 @@ function escape() {
 }
 
 /**
- * @param {import("./state.js").State} state
- * @param {import("./state.js").State} before
+ * @param {import("./state/state.js").State} state
+ * @param {import("./state/state.js").State} before
  */
 function show(state, before) {
   transcript.update(state, before);
@@ -222,7 +222,7 @@ function show(state, before) {
   else if (state.problem !== before.problem) composer.complain(state.problem?.message ?? "", { quiet: true });
 }
 
-/** @param {import("./state.js").State} state */
+/** @param {import("./state/state.js").State} state */
 function title(state) {
   const words = state.conversation?.title || "New chat";
   document.title = `${words} · Chatsite`;

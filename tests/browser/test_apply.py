@@ -33,7 +33,7 @@ MARKDOWN = "# Title\n\nA [link](https://example.org) and `code`:\n\n1. one\n2. t
 
 
 def test_it_has_a_case_for_every_event_and_for_nothing_else() -> None:
-    source = (ROOT / "static" / "chat" / "apply.js").read_text()
+    source = (ROOT / "static" / "chat" / "state" / "apply.js").read_text()
     cases = re.findall(r'^\s*case "(\w+)":', source, flags=re.MULTILINE)
     assert sorted(cases) == sorted(kind.type for kind in (*get_args(Event), *get_args(Reply)))
 

@@ -12,7 +12,7 @@ from tests.running import Server
 from tests.web.asking import ask
 
 HASHED = re.compile(r"\.[0-9a-f]{12}\.\w+$")
-IMPORT = re.compile(r"""\b(?:from|import)\s*["'](\./[^"']+)["']""")
+IMPORT = re.compile(r"""\b(?:from|import)\s*["'](\.\.?/[^"']+)["']""")
 FOR_EVER = "max-age=315360000, public, immutable"
 
 

@@ -1,0 +1,255 @@
+/** The message box: it sends, it stops, and it never loses what was typed. */
+
+import { announce } from "../elements/announce.js";
+import { byId, h, put, say } from "../elements/dom.js";
+import { keepDraft, readDraft } from "../net/drafts.js";
+import { byteLength, bytes } from "../state/format.js";
+import { icon } from "../elements/icons.js";
+import { Reply } from "./reply.js";
+import { takeChosen, takeDropped, takePasted, textFile } from "./file-intake.js";
+import { Tray } from "./file-tray.js";
+
+const TALLEST = 240;
+const TOO_LONG = "This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.";
+const WAITS = "The message is sent as soon as its files are there.";
+// Below this no text can be too long, whatever it is made of.
+const SHORT = 8_000;
+
+export class Composer {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{send: (said: import("../state/state.js").Said) => void, stop: () => void, typed: () => void,
+   *   fits: (text: string) => boolean}} actions
+   */
+  constructor(page, actions) {
+    this.actions = actions;
+    this.box = /** @type {HTMLTextAreaElement} */ (byId("draft"));
+    this.button = /** @type {HTMLButtonElement} */ (byId("send"));
+    this.file = /** @type {HTMLButtonElement} */ (byId("attach"));
+    this.notice = byId("notice");
+    this.reply = new Reply(() => this.actions.typed());
+    this.tray = new Tray(page, () => this.#filesChanged());
+    this.conversation = "";
+    this.running = false;
+    this.sending = false;
+    this.closed = false;
+    // It was sent, and goes out when its files are there.
+    this.waits = false;
+    this.shown = "";
+    this.box.addEventListener("input", () => this.#typed());
+    this.box.addEventListener("keydown", (event) => this.#pressed(event));
+    byId("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.running) this.actions.stop();
+      else if (this.waits) this.#wait(false);
+      else if (!this.sending) this.#send();
+    });
+    this.#takeFiles();
+  }
+
+  /** @returns {import("../state/state.js").Said} what would be sent now */
+  get said() {
+    return { text: this.box.value, reply: this.reply.quote, attachments: this.tray.attachments };
+  }
+
+  /** Another conversation: its own draft. */
+  enter(conversation) {
+    this.waits = false;
+    this.conversation = conversation;
+    this.box.value = readDraft(conversation);
+    this.reply.enter(conversation);
+    this.tray.enter(conversation);
+    this.complain("");
+    this.#grow();
+    this.#look();
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  update(state) {
+    const name = state.agent?.name ?? "the agent";
+    this.running = state.turn !== null;
+    this.sending = state.pending.length > 0;
+    this.closed = state.deleted || Boolean(state.agent?.broken);
+    if (state.opened && !state.messages.length) this.reply.cancel();
+    const why = this.running || this.sending || this.waits;
+    if (!why && this.notice.classList.contains("quiet")) this.complain("");
+    if (this.box.placeholder !== `Message ${name}`) this.box.placeholder = `Message ${name}`;
+    say(byId("draft-label"), `Message ${name}`);
+    this.tray.explain(state.decision?.files ?? []);
+    this.#look();
+  }
+
+  focus() {
+    this.box.focus();
+  }
+
+  /**
+   * Fills the box with a suggestion, for the person to change and send.
+   * @param {string} text
+   * @param {import("../state/state.js").Attachment[]} [attachments] files that the server has
+   */
+  suggest(text, attachments = []) {
+    this.tray.restore(attachments);
+    this.box.value = text;
+    this.#typed();
+    this.box.focus();
+    this.box.setSelectionRange(text.length, text.length);
+  }
+
+  /**
+   * Begins a reply, or turns what is typed into one; `text` is for an empty box.
+   * @param {import("../state/state.js").Quote} quote
+   */
+  replyTo(quote, text = "") {
+    this.reply.set(quote);
+    if (text && !this.box.value.trim()) this.suggest(text);
+    this.box.focus();
+  }
+
+  /**
+   * Puts back what could not be sent, before what was typed since.
+   * @param {import("../state/state.js").Said} said
+   */
+  restore({ text, reply, attachments }) {
+    if (reply) this.reply.set(reply);
+    this.tray.restore(attachments ?? []);
+    this.box.value = [text, this.box.value].filter((one) => one.trim()).join("\n\n");
+    this.#typed();
+  }
+
+  /**
+   * Shows a sentence above the box, with one thing that can be done; "" takes it away.
+   * @param {string} sentence
+   * @param {{quiet?: boolean, label?: string, act?: () => void}} [options]
+   */
+  complain(sentence, { quiet = false, label = "", act } = {}) {
+    this.notice.hidden = !sentence;
+    this.notice.classList.toggle("quiet", quiet);
+    if (this.shown === sentence) return;
+    this.shown = sentence;
+    const button = act && h("button", { type: "button", class: "link", on: { click: act } }, label);
+    put(this.notice, sentence && icon("warn", 14), sentence && h("span", {}, sentence), button);
+  }
+
+  /** Its own button, what is dropped on the chat, and what is pasted. */
+  #takeFiles() {
+    const add = (files) => {
+      if (this.closed) return;
+      this.tray.add(files);
+      this.box.focus();
+    };
+    this.file.prepend(icon("plus", 14));
+    takeChosen(this.file, add);
+    takeDropped({ add, refuse: (sentence) => this.tray.tell(sentence) });
+    takePasted((event, files) => {
+      if (files.length) event.preventDefault();
+      if (files.length) add(files);
+      else this.#pasted(event);
+    });
+  }
+
+  /** What is too long for a message becomes a file. */
+  #pasted(event) {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const { selectionStart: from, selectionEnd: to, value } = this.box;
+    const whole = value.slice(0, from) + text + value.slice(to);
+    if (this.closed || event.target !== this.box || whole.length <= SHORT || this.actions.fits(whole)) return;
+    event.preventDefault();
+    this.#addText(text);
+  }
+
+  #addText(text) {
+    const file = textFile(text, this.tray.pieces.map(({ name }) => name));
+    this.tray.add([file]);
+    this.tray.tell(`The text is too long for a message (${bytes(byteLength(text))}), so it became the file “${file.name}”.`);
+  }
+
+  #tooLong() {
+    this.complain(TOO_LONG, {
+      label: "Make it a file",
+      act: () => {
+        this.#addText(this.box.value);
+        this.box.value = "";
+        this.#typed();
+        this.box.focus();
+      },
+    });
+  }
+
+  #send() {
+    const { text } = this.said;
+    if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
+    if (!this.actions.fits(text)) return this.#tooLong();
+    if (this.tray.failed) {
+      return this.complain(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
+    }
+    if (this.tray.busy) return this.#wait(true);
+    this.waits = false;
+    this.complain("");
+    this.box.value = "";
+    const said = { text, reply: this.reply.take(), attachments: this.tray.take() };
+    this.#typed();
+    this.actions.send(said);
+  }
+
+  /** @param {boolean} on whether the message goes out by itself once its files are there */
+  #wait(on) {
+    this.waits = on;
+    this.complain(on ? WAITS : "", { quiet: true });
+    if (!on) announce("The message is held back.");
+    this.#look();
+  }
+
+  #filesChanged() {
+    if (this.waits && !this.tray.busy) {
+      this.waits = false;
+      this.complain("");
+      if (!this.running && !this.sending) this.#send();
+    }
+    this.#look();
+    this.actions.typed();
+  }
+
+  #typed() {
+    keepDraft(this.conversation, this.box.value);
+    if (this.waits) this.#wait(false);
+    this.#grow();
+    this.#look();
+    const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
+    if (long) this.#tooLong();
+    else if (this.shown === TOO_LONG) this.complain("");
+    this.actions.typed();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #pressed(event) {
+    // While a word is composed (Japanese, Chinese, Korean), Enter chooses it; Safari says 229.
+    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
+    if (event.shiftKey || event.altKey) return;
+    // On a touch screen Enter is the only way to a new line.
+    if (matchMedia("(hover: none) and (pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    if (!this.running && !this.sending) return this.#send();
+    if (!this.box.value.trim() && this.tray.empty) return;
+    const why = this.running
+      ? "An answer is still being written. Your message stays here; press Esc to stop the answer."
+      : "Your last message is still on its way. This one stays here.";
+    this.complain(why, { quiet: true });
+  }
+
+  #grow() {
+    this.box.style.height = "auto";
+    this.box.style.height = `${Math.min(this.box.scrollHeight, TALLEST)}px`;
+  }
+
+  #look() {
+    const { button } = this;
+    say(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
+    button.classList.toggle("stop", this.running);
+    button.title = this.running ? "Stop the answer (Esc)" : this.waits ? "Hold the message back" : "Send (Enter)";
+    const nothing = !this.box.value.trim() && this.tray.empty;
+    button.disabled = !this.running && (this.closed || this.sending || nothing);
+    this.box.readOnly = this.closed;
+    this.file.disabled = this.closed;
+  }
+}

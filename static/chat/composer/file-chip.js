@@ -1,0 +1,75 @@
+/** One file of the draft: what it is, how far it is, and what can be done with it. */
+
+import { h, put, say } from "../elements/dom.js";
+import { bytes } from "../state/format.js";
+import { icon } from "../elements/icons.js";
+
+/**
+ * One file of a draft. `again`: what failed can be tried once more; `picture` is the address of its
+ * small picture, "" where it has none.
+ * @typedef {{name: string, size: number, file: File|null, state: "waiting"|"sending"|"there"|"failed",
+ *   percent: number, problem: string, again: boolean, picture: string,
+ *   attachment: import("../state/state.js").Attachment|null, flight: {cancel: () => void}|null}} Piece
+ */
+
+export class FileChip {
+  /**
+   * @param {Piece} piece
+   * @param {{remove: () => void, again: () => void}} actions
+   */
+  constructor(piece, { remove, again }) {
+    this.piece = piece;
+    this.name = h("b", { class: "piece-name" });
+    this.facts = h("span", { class: "piece-facts" });
+    this.bar = h("progress", { max: "100", value: "0", hidden: true });
+    this.again = h("button", { type: "button", class: "link", hidden: true, on: { click: again } }, "Try again");
+    this.remove = h("button", { type: "button", class: "icon", on: { click: remove } }, icon("close", 13));
+    this.face = h("span", { class: "piece-face", "aria-hidden": "true" });
+    this.element = h("li", { class: "piece" },
+      this.face, h("span", { class: "piece-words" }, this.name, this.facts, this.bar, this.again), this.remove);
+    this.update();
+  }
+
+  update() {
+    const { name, state, percent, problem, again } = this.piece;
+    const going = state === "waiting" || state === "sending";
+    this.#look();
+    say(this.name, name);
+    this.name.title = name;
+    say(this.facts, words(this.piece));
+    this.element.classList.toggle("failed", state === "failed");
+    this.element.classList.toggle("wide", Boolean(problem || this.piece.attachment?.note));
+    this.bar.hidden = !going;
+    this.bar.value = Math.round(percent);
+    this.bar.setAttribute("aria-label", `Upload of ${name}`);
+    this.again.hidden = !(problem && again);
+    this.again.setAttribute("aria-label", `Try again: ${name}`);
+    const act = going ? `Cancel the upload of ${name}` : `Remove ${name}`;
+    this.remove.setAttribute("aria-label", act);
+    this.remove.title = act;
+  }
+
+  focus() {
+    this.remove.focus();
+  }
+
+  /** A small picture, or what the file's name ends with. */
+  #look() {
+    const { picture, name } = this.piece;
+    if (this.shown === `${picture} ${name}`) return;
+    this.shown = `${picture} ${name}`;
+    const ending = /\.([A-Za-z0-9]{1,4})$/.exec(name)?.[1]?.toUpperCase() ?? "File";
+    if (!picture) return put(this.face, ending);
+    const image = h("img", { src: picture, alt: "", width: 36, height: 36 });
+    image.addEventListener("error", () => put(this.face, ending));
+    put(this.face, image);
+  }
+}
+
+/** @param {Piece} piece */
+function words({ state, size, percent, problem, attachment }) {
+  if (state === "failed") return problem;
+  if (state === "waiting") return `${bytes(size)} · waiting`;
+  if (state === "there") return [bytes(size), attachment?.note].filter(Boolean).join(" · ");
+  return percent < 100 ? `${Math.floor(percent)}% of ${bytes(size)}` : `${bytes(size)} · being checked`;
+}

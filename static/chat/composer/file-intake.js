@@ -1,0 +1,101 @@
+/** How files come to the message box: chosen with its button, dropped on the chat, or pasted. */
+
+import { byId, h } from "../elements/dom.js";
+
+/** @typedef {{add: (files: File[]) => void, refuse: (sentence: string) => void}} Takers */
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {(files: File[]) => void} add
+ */
+export function takeChosen(button, add) {
+  const chooser = h("input", { type: "file", multiple: true, class: "hidden", tabindex: "-1", "aria-hidden": "true" });
+  button.after(chooser);
+  button.addEventListener("click", () => chooser.click());
+  chooser.addEventListener("change", () => {
+    add([...(chooser.files ?? [])]);
+    chooser.value = "";
+  });
+}
+
+/**
+ * Files that are dragged over the chat show where they can be dropped.
+ * @param {Takers} takers
+ */
+export function takeDropped({ add, refuse }) {
+  const area = byId("chat");
+  const target = byId("drop");
+  const show = (on) => (target.hidden = !on);
+  area.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.dataTransfer) event.dataTransfer.dropEffect = "copy";
+    show(true);
+  });
+  area.addEventListener("dragleave", (/** @type {DragEvent} */ event) => {
+    if (!area.contains(/** @type {Node|null} */ (event.relatedTarget))) show(false);
+  });
+  area.addEventListener("drop", (/** @type {DragEvent} */ event) => {
+    if (!bringsFiles(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    show(false);
+    const { files, folders } = sorted(/** @type {DataTransfer} */ (event.dataTransfer));
+    if (files.length) add(files);
+    if (folders) refuse("A folder can't be added. Choose the files in it.");
+  });
+  // Beside the chat a file would replace the page.
+  for (const name of ["dragover", "drop"]) {
+    addEventListener(name, (event) => {
+      if (!bringsFiles(/** @type {DragEvent} */ (event))) return;
+      event.preventDefault();
+      const { dataTransfer } = /** @type {DragEvent} */ (event);
+      if (dataTransfer) dataTransfer.dropEffect = "none";
+    });
+  }
+}
+
+/**
+ * @param {(event: ClipboardEvent, files: File[]) => void} take called for every paste that is meant for a message
+ */
+export function takePasted(take) {
+  document.addEventListener("paste", (event) => {
+    const { target } = event;
+    const elsewhere = target instanceof Element && target.closest("input, textarea, dialog, [contenteditable]");
+    if (elsewhere && elsewhere !== byId("draft")) return;
+    take(event, filesOf(event.clipboardData));
+  });
+}
+
+const bringsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+
+/** A folder looks like a file without a type until it is read. */
+function sorted(transfer) {
+  const entries = [...transfer.items].filter(({ kind }) => kind === "file");
+  const isFolder = (item) => item.webkitGetAsEntry?.()?.isDirectory ?? false;
+  const files = entries.filter((item) => !isFolder(item)).flatMap((item) => item.getAsFile() ?? []);
+  return { files, folders: entries.some(isFolder) };
+}
+
+/** Office programs add a picture of the text they copy: there the text is meant. */
+function filesOf(clipboard) {
+  const files = [...(clipboard?.files ?? [])];
+  const formatted = clipboard?.types.includes("text/html") && clipboard.getData("text/plain").trim();
+  return formatted ? [] : files.map(named);
+}
+
+/** A picture from the clipboard has no name of its own. */
+const named = (file) => (/^image\.\w+$/.test(file.name)
+  ? new File([file], `pasted ${file.name}`, { type: file.type })
+  : file);
+
+/**
+ * @param {string} text
+ * @param {string[]} names those that are taken
+ */
+export function textFile(text, names) {
+  let name = "pasted text.txt";
+  for (let count = 2; names.includes(name); count += 1) name = `pasted text ${count}.txt`;
+  return new File([text], name, { type: "text/plain" });
+}

@@ -1,0 +1,244 @@
+/** The files of the draft, above the message box: on their way, there, or failed. */
+
+import { announce } from "../elements/announce.js";
+import { isPicture } from "../message/attachments.js";
+import { byId, h, put } from "../elements/dom.js";
+import { keepFiles, readFiles } from "../net/drafts.js";
+import { FileChip } from "./file-chip.js";
+import { bytes } from "../state/format.js";
+import { change } from "../net/http.js";
+import { fileAddress } from "../net/page-data.js";
+import { isThere, upload } from "../net/upload.js";
+
+/** @typedef {import("./file-chip.js").Piece} Piece */
+
+const AT_ONCE = 3;
+const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"];
+
+export class Tray {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {() => void} changed called when files were added, arrived, failed or went
+   */
+  constructor(page, changed) {
+    this.page = page;
+    this.changed = changed;
+    this.conversation = "";
+    /** Uploads go on while another conversation is shown. @type {Map<string, Piece[]>} */
+    this.all = new Map();
+    /** @type {Map<Piece, FileChip>} */
+    this.chips = new Map();
+    this.list = h("ul", { class: "tray", "aria-label": "Files of your message" });
+    this.note = h("p", { class: "tray-note", hidden: true });
+    this.forms = h("p", { class: "tray-note quiet", hidden: true });
+    byId("draft").before(this.list, this.note, this.forms);
+  }
+
+  /** @returns {Piece[]} */
+  get pieces() {
+    return this.all.get(this.conversation) ?? [];
+  }
+
+  get attachments() {
+    return there(this.pieces);
+  }
+
+  get empty() {
+    return this.pieces.length === 0;
+  }
+
+  get busy() {
+    return this.pieces.some(({ state }) => state === "waiting" || state === "sending");
+  }
+
+  /** The name of a file that failed, or "". */
+  get failed() {
+    return this.pieces.find(({ state }) => state === "failed")?.name ?? "";
+  }
+
+  enter(conversation) {
+    this.conversation = conversation;
+    if (!this.all.has(conversation)) {
+      const kept = readFiles(conversation).map(stored);
+      this.all.set(conversation, kept);
+      for (const piece of kept) void this.#check(conversation, piece);
+    }
+    this.tell("");
+    this.#draw();
+  }
+
+  /** @param {File[]} files */
+  add(files) {
+    const room = this.page.max_attachments - this.pieces.length;
+    const taken = files.slice(0, Math.max(0, room)).map((file) => this.#piece(file));
+    const left = files.slice(taken.length).map(({ name }) => name);
+    this.all.set(this.conversation, [...this.pieces, ...taken]);
+    this.tell(left.length
+      ? `A message takes ${this.page.max_attachments} files. Not added: ${left.join(", ")}.`
+      : "");
+    const going = taken.filter(({ state }) => state === "waiting");
+    if (going.length) announce(`Uploading ${going.map(({ name, size }) => `${name}, ${bytes(size)}`).join("; ")}.`);
+    this.#next();
+    this.#draw();
+    this.list.scrollTop = this.list.scrollHeight;
+    this.changed();
+  }
+
+  /** The files that are there, which are then sent. */
+  take() {
+    const { attachments } = this;
+    for (const piece of this.pieces) release(piece);
+    this.tell("");
+    this.#become(this.conversation, []);
+    return attachments;
+  }
+
+  /** @param {import("../state/state.js").Attachment[]} attachments what could not be sent, or is to be sent again */
+  restore(attachments) {
+    const known = this.attachments.map(({ id }) => id);
+    const back = attachments.filter(({ id }) => !known.includes(id)).map(stored);
+    if (!back.length) return;
+    for (const piece of back) void this.#check(this.conversation, piece);
+    this.#become(this.conversation, [...back, ...this.pieces]);
+  }
+
+  /** A sentence below the files; "" takes it away. */
+  tell(sentence) {
+    put(this.note, sentence);
+    this.note.hidden = !sentence;
+    if (sentence) announce(sentence);
+  }
+
+  /** @param {string[]} sentences what becomes of each file in the next request */
+  explain(sentences) {
+    put(this.forms, sentences.join(" "));
+    this.forms.hidden = sentences.length === 0 || this.empty;
+  }
+
+  /** @param {File} file @returns {Piece} */
+  #piece(file) {
+    const { name, size } = file;
+    const most = this.page.max_attachment_bytes;
+    const problem = size === 0
+      ? "It is empty."
+      : size > most ? `A file can have at most ${bytes(most)}.` : "";
+    return {
+      name, size, file, problem, state: problem ? "failed" : "waiting", percent: 0, again: false,
+      picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "", attachment: null, flight: null,
+    };
+  }
+
+  /** Begins what waits, in every conversation, as far as there is room on the line. */
+  #next() {
+    const all = [...this.all.values()].flat();
+    let free = AT_ONCE - all.filter(({ state }) => state === "sending").length;
+    for (const piece of all) {
+      if (free <= 0) return;
+      if (piece.state !== "waiting") continue;
+      free -= 1;
+      this.#begin(piece);
+    }
+  }
+
+  /** @param {Piece} piece */
+  #begin(piece) {
+    piece.state = "sending";
+    piece.flight = upload(/** @type {File} */ (piece.file), {
+      progress: (percent) => {
+        piece.percent = percent;
+        this.chips.get(piece)?.update();
+      },
+      there: (attachment) => {
+        const { id, name, size } = attachment;
+        Object.assign(piece, { state: "there", attachment, name, size, flight: null });
+        if (!piece.picture && isPicture(attachment)) piece.picture = fileAddress(id);
+        this.#ended(piece, `${name} is attached.`);
+      },
+      failed: (problem, again) => {
+        Object.assign(piece, { state: "failed", problem, again, flight: null });
+        this.#ended(piece, `${piece.name} was not uploaded. ${problem}`);
+      },
+    });
+  }
+
+  #ended(piece, sentence) {
+    const [conversation] = [...this.all].find(([, pieces]) => pieces.includes(piece)) ?? [this.conversation];
+    this.#become(conversation, this.all.get(conversation) ?? []);
+    if (conversation === this.conversation) announce(sentence);
+    if (piece.problem) this.chips.get(piece)?.element.scrollIntoView({ block: "nearest" });
+    this.#next();
+    this.changed();
+  }
+
+  /** @param {Piece} piece */
+  #again(piece) {
+    Object.assign(piece, { state: "waiting", percent: 0, problem: "" });
+    announce(`Uploading ${piece.name} again.`);
+    this.#next();
+    this.#draw();
+    this.changed();
+  }
+
+  /** Takes a file out of the draft, wherever it is by now. */
+  #remove(piece) {
+    const at = this.pieces.indexOf(piece);
+    piece.flight?.cancel();
+    // Whatever goes wrong there, the server forgets it by itself after a time.
+    if (piece.attachment) change("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
+    this.tell("");
+    announce(piece.attachment ? `${piece.name} is removed.` : `The upload of ${piece.name} is cancelled.`);
+    release(piece);
+    this.#become(this.conversation, this.pieces.filter((one) => one !== piece));
+    const next = this.pieces[Math.min(at, this.pieces.length - 1)];
+    if (next) this.chips.get(next)?.focus();
+    else byId("draft").focus();
+    this.#next();
+    this.changed();
+  }
+
+  async #check(conversation, piece) {
+    if (await isThere(fileAddress(piece.attachment.id))) return;
+    const left = (this.all.get(conversation) ?? []).filter((one) => one !== piece);
+    this.#become(conversation, left);
+    if (conversation === this.conversation) this.tell(`${piece.name} is no longer on the server. Add it again.`);
+    this.changed();
+  }
+
+  /** @param {Piece[]} pieces */
+  #become(conversation, pieces) {
+    this.all.set(conversation, pieces);
+    keepFiles(conversation, there(pieces));
+    if (conversation === this.conversation) this.#draw();
+  }
+
+  #draw() {
+    const { pieces } = this;
+    for (const piece of this.chips.keys()) if (!pieces.includes(piece)) this.chips.delete(piece);
+    for (const piece of pieces) {
+      if (this.chips.has(piece)) this.chips.get(piece)?.update();
+      else this.chips.set(piece, new FileChip(piece, { remove: () => this.#remove(piece), again: () => this.#again(piece) }));
+    }
+    const elements = pieces.map((piece) => /** @type {FileChip} */ (this.chips.get(piece)).element);
+    for (const old of [...this.list.children]) if (!elements.includes(old)) old.remove();
+    for (const one of elements) if (!one.isConnected) this.list.append(one);
+    this.list.hidden = pieces.length === 0;
+    if (!pieces.length) this.forms.hidden = true;
+  }
+}
+
+/** @param {Piece[]} pieces */
+const there = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
+
+/** @returns {Piece} */
+function stored(attachment) {
+  const { id, name, size } = attachment;
+  return {
+    name, size, file: null, state: "there", percent: 100, problem: "", again: false,
+    picture: isPicture(attachment) ? fileAddress(id) : "", attachment, flight: null,
+  };
+}
+
+/** Lets go of what the browser holds for its small picture. */
+function release({ picture }) {
+  if (picture.startsWith("blob:")) URL.revokeObjectURL(picture);
+}

@@ -1,0 +1,33 @@
+/** How full the next request is: a bar, and the same in words. */
+
+import { byId, h, put, say } from "../elements/dom.js";
+import { number, plural } from "../state/format.js";
+
+export class Meter {
+  constructor() {
+    this.fill = h("i", {});
+    this.words = h("span", { class: "meter-words" });
+    this.spoken = h("span", { class: "hidden" });
+    put(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, this.spoken);
+    byId("meter").hidden = true;
+  }
+
+  /** @param {import("../state/state.js").Decision|null} decision */
+  update(decision) {
+    byId("meter").hidden = !decision;
+    if (!decision) return;
+    const { prompt_tokens: tokens, limit, facts } = decision;
+    const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
+    this.fill.style.width = `${(share * 100).toFixed(1)}%`;
+    this.fill.classList.toggle("full", share > 0.9);
+    const of = plural(facts.stored, "message");
+    put(
+      this.words,
+      h("span", {}, `${number(tokens)} of ${number(limit)} tokens`),
+      h("span", { class: "dot" }, " · "),
+      h("span", {}, `${number(facts.sent)} of ${of}`),
+    );
+    this.words.setAttribute("aria-hidden", "true");
+    say(this.spoken, `The next request: ${number(tokens)} of ${number(limit)} tokens, ${number(facts.sent)} of ${of}.`);
+  }
+}

@@ -1,0 +1,73 @@
+/** Replying to one message: what is being replied to, above the box, and the quote above a reply. */
+
+import { byId, h, put } from "../elements/dom.js";
+import { keepReply, readReply } from "../net/drafts.js";
+import { short } from "../state/format.js";
+import { icon } from "../elements/icons.js";
+
+/** @typedef {import("../state/state.js").Quote} Quote */
+
+const who = (quote) => (quote.role === "user" ? "your message" : "the answer");
+
+/** The bar above the message box. */
+export class Reply {
+  /** @param {() => void} changed called after something else is replied to, or nothing */
+  constructor(changed) {
+    this.changed = changed;
+    this.conversation = "";
+    /** @type {Quote|null} */
+    this.quote = null;
+    this.bar = h("div", { class: "reply-bar", role: "group", "aria-label": "Reply", hidden: true });
+    byId("draft").before(this.bar);
+  }
+
+  enter(conversation) {
+    this.conversation = conversation;
+    this.#show(readReply(conversation));
+  }
+
+  /** @param {Quote|null} quote */
+  set(quote) {
+    keepReply(this.conversation, quote);
+    this.#show(quote);
+    this.changed();
+  }
+
+  /** What is replied to, which is then sent. */
+  take() {
+    const { quote } = this;
+    if (quote) this.set(null);
+    return quote;
+  }
+
+  /** False where nothing is replied to. */
+  cancel() {
+    return this.take() !== null;
+  }
+
+  /** @param {Quote|null} quote */
+  #show(quote) {
+    this.quote = quote;
+    this.bar.hidden = !quote;
+    if (!quote) return put(this.bar);
+    const cancel = h("button", {
+      type: "button", class: "icon", "aria-label": "Don't reply to it", title: "Don't reply to it (Esc)",
+      on: { click: () => (this.cancel(), byId("draft").focus()) },
+    }, icon("close", 14));
+    put(this.bar, icon("reply", 14),
+      h("p", {}, h("span", { class: "quiet" }, `Replying to ${who(quote)} `), `“${short(quote.text, 160)}”`),
+      cancel);
+  }
+}
+
+/**
+ * The line above a reply that leads to what it replies to.
+ * @param {Quote} quote
+ * @param {(seq: number) => void} go
+ */
+export function quoteLink(quote, go) {
+  return h("button", {
+    type: "button", class: "quoted", "aria-label": `Reply to ${who(quote)} “${short(quote.text, 60)}”. Go to it.`,
+    on: { click: () => go(quote.seq) },
+  }, icon("reply", 13), h("span", {}, short(quote.text, 120)));
+}

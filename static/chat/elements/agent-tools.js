@@ -1,0 +1,27 @@
+/** What an agent can use besides its words, and what of it is missing here. */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+/**
+ * @param {import("../net/page-data.js").Agent} agent
+ * @param {boolean} toolless its model can't use tools
+ */
+export function toolLines({ tools = [], missing = [] }, toolless) {
+  const able = tools.length > 0 && h("p", { class: "agent-tools" }, `Tools: ${tools.join(", ")}`);
+  const cant = tools.length > 0 && toolless
+    && lack("The model that answers can't use tools. The agent answers without them.");
+  return [able, cant, ...lacking(missing).map(lack)].filter(Boolean);
+}
+
+/** A sentence for every reason, with all that is missing for it. */
+function lacking(missing) {
+  const reasons = new Set(missing.map(({ reason }) => reason));
+  return [...reasons].map((reason) => {
+    const names = missing.filter((one) => one.reason === reason).map(({ name }) => name);
+    const sentence = `${names.join(", ")} ${names.length > 1 ? "are" : "is"} missing: ${reason}`;
+    return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+  });
+}
+
+const lack = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));

@@ -1,0 +1,82 @@
+/** Who can answer: the picker at the agent's name, broken agents and their reasons included. */
+
+import { toolLines } from "../elements/agent-tools.js";
+import { byId, h, put, say } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+import { address } from "../net/page-data.js";
+import { Popover } from "../elements/popover.js";
+
+export class AgentPicker {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {(slug: string) => void} choose
+   */
+  constructor(page, choose) {
+    this.page = page;
+    this.choose = choose;
+    this.current = "";
+    byId("agent-open").append(icon("down", 13));
+    this.popover = new Popover(byId("agent-open"), {
+      label: "Agents",
+      class: "agents-pop",
+      fill: (box) => this.#fill(box),
+    });
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  update(state) {
+    this.current = state.agentSlug;
+    say(byId("agent-name"), state.agent?.name ?? state.agentSlug);
+  }
+
+  /** @param {HTMLElement} box */
+  #fill(box) {
+    const working = this.page.agents.filter((agent) => !agent.broken);
+    const broken = this.page.agents.filter((agent) => agent.broken);
+    const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
+    // What is true of all of them is said once, below.
+    const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
+    put(
+      box,
+      h("h2", { class: "pop-title" }, "Start a new chat with"),
+      h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent, !common)))),
+      broken.length > 0 && h("h2", { class: "pop-title" }, "Not usable now"),
+      broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
+      common && h("p", { class: "pop-note agents-note" }, common),
+    );
+  }
+
+  /**
+   * @param {import("../net/page-data.js").Agent} agent
+   * @param {boolean} noted whether it says its own provider's note
+   */
+  #link(agent, noted) {
+    const current = agent.slug === this.current;
+    const link = h("a", {
+      href: address(this.page, { agent: agent.slug }),
+      class: "agent-link",
+      "aria-current": current ? "true" : null,
+      "data-first": current,
+    },
+    h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
+    agent.description && h("span", { class: "agent-about" }, agent.description),
+    (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
+    noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
+    toolLines(agent, agent.provider?.tools === false));
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.popover.close({ focus: false });
+      this.choose(agent.slug);
+    });
+    return link;
+  }
+}
+
+/** @param {import("../net/page-data.js").Agent} agent */
+function brokenAgent({ name, slug, broken }) {
+  return h("li", { class: "agent-broken" },
+    h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
+    h("span", { class: "agent-about" },
+      h("code", {}, broken?.file), broken?.key && [", ", h("code", {}, broken.key)], `: ${broken?.reason}`));
+}

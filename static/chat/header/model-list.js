@@ -1,0 +1,77 @@
+/** The models that may be chosen, in groups, with what each can do. */
+
+import { h } from "../elements/dom.js";
+import { facts } from "../state/model-facts.js";
+import { icon } from "../elements/icons.js";
+
+/**
+ * @typedef {import("../state/model-facts.js").Model} Model
+ * @typedef {{now: string, lost: string, take: (model: Model) => void, done: () => void}} Taking
+ *   `now` is who answers; `lost` says what can't be had any more; `done` after a press with the mouse
+ */
+
+// From so many on a list is easier to search than to read.
+const MANY = 12;
+
+/**
+ * @param {import("../state/model-facts.js").Offer} offer
+ * @param {Taking} taking
+ */
+export function modelList({ locked, groups }, taking) {
+  const count = groups.reduce((sum, { models }) => sum + models.length, 0);
+  const list = h("fieldset", { class: "choices", disabled: Boolean(locked) },
+    h("legend", { class: "hidden" }, "Model"),
+    groups.map((group) => section(group, taking)));
+  return [
+    locked && note("lock", locked),
+    taking.lost && note("warn", taking.lost),
+    count > MANY && search(list),
+    list,
+    !locked && h("p", { class: "pop-note models-foot" }, "It answers from your next message on. What was said stays."),
+  ];
+}
+
+const note = (drawing, words) => h("div", { class: "lock-note" }, icon(drawing, 15), h("p", {}, words));
+
+/** @param {import("../state/model-facts.js").Group} group */
+function section({ title, note: words, models }, taking) {
+  return h("section", { class: "models-group" },
+    h("h3", {}, title),
+    words && h("p", { class: "pop-note" }, words),
+    models.map((model) => row(model, taking)));
+}
+
+/** @param {Model} model @param {Taking} taking */
+function row(model, { now, take, done }) {
+  const { name, label, why_not: barred = "" } = model;
+  const radio = h("input", { type: "radio", name: "model", value: name, disabled: Boolean(barred) });
+  radio.checked = name === now;
+  radio.addEventListener("change", () => take(model));
+  // Arrow keys go through the list; a press means it.
+  radio.addEventListener("click", ({ detail }) => {
+    if (detail === 0) return;
+    // What is taken out of the page in its click never changes.
+    take(model);
+    done();
+  });
+  return h("div", { class: "choice" },
+    h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || facts(model)))));
+}
+
+/** @param {HTMLElement} list */
+function search(list) {
+  const input = h("input", {
+    type: "search", class: "models-find", placeholder: "Find a model", "aria-label": "Find a model",
+    autocomplete: "off", spellcheck: "false",
+  });
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const one of list.querySelectorAll(".choice")) {
+      /** @type {HTMLElement} */ (one).hidden = !(one.textContent ?? "").toLowerCase().includes(wanted);
+    }
+    for (const one of list.querySelectorAll(".models-group")) {
+      /** @type {HTMLElement} */ (one).hidden = !one.querySelector(".choice:not([hidden])");
+    }
+  });
+  return input;
+}

@@ -1,0 +1,59 @@
+/** What stands under an answer: copy it, try again, see what the model saw, show another version. */
+
+import { copy } from "../elements/clipboard.js";
+import { h, put } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+
+/**
+ * @typedef {{turn: string|null, again: boolean, versions: string[], at: number}} Offered
+ *   `at` is the version that is shown
+ */
+
+export class AnswerActs {
+  /**
+   * @param {{text: () => string, again: () => void, receipt: ((turn: string) => void)|null,
+   *   show: (id: string) => void}} acts
+   */
+  constructor(acts) {
+    this.acts = acts;
+    this.element = h("div", { class: "acts" });
+    this.drawn = "";
+  }
+
+  /** @param {Offered|null} offered null where nothing can be done yet */
+  update(offered) {
+    const drawn = JSON.stringify(offered);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const held = /** @type {HTMLElement|null} */ (document.activeElement);
+    const act = held && this.element.contains(held) ? held.dataset.act : null;
+    put(this.element, offered && this.#buttons(offered));
+    // Whoever goes through the versions by keyboard stays at the same button.
+    const same = act && this.element.querySelector(`[data-act="${act}"]:enabled`);
+    if (act) /** @type {HTMLElement|null} */ (same || this.element.querySelector("button:enabled"))?.focus();
+  }
+
+  /** @param {Offered} offered */
+  #buttons({ turn, again, versions, at }) {
+    const { text, receipt } = this.acts;
+    const copying = h("button", { type: "button", "data-act": "copy" }, "Copy");
+    copying.addEventListener("click", () => copy(text(), copying));
+    return [
+      versions.length > 1 && at >= 0 && this.#versions(versions, at),
+      copying,
+      again && h("button", { type: "button", "data-act": "again", on: { click: () => this.acts.again() } }, "Try again"),
+      turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, "What the model saw"),
+    ];
+  }
+
+  #versions(versions, at) {
+    const step = (act, label, name, to) => h("button", {
+      type: "button", "data-act": act, "aria-label": label, title: label, disabled: !versions[to],
+      on: { click: () => this.acts.show(versions[to]) },
+    }, icon(name, 12));
+    return h("span", { class: "versions", role: "group", "aria-label": "Versions of this answer" },
+      step("earlier", "Earlier version", "left", at - 1),
+      h("span", {}, `${at + 1} / ${versions.length}`),
+      step("later", "Later version", "right", at + 1));
+  }
+}

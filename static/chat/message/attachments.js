@@ -1,0 +1,66 @@
+/** Files in messages: pictures as small pictures that open in full, everything else as a line. */
+
+import { byId, h, put } from "../elements/dom.js";
+import { bytes, number } from "../state/format.js";
+import { fileAddress } from "../net/page-data.js";
+
+/** @typedef {import("../state/state.js").Attachment} Attachment */
+
+// A small picture fits into this, in CSS pixels.
+const WIDEST = 280;
+const HIGHEST = 200;
+
+/**
+ * Files that the server has, as a list; hidden without any.
+ * @param {Attachment[]} attachments
+ * @returns {HTMLElement}
+ */
+export function attachmentList(attachments) {
+  return h("ul", { class: "files", "aria-label": "Files", hidden: attachments.length === 0 },
+    attachments.map((one) => h("li", {}, isPicture(one) ? picture(one) : line(one))));
+}
+
+/** @param {Attachment} attachment */
+export const isPicture = ({ modality }) => modality === "image";
+
+/** "File: survey.pdf · 412 kB", which downloads it. */
+function line({ id, name, size }) {
+  return h("a", { class: "file", href: fileAddress(id), download: name },
+    h("span", { class: "file-name" }, `File: ${name}`), h("span", { class: "file-size" }, ` · ${bytes(size)}`));
+}
+
+/** Its size is known before it is loaded, so that nothing jumps. */
+function picture(attachment) {
+  const { id, name } = attachment;
+  const { width, height } = fitted(attachment, WIDEST, HIGHEST);
+  const image = h("img", { src: fileAddress(id), alt: name, width, height, loading: "lazy", decoding: "async" });
+  const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: `Show ${name}` }, image);
+  button.addEventListener("click", () => show(attachment));
+  // What can't be drawn can still be downloaded.
+  image.addEventListener("error", () => button.replaceWith(line(attachment)));
+  return button;
+}
+
+/** Within these bounds and never larger than it is; a square where its size isn't known. */
+function fitted({ width, height }, widest, highest) {
+  if (!width || !height) return { width: highest, height: highest };
+  const scale = Math.min(1, widest / width, highest / height);
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+}
+
+/** @param {Attachment} attachment */
+function show({ id, name, size, width, height }) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("picture"));
+  const facts = width && height ? `${number(width)} × ${number(height)} · ${bytes(size)}` : bytes(size);
+  put(
+    dialog,
+    h("form", { method: "dialog" },
+      h("h2", { id: "picture-title" }, name),
+      h("img", { src: fileAddress(id), alt: name, width: width || null, height: height || null }),
+      h("div", { class: "box-foot" },
+        h("span", { class: "quiet" }, facts),
+        h("a", { class: "plain-button", href: fileAddress(id), download: name }, "Download"),
+        h("button", { class: "primary" }, "Close"))),
+  );
+  dialog.showModal();
+}

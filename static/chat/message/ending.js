@@ -1,0 +1,67 @@
+/** How a message or an answer ended where it didn't go well, and what can be done about it. */
+
+import { h, put } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+
+const ENDINGS = {
+  stopped: "Stopped. What was written is kept.",
+  interrupted: "Interrupted. What was written is kept.",
+  failed: "The answer failed. What was written is kept.",
+};
+const FINISHES = {
+  length: "The answer reached the longest length this agent allows.",
+  content_filter: "The provider's filter ended the answer.",
+};
+const UNFINISHED = "No answer was written after this.";
+
+/**
+ * @typedef {"reuse"|"continue"|"again"} Choice
+ * @typedef {{text: string, bad: boolean, choices: Choice[]}|null} Ended
+ */
+
+/**
+ * @param {import("../state/items.js").Flow} flow
+ * @returns {Ended}
+ */
+export function endedOf({ items, last }) {
+  const item = /** @type {import("../state/items.js").Item} */ (items.at(-1));
+  if (item.role === "user") return asked(item, last);
+  if (item.writing) return null;
+  const unfinished = item.calls.length > 0 && last;
+  const text = ENDINGS[item.state] ?? FINISHES[item.finish] ?? (unfinished ? UNFINISHED : "");
+  if (!text) return null;
+  const open = item.state in ENDINGS || item.finish === "length";
+  const longer = last && open && Boolean(item.content.trim()) && !item.calls.length;
+  /** @type {Choice[]} */
+  const choices = last ? (longer ? ["continue", "again"] : ["again"]) : [];
+  return { text, bad: item.state === "failed", choices };
+}
+
+/** @returns {Ended} */
+function asked({ problem, failed }, last) {
+  if (!problem && !failed) return null;
+  const text = problem?.message ?? "This message was not answered.";
+  return { text, bad: true, choices: failed && last ? ["again", "reuse"] : ["reuse"] };
+}
+
+export class Ending {
+  /** @param {Record<Choice, () => void>} acts */
+  constructor(acts) {
+    this.acts = acts;
+    this.element = h("p", { class: "ending", hidden: true });
+    this.drawn = "";
+  }
+
+  /** @param {Ended} ended */
+  update(ended) {
+    const drawn = JSON.stringify(ended);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.element.hidden = !ended;
+    this.element.classList.toggle("bad", Boolean(ended?.bad));
+    if (!ended) return put(this.element);
+    const words = { reuse: "Write it again", continue: "Continue", again: "Try again" };
+    put(this.element, icon("warn", 14), h("span", {}, ended.text, ended.choices.map((choice) => [" ",
+      h("button", { type: "button", class: "link", on: { click: () => this.acts[choice]() } }, words[choice])]).flat()));
+  }
+}

@@ -1,0 +1,29 @@
+/** What is said under a message that is sent from above the line, or left out below it. */
+
+import { h, put } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+
+export class MarkLine {
+  /** @param {(() => void)|null} [bringBack] what can be done about a turn that was unloaded */
+  constructor(bringBack = null) {
+    this.bringBack = bringBack;
+    this.element = h("p", { class: "mark", hidden: true });
+    this.drawn = "";
+  }
+
+  /** @param {import("../state/items.js").Mark} mark */
+  update(mark) {
+    // Whoever is about to press its button keeps it.
+    const drawn = JSON.stringify(mark);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.element.hidden = !mark;
+    this.element.className = `mark ${mark?.kind ?? ""}`;
+    if (!mark) return put(this.element);
+    const sent = mark.kind === "sent";
+    put(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
+      `${sent ? "Still sent" : "Not sent"}: ${mark.sentence}`,
+      mark.kind === "unloaded" && this.bringBack
+        && [" · ", h("button", { type: "button", class: "link", on: { click: this.bringBack } }, "Bring back")]));
+  }
+}

@@ -1,0 +1,71 @@
+/** What a model thought before it answered: closed unless it was opened, plain text. */
+
+import { h, say } from "../elements/dom.js";
+
+/** @typedef {{open: Set<string>, took: Map<string, number>}} Kept what this page remembers of its answers */
+
+export class Thought {
+  /** @param {Kept} kept */
+  constructor(kept) {
+    this.kept = kept;
+    this.key = "";
+    this.text = "";
+    this.begun = 0;
+    this.fresh = true;
+    this.words = h("span", {});
+    this.body = h("p", { class: "thought-text", dir: "auto" });
+    this.element = h("details", { class: "thought", hidden: true }, h("summary", {}, this.words), this.body);
+    this.element.addEventListener("toggle", () => {
+      kept.open[this.element.open ? "add" : "delete"](`thought:${this.key}`);
+      this.#write();
+    });
+  }
+
+  /**
+   * @param {string} key the message's
+   * @param {string} text
+   * @param {boolean} thinking whether more of it comes
+   */
+  update(key, text, thinking) {
+    this.#rename(key);
+    this.element.hidden = !text;
+    if (text && !this.text && !this.fresh) this.begun = performance.now();
+    if (text && !thinking && this.begun) {
+      this.kept.took.set(key, performance.now() - this.begun);
+      this.begun = 0;
+    }
+    this.fresh = false;
+    this.text = text;
+    this.element.classList.toggle("running", thinking);
+    say(this.words, !text ? "" : thinking ? "Thinking…" : thoughtWords(this.kept.took.get(key)));
+    // Nobody reads along where it is closed.
+    if (!thinking || this.element.open) this.#write();
+  }
+
+  /** A message gets its own key when it is stored. */
+  #rename(key) {
+    const { open, took } = this.kept;
+    if (this.key === key) return;
+    const [old, now] = [`thought:${this.key}`, `thought:${key}`];
+    if (this.element.open && this.key) {
+      open.delete(old);
+      open.add(now);
+    } else if (open.has(now)) this.element.open = true;
+    const time = took.get(this.key);
+    if (time !== undefined && this.key) took.set(key, time);
+    this.key = key;
+  }
+
+  #write() {
+    const node = /** @type {Text|null} */ (this.body.firstChild);
+    if (node && this.text.startsWith(node.data)) node.appendData(this.text.slice(node.data.length));
+    else say(this.body, this.text);
+  }
+}
+
+/** How long it took is known only where this page was there. */
+function thoughtWords(milliseconds) {
+  if (milliseconds === undefined) return "Thoughts";
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds ? `Thought for ${seconds} s` : "Thought for a moment";
+}

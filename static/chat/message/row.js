@@ -1,0 +1,195 @@
+/** A message, or an answer with all that led to it, as an element that can be brought up to date. */
+
+import { AnswerActs } from "./answer-actions.js";
+import { attachmentList } from "./attachments.js";
+import { h, put, say } from "../elements/dom.js";
+import { endedOf, Ending } from "./ending.js";
+import { number, time } from "../state/format.js";
+import { icon } from "../elements/icons.js";
+import { standing } from "../state/items.js";
+import { MarkLine } from "./mark-line.js";
+import { MessageMenu } from "./message-menu.js";
+import { quoteLink } from "../composer/reply.js";
+import { Step } from "./step.js";
+
+/**
+ * @typedef {import("../state/items.js").Item} Item
+ * @typedef {import("../state/items.js").Flow} Flow
+ * @typedef {import("./step.js").Actions & {inspects: boolean, receipt: (turn: string) => void,
+ *   reuse: (item: Item) => void, again: (id: string) => void, goOn: (id: string) => void,
+ *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
+ */
+
+export class Row {
+  /**
+   * @param {Flow} flow
+   * @param {Actions} actions
+   */
+  constructor(flow, actions) {
+    this.actions = actions;
+    this.flow = flow;
+    const [first] = flow.items;
+    /** @type {Map<string, Step>} the messages of an answer */
+    this.steps = new Map();
+    /** @type {import("../state/state.js").Verdict|null} */
+    this.verdict = null;
+    /** @type {MessageMenu|null} */
+    this.menu = null;
+    this.labels = h("span", { class: "m-label", hidden: true });
+    this.head = h("div", { class: "m-head" });
+    this.quoted = h("div", { hidden: true });
+    this.stateText = h("span", { class: "state" });
+    this.clock = h("time", {});
+    this.body = h("div", { class: "body", dir: "auto" });
+    this.mark = new MarkLine(() => actions.bringBack([this.flow.items[0].start]));
+    this.note = h("p", { class: "file-note", hidden: true });
+    this.warning = h("p", { class: "ending", hidden: true });
+    this.ending = new Ending({
+      reuse: () => actions.reuse(this.newest),
+      again: () => actions.again(/** @type {string} */ (this.newest.id)),
+      continue: () => actions.goOn(/** @type {string} */ (this.newest.id)),
+    });
+    this.acts = new AnswerActs({
+      text: () => this.flow.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
+      again: () => actions.again(/** @type {string} */ (this.newest.id)),
+      receipt: actions.inspects ? actions.receipt : null,
+      show: actions.show,
+    });
+    put(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
+    this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
+      this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
+    this.update(flow);
+  }
+
+  /** The newest message of an answer. */
+  get newest() {
+    return /** @type {Item} */ (this.flow.items.at(-1));
+  }
+
+  /** @param {Flow} flow */
+  update(flow) {
+    this.flow = flow;
+    const { newest } = this;
+    const [first] = flow.items;
+    if (first.seq === null) delete this.element.dataset.seq;
+    else this.element.dataset.seq = String(first.seq);
+    this.element.classList.toggle("waiting", newest.waiting);
+    this.element.classList.toggle("writing", newest.writing);
+    this.element.setAttribute("aria-busy", String(newest.writing));
+    say(this.stateText, stateWords(newest));
+    this.clock.dateTime = first.created;
+    say(this.clock, first.created && time(first.created));
+    if (first.role === "user") this.#drawUser(first);
+    else this.#drawSteps(flow.items);
+    this.#sayEnding(flow);
+    this.#sayMarks(first);
+    this.acts.update(this.#offered(flow));
+  }
+
+  /**
+   * Which of it the model sees.
+   * @param {import("../state/state.js").Decision|null} decision
+   */
+  place(decision) {
+    const all = this.flow.items.map((item) => standing(decision, item));
+    const [first] = all;
+    this.verdict = first.verdict;
+    this.menu?.refresh();
+    this.element.classList.toggle("out", all.every(({ out }) => out));
+    if (this.steps.size) this.flow.items.forEach(({ key }, index) => this.steps.get(key)?.place(all[index]));
+    else this.mark.update(first.mark);
+  }
+
+  /** @param {Item} item */
+  #drawUser({ content, attachments, note }) {
+    if (!this.text) {
+      this.text = document.createTextNode("");
+      put(this.body, this.text, attachments.length > 0 && attachmentList(attachments));
+    }
+    if (this.text.data !== content) this.text.data = content;
+    this.body.classList.toggle("only-files", !content);
+    this.note.hidden = !note;
+    say(this.note, note);
+  }
+
+  /** @param {Item[]} items */
+  #drawSteps(items) {
+    const wanted = new Set(items.map(({ key }) => key));
+    for (const item of items) {
+      const step = this.steps.get(item.key) ?? this.#written(item, wanted);
+      if (step) step.update(item);
+      this.steps.set(item.key, step ?? new Step(item, this.actions));
+    }
+    for (const [key, step] of this.steps) {
+      if (wanted.has(key)) continue;
+      step.element.remove();
+      step.menu?.element.remove();
+      this.steps.delete(key);
+    }
+    const elements = items.map(({ key }) => /** @type {Step} */ (this.steps.get(key)).element);
+    if (elements.some((element, index) => this.body.children[index] !== element)) put(this.body, elements);
+    for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {Step} */ (this.steps.get(key)), index);
+  }
+
+  /** The element a message was written in stays, under the stored message's key. */
+  #written({ id }, wanted) {
+    const found = id && [...this.steps].find(([key, step]) => step.item.writing && !wanted.has(key));
+    if (!found) return undefined;
+    this.steps.delete(found[0]);
+    return found[1];
+  }
+
+  /**
+   * A mark on any tool call is one on the whole turn: the first call's menu does for all of them.
+   * @param {Step} step
+   */
+  #placeMenu({ menu, item, element }, index) {
+    if (!menu) return;
+    const place = index ? element : this.head;
+    if (index && item.calls.length && !item.pinned && !item.excluded) menu.element.remove();
+    else if (menu.element.parentNode !== place) place.append(menu.element);
+  }
+
+  /** @param {Flow} flow */
+  #sayEnding(flow) {
+    const { role, problem } = this.newest;
+    // Of an answer a problem is no failure: its prompt was cut, or the like.
+    const words = role === "assistant" ? problem?.message ?? "" : "";
+    this.warning.hidden = !words;
+    if (this.warning.textContent !== words) put(this.warning, words && icon("warn", 14), words && h("span", {}, words));
+    this.ending.update(endedOf(flow));
+  }
+
+  /** What is marked on it, what it replies to, and the menu once it is stored. */
+  #sayMarks(item) {
+    const { items } = this.flow;
+    const pinned = items.some((one) => one.pinned);
+    const excluded = items.some((one) => one.excluded);
+    const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out"]
+      .filter(Boolean).join(", ");
+    const drawing = pinned ? "pin" : excluded ? "slash" : null;
+    if (this.labels.textContent !== words) put(this.labels, drawing && icon(drawing, 12), words);
+    this.labels.hidden = !words;
+    this.quoted.hidden = !item.reply;
+    if (item.reply && !this.quoted.firstChild) put(this.quoted, quoteLink(item.reply, this.actions.toMessage));
+    if (this.menu || item.id === null || item.role !== "user") return;
+    this.menu = new MessageMenu(() => ({ item: this.flow.items[0], verdict: this.verdict }), this.actions);
+    this.head.append(this.menu.element);
+  }
+
+  /** @returns {import("./answer-actions.js").Offered|null} */
+  #offered({ items, last }) {
+    const { newest } = this;
+    if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;
+    const versions = items.find((one) => one.versions.length)?.versions ?? [];
+    const again = last && !newest.greets && !newest.background && !endedOf(this.flow)?.choices.length;
+    return { turn: newest.turn, again, versions, at: versions.findIndex((id) => items.some((one) => one.id === id)) };
+  }
+}
+
+/** @param {Item} item */
+function stateWords({ hint, reading, writing, waiting }) {
+  if (hint) return "waiting…";
+  if (reading) return `reading ${number(reading.read)} of ${number(reading.total)} tokens…`;
+  return writing ? "writing…" : waiting ? "sending…" : "";
+}

@@ -1,0 +1,78 @@
+/** One message of an answer: its thoughts, its text and the tools that it called. */
+
+import { Calls } from "./tool-calls.js";
+import { h } from "../elements/dom.js";
+import { MarkLine } from "./mark-line.js";
+import { render } from "../text/markdown.js";
+import { MessageMenu } from "./message-menu.js";
+import { Stream } from "../text/stream.js";
+import { Thought } from "./reasoning.js";
+import { WaitingLine } from "./waiting-line.js";
+
+/**
+ * @typedef {import("../state/items.js").Item} Item
+ * @typedef {import("./message-menu.js").Wishes & {kept: import("./reasoning.js").Kept}} Actions
+ */
+
+export class Step {
+  /**
+   * @param {Item} item
+   * @param {Actions} actions
+   */
+  constructor(item, actions) {
+    this.actions = actions;
+    this.item = item;
+    /** @type {Stream|null} */
+    this.stream = null;
+    /** @type {string|null} the text that stands here as it was last made */
+    this.shown = null;
+    /** @type {import("../state/state.js").Verdict|null} */
+    this.verdict = null;
+    /** @type {MessageMenu|null} */
+    this.menu = null;
+    this.thought = new Thought(actions.kept);
+    this.text = h("div", { class: "md", dir: "auto" });
+    this.calls = new Calls(actions.kept.open);
+    this.waiting = new WaitingLine();
+    this.mark = new MarkLine();
+    this.element = h("div", { class: "step", tabindex: "-1" },
+      this.thought.element, this.text, this.calls.element, this.waiting.element, this.mark.element);
+    this.update(item);
+  }
+
+  /** @param {Item} item */
+  update(item) {
+    const { writing, content, reasoning, coming, hint, idle } = item;
+    this.item = item;
+    if (item.seq !== null) this.element.dataset.seq = String(item.seq);
+    this.thought.update(item.key, reasoning, writing && !content && !coming.length);
+    this.#draw(item);
+    // The cursor isn't needed where something else moves.
+    this.text.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
+    this.calls.update(item.key, item.calls, coming);
+    this.waiting.update(hint);
+    if (this.menu || item.id === null) return;
+    this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
+  }
+
+  /** @param {ReturnType<typeof import("../state/items.js").standing>} standing */
+  place({ out, mark, verdict }) {
+    this.verdict = verdict;
+    this.menu?.refresh();
+    this.element.classList.toggle("out", out);
+    this.mark.update(mark);
+  }
+
+  /** @param {Item} item */
+  #draw({ writing, content }) {
+    if (writing) {
+      this.stream ??= new Stream(this.text);
+      return this.stream.write(content);
+    }
+    if (this.stream) {
+      this.stream.finish(content);
+      this.stream = null;
+    } else if (content !== this.shown) this.text.replaceChildren(render(content));
+    this.shown = content;
+  }
+}

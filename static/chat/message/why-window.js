@@ -1,0 +1,93 @@
+/** "Why did it forget?": when a message left the context, under which rule, and what can be done. */
+
+import { byId, h, put, say } from "../elements/dom.js";
+import { short } from "../state/format.js";
+
+/**
+ * @typedef {{message: string, sent: boolean, sentences: string[], turn: string|null, excluded: string|null,
+ *   fixes: ("pin"|"ask"|"remember"|"take_back"|"bring_back")[]}} Told
+ * @typedef {{ask: (id: string) => Promise<Told>, inspects: boolean, receipt: (turn: string) => void,
+ *   pin: (id: string) => void, again: (item: import("../state/items.js").Item) => void, remember: () => void,
+ *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} Wishes
+ */
+
+export class Why {
+  /** @param {Wishes} wishes */
+  constructor(wishes) {
+    this.wishes = wishes;
+    this.dialog = /** @type {HTMLDialogElement} */ (byId("why"));
+    this.question = 0;
+  }
+
+  /**
+   * @param {import("../state/items.js").Item} item
+   * @param {boolean} sent what the page shows until the answer is there
+   */
+  async open(item, sent) {
+    const mine = (this.question += 1);
+    this.#draw(item, sent);
+    this.dialog.showModal();
+    try {
+      const told = await this.wishes.ask(/** @type {string} */ (item.id));
+      if (mine === this.question) this.#tell(told, item);
+    } catch (error) {
+      if (mine === this.question) put(this.told, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #draw(item, sent) {
+    this.title = h("h2", { id: "why-title" }, titles(sent));
+    this.told = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
+    this.offers = h("ul", { class: "why-offers" });
+    put(
+      this.dialog,
+      h("form", { method: "dialog" },
+        this.title,
+        h("blockquote", { class: "why-quote" }, short(item.content, 160)),
+        this.told,
+        this.offers,
+        h("div", { class: "box-foot" }, h("button", { class: "primary" }, "Close"))),
+    );
+  }
+
+  /** @param {Told} told */
+  #tell(told, item) {
+    say(this.title, titles(told.sent));
+    put(this.told, told.sentences.map((one) => h("p", {}, one)));
+    put(this.offers, this.#acts(told, item).map(({ label, more, act }) =>
+      h("li", {},
+        h("button", { type: "button", class: "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
+        h("span", { class: "quiet" }, more))));
+  }
+
+  /** @param {Told} told */
+  #acts({ message, fixes, excluded, turn }, item) {
+    const { wishes } = this;
+    const all = {
+      pin: { label: "Pin it", more: "Its whole turn is sent from now on.", act: () => wishes.pin(message) },
+      ask: {
+        label: "Ask again with it", more: "Your message becomes a reply to it, ready to send.",
+        act: () => wishes.again(item),
+      },
+      remember: { label: "Remember again", more: "The line is taken away.", act: () => wishes.remember() },
+      take_back: {
+        label: "Take it back in", more: "It is no longer left out.",
+        act: () => wishes.takeBack(excluded ?? message),
+      },
+      bring_back: {
+        label: "Bring it back", more: "Its whole turn is sent again.",
+        act: () => wishes.bringBack([item.start]),
+      },
+    };
+    const offered = fixes.map((fix) => all[fix]);
+    if (turn && wishes.inspects) {
+      offered.push({
+        label: "Look at that message", more: "The debug panel shows what was sent with it.",
+        act: () => wishes.receipt(turn),
+      });
+    }
+    return offered;
+  }
+}
+
+const titles = (sent) => (sent ? "Why is it sent?" : "Why did it forget?");

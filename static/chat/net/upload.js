@@ -1,0 +1,45 @@
+/** Brings one file to the server and says how far it is. */
+
+import { answered, csrf } from "./http.js";
+import { FILES } from "./page-data.js";
+
+const UNREACHED = "The server can't be reached. The file is still here; try again in a moment.";
+// The file itself was the reason.
+const FINAL = [400, 413, 415];
+
+/**
+ * @param {File} file
+ * @param {{progress: (percent: number) => void, there: (attachment: import("../state/state.js").Attachment) => void,
+ *   failed: (sentence: string, again: boolean) => void}} heard one of `there` and `failed` is called, once, unless
+ *   it is cancelled; `again`: another attempt may help
+ * @returns {{cancel: () => void}}
+ */
+export function upload(file, { progress, there, failed }) {
+  const request = new XMLHttpRequest();
+  request.open("POST", FILES);
+  request.setRequestHeader("Accept", "application/json");
+  request.setRequestHeader("X-CSRFToken", csrf());
+  request.setRequestHeader("X-File-Name", encodeURIComponent(file.name.toWellFormed?.() ?? file.name));
+  request.setRequestHeader("Content-Type", "application/octet-stream");
+  // fetch can't tell how much of a body has gone out.
+  request.upload.addEventListener("progress", ({ loaded, total }) => progress(total ? (100 * loaded) / total : 0));
+  request.addEventListener("error", () => failed(UNREACHED, true));
+  request.addEventListener("load", () => {
+    try {
+      there(answered(request.status, request.responseText, "The file is still here; try again.").attachment);
+    } catch (error) {
+      failed(/** @type {Error} */ (error).message, !FINAL.includes(request.status));
+    }
+  });
+  request.send(file);
+  return { cancel: () => request.abort() };
+}
+
+/** Whether the server still has a file; an answer that says neither is a yes. */
+export async function isThere(address) {
+  try {
+    return (await fetch(address, { method: "HEAD", credentials: "same-origin" })).status !== 404;
+  } catch {
+    return true;
+  }
+}

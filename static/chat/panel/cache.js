@@ -1,0 +1,230 @@
+/** The panel's part on the engine's KV cache: what lies in it, what each turn reused, and making room. */
+
+import { Strip } from "./cache-strip.js";
+import { h } from "../elements/dom.js";
+import { bytes, duration, number, plural, time } from "../state/format.js";
+import { change, get } from "../net/http.js";
+import { icon } from "../elements/icons.js";
+import { query } from "../net/page-data.js";
+import { complain, toast } from "../elements/toast.js";
+
+// The end of a turn and the news of the cache come one after the other.
+const PAUSE = 100;
+// So many turns are seen at once; the others open.
+const NEWEST = 6;
+const ORIGINS = { slot: "engine", session: "disk", shared: "shared", none: "nothing" };
+
+/**
+ * @typedef {{value: string, source: string, words: string, passed_over: string[]}} Cleanup
+ * @typedef {{name: string, words: string, turns: number, messages: number, tokens: number, enough: boolean}} Strategy
+ * @typedef {{number: number, expected: number, reused: number, evaluated: number, first_token_ms: number|null,
+ *   origin: string}} Account what a turn did to the cache, in tokens
+ * @typedef {{place: string, about: string, available: boolean, note: string, window: number, used: number, free: number,
+ *   cleanup: Cleanup, strip: import("./cache-strip.js").Piece[], strategies: Strategy[],
+ *   unloaded: {turns: number, messages: number, tokens: number}, turns: Account[], misses: number,
+ *   saved: {bytes: number, at: string}|null}} Found `about`: the conversation's id
+ */
+
+export class CachePart {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{toMessage: (seq: number) => void, redraw: () => void,
+   *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
+   */
+  constructor(page, actions) {
+    this.page = page;
+    this.actions = actions;
+    this.strip = new Strip(actions);
+    this.timer = 0;
+    /** @type {any} what the answer that is shown or awaited is about */
+    this.about = null;
+    /** @type {Found|null} */
+    this.found = null;
+    this.failure = "";
+    this.busy = false;
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  section(state) {
+    if (!state.conversation || state.deleted) return null;
+    const { conversationId } = state;
+    if (this.found?.about !== conversationId) {
+      this.found = null;
+      this.failure = "";
+      this.strip.chosen = "";
+    }
+    this.#follow(state);
+    const { found, failure, busy } = this;
+    const waits = busy || Boolean(state.turn);
+    return {
+      data: [conversationId, found, failure, busy, waits],
+      draw: () => (found ? this.#draw(found, waits, state) : [
+        h("h3", {}, "KV cache"), h("p", { class: "quiet" }, failure || "Looking at it…"),
+      ]),
+    };
+  }
+
+  /** Asks anew where cache, conversation or address have changed since. While an answer is written, the cache alone. */
+  #follow({ conversationId, cacheVersion, messages, turn }) {
+    const known = this.about;
+    const said = query();
+    const sameChat = known?.conversationId === conversationId;
+    const sameWords = known?.messages === messages && known.said === said;
+    if (sameChat && known.cacheVersion === cacheVersion && (turn || sameWords)) return;
+    const about = { conversationId, cacheVersion, messages, said };
+    this.about = about;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.#load(about), sameChat ? PAUSE : 0);
+  }
+
+  async #load(about) {
+    let found = null;
+    let failure = "";
+    try {
+      const path = `${this.#path(about.conversationId)}?${new URLSearchParams({ query: about.said })}`;
+      found = { ...(await get(path)), about: about.conversationId };
+    } catch (error) {
+      failure = /** @type {Error} */ (error).message;
+    }
+    // A newer question is on its way: its answer counts.
+    if (about !== this.about) return;
+    Object.assign(this, { found, failure });
+    this.actions.redraw();
+  }
+
+  #path(conversation, rest = "") {
+    return `${this.page.urls.conversations}/${conversation}/cache${rest}`;
+  }
+
+  /**
+   * @param {Found} found
+   * @param {boolean} waits nothing can be changed now
+   */
+  #draw(found, waits, state) {
+    if (!found.available) {
+      // What was unloaded while the engine answered stays out whoever answers now.
+      return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
+    }
+    const last = found.turns.at(-1);
+    const cells = `${number(found.used)} of ${number(found.window)} cells`;
+    return [
+      h("h3", {}, "KV cache", h("small", {}, last ? `${cells} · ${number(last.reused)} reused` : cells)),
+      ...this.strip.draw(found.strip, found.used, found.free),
+      h("dl", { class: "facts small kv-facts" },
+        h("dt", {}, "Session"), h("dd", {}, placeWords(found)),
+        h("dt", {}, "Cleanup"), h("dd", {}, found.cleanup.words, h("span", { class: "quiet" }, ` when there is no room · ${found.cleanup.source}`))),
+      found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
+        found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
+      found.note && h("p", { class: "quiet" }, found.note),
+      ...turns(found),
+      ...this.#room(found, waits, state),
+    ];
+  }
+
+  /** @param {Found} found */
+  #room(found, waits, { turn }) {
+    const { strategies, cleanup, about } = found;
+    return [
+      h("h4", {}, "Make room now"),
+      turn && h("p", { class: "quiet" }, "After the answer that is being written."),
+      h("ul", { class: "kv-acts" }, strategies.map((one) => {
+        const off = waits || !one.turns;
+        return h("li", {}, h("button", {
+          type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
+          on: { click: () => !off && this.#clean(one, about) },
+        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, effect(one))));
+      })),
+      this.#back(found, waits),
+    ];
+  }
+
+  /** @param {Found} found */
+  #back({ unloaded, about }, waits) {
+    return unloaded.turns > 0 && h("p", { class: "kv-back" },
+      h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
+      h("button", {
+        type: "button", class: "link", "data-key": "kv-back", "aria-disabled": String(waits),
+        on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
+      }, "Bring all back"));
+  }
+
+  /**
+   * @param {Strategy} strategy
+   * @param {string} conversation
+   */
+  async #clean({ name }, conversation) {
+    const asked = change("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: query() });
+    await this.#wait(asked.then(({ turns: gone }) => {
+      if (!gone.length) return toast("Nothing was unloaded.");
+      toast(`${plural(gone.length, "turn")} unloaded`, {
+        label: "Bring back", act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
+      });
+    }).catch(complain));
+  }
+
+  /** Nothing else is pressed meanwhile, and then all is asked for anew: the news may come later, or not at all. */
+  async #wait(/** @type {Promise<any>} */ done) {
+    this.busy = true;
+    this.actions.redraw();
+    await done;
+    this.busy = false;
+    if (this.about) this.about = { ...this.about, messages: null };
+    this.actions.redraw();
+  }
+}
+
+/** @param {Strategy} strategy */
+function effect({ turns: gone, tokens, enough }) {
+  if (!gone) return "nothing to free";
+  return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
+}
+
+/** @param {Found} found */
+function placeWords({ place, saved }) {
+  const kept = saved ? `${bytes(saved.bytes)}, ${time(saved.at)}` : "";
+  if (place === "slot") return kept ? `in the engine, saved on disk (${kept})` : "in the engine";
+  if (place === "saved") return kept ? `saved on disk (${kept})` : "saved on disk";
+  return "nowhere: the next message is evaluated from the beginning";
+}
+
+/** @param {Found} found */
+function turns({ turns: all, misses }) {
+  if (!all.length) return [];
+  const older = all.slice(0, -NEWEST);
+  const isOff = all.some(({ expected, reused }) => expected !== reused);
+  return [
+    h("h4", {}, "What each turn reused"),
+    table(all.slice(-NEWEST)),
+    h("ul", { class: "key" },
+      h("li", {}, h("i", { class: "kv-loaded" }), "reused"), h("li", {}, h("i", { class: "kv-evaluated" }), "evaluated")),
+    h("p", { class: "quiet" }, misses || isOff
+      ? `Not as the books expected: ${plural(Math.max(misses, 1), "request")}. They were put right by what the engine said.`
+      : "Each as the books expected."),
+    older.length > 0 && h("details", { class: "rest", "data-key": "kv-older" },
+      h("summary", {}, plural(older.length, "turn before", "turns before")), table(older)),
+  ];
+}
+
+function table(all) {
+  return h("div", { class: "scroll" }, h("table", { class: "kv-turns" },
+    h("caption", { class: "hidden" }, "Tokens of each turn's prompt"),
+    h("thead", {}, h("tr", {}, ["turn", "", "reused", "evaluated", "first token", "from"].map((one) =>
+      h("th", { scope: "col" }, one || h("span", { class: "hidden" }, "share"))))),
+    h("tbody", {}, all.flatMap(row))));
+}
+
+/** @param {Account} account */
+function row({ number: place, expected, reused, evaluated, first_token_ms: first, origin }) {
+  const bar = h("span", { class: "bar", "aria-hidden": "true" });
+  for (const [look, tokens] of /** @type {[string, number][]} */ ([["loaded", reused], ["evaluated", evaluated]])) {
+    const piece = h("i", { class: `kv-${look}` });
+    piece.style.flexGrow = String(tokens);
+    if (tokens > 0) bar.append(piece);
+  }
+  return [
+    h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, number(reused)), h("td", {}, number(evaluated)),
+      h("td", {}, typeof first === "number" ? duration(first) : h("span", { class: "none", "aria-label": "not known" }, "–")),
+      h("td", {}, origin === "none" && reused > 0 ? "shared" : (ORIGINS[origin] ?? origin))),
+    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, `${number(expected)} expected`)),
+  ].filter(Boolean);
+}

@@ -1,0 +1,132 @@
+/** The same turn under other policies: asked of the server while the panel is open, never of a model. */
+
+import { h } from "../elements/dom.js";
+import { dollars, number, plural } from "../state/format.js";
+import { change } from "../net/http.js";
+import { icon } from "../elements/icons.js";
+import { query } from "../net/page-data.js";
+
+// Someone who types is not asked about at every letter.
+const PAUSE = 600;
+// Of a longer conversation everything is read for it: only on request.
+const LONG = 2_000;
+
+export class Comparison {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{draft: () => import("../net/session.js").Session["written"],
+   *   apply: (address: Record<string, string|null>) => void, redraw: () => void}} actions
+   */
+  constructor(page, actions) {
+    this.page = page;
+    this.actions = actions;
+    this.timer = 0;
+    /** @type {any} what the answer that is shown or awaited is about */
+    this.about = null;
+    this.busy = false;
+    this.wanted = "";
+    this.failure = "";
+    /** @type {any} */
+    this.found = null;
+  }
+
+  /**
+   * @param {import("../state/state.js").State} state
+   * @param {import("../state/state.js").Decision|null} decision
+   * @param {boolean} next
+   */
+  section(state, decision, next) {
+    // Before the first message every policy sends the same. Of an answer under way too little is stored.
+    if (!decision || (next ? !state.conversation : !decision.turn || decision.turn === state.turn?.id)) return null;
+    const place = next ? state.conversationId : decision.turn;
+    if (this.found?.place !== place) this.found = null;
+    const waits = decision.facts.stored > LONG && this.wanted !== place;
+    if (!waits) this.#follow(decision, place, next);
+    return {
+      data: [place, next, waits, this.busy, this.failure, this.found],
+      draw: () => [
+        h("h3", {}, "Under other policies", h("small", {}, "nothing is sent")),
+        waits && h("button", { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
+          `Compare all ${number(decision.facts.stored)} messages`),
+        this.failure && h("p", { class: "quiet" }, this.failure),
+        !waits && !this.found && !this.failure && h("p", { class: "quiet" }, "Working it out…"),
+        this.found && this.#table(this.found.rows),
+        this.found && remarks(this.found.rows),
+        this.found && h("p", { class: "quiet" }, `${plural(this.found.stored, "message")} in the conversation. ${this.found.note}`),
+      ],
+    };
+  }
+
+  #ask(place) {
+    this.wanted = place;
+    this.actions.redraw();
+  }
+
+  /** Asks anew where the decision or the address has changed since. */
+  #follow(decision, place, next) {
+    const about = { decision, said: query() };
+    if (this.about?.decision === decision && this.about.said === about.said) return;
+    this.about = about;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.#load(place, next, about), this.found ? PAUSE : 0);
+  }
+
+  async #load(place, next, about) {
+    this.busy = true;
+    const path = `${next ? this.page.urls.conversations : this.page.urls.turns}/${place}/compare`;
+    const body = { query: query(), ...(next && this.actions.draft()) };
+    let found = null;
+    let failure = "";
+    try {
+      found = { ...(await change("POST", path, body)), place };
+    } catch (error) {
+      failure = /** @type {Error} */ (error).message;
+    }
+    // A newer question is on its way: its answer counts.
+    if (about !== this.about) return;
+    Object.assign(this, { busy: false, found, failure });
+    this.actions.redraw();
+  }
+
+  #table(rows) {
+    const groups = rows.some((one) => one.outcome?.groups > 0);
+    const priced = rows.some((one) => one.outcome && one.outcome.cost !== null);
+    const heads = ["policy", "messages", "tokens", "reused", groups && "tools left out", priced && "cost"].filter(Boolean);
+    return h("div", { class: "scroll", "aria-busy": String(this.busy) },
+      h("table", { class: "compare" },
+        h("caption", { class: "hidden" }, "The same turn under other policies"),
+        h("thead", {}, h("tr", {}, heads.map((one) => h("th", { scope: "col" }, one)))),
+        h("tbody", {}, rows.map((one) =>
+          h("tr", { class: one.in_force ? "now" : "" },
+            h("th", { scope: "row" }, this.#name(one)), cells(one, { groups, priced }))))));
+  }
+
+  #name({ key, words, in_force: now, allowed, why, address }) {
+    const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, " in force")];
+    if (allowed) {
+      return h("button", {
+        type: "button", class: "link", "data-key": key, "aria-pressed": String(now), title: "Use this from the next message on",
+        on: { click: () => this.actions.apply(address) },
+      }, words, mark);
+    }
+    return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];
+  }
+}
+
+/** What wouldn't go quite as a policy asks. */
+function remarks(rows) {
+  const noted = rows.filter((one) => one.outcome && one.note);
+  return noted.length > 0 && h("ul", { class: "reasons" }, noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)));
+}
+
+function cells({ outcome, note }, { groups, priced }) {
+  if (!outcome) return h("td", { class: "quiet", colspan: String(3 + Number(groups) + Number(priced)) }, note);
+  const { messages, tokens, share, groups_left_out: left, groups_cut: cut, cost } = outcome;
+  return [
+    h("td", {}, number(messages)),
+    h("td", {}, number(tokens)),
+    h("td", {}, share === null ? h("span", { class: "none", "aria-label": "no request before" }, "–") : `${share} %`),
+    groups && h("td", {}, cut ? `${number(left)}, ${number(cut)} cut` : number(left)),
+    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": "no price known" }, "–") : dollars(cost)),
+  ];
+}

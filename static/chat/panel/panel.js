@@ -1,0 +1,187 @@
+/** The debug panel: what the next message would be sent with, or what an answer was. */
+
+import { copy } from "../elements/clipboard.js";
+import { byId, h, put } from "../elements/dom.js";
+import { duration } from "../state/format.js";
+import { get } from "../net/http.js";
+import { icon } from "../elements/icons.js";
+import { CachePart } from "./cache.js";
+import { chosen } from "./selection.js";
+import { Comparison } from "./comparison.js";
+import { requestSection } from "./request.js";
+import { rounds } from "./rounds.js";
+import { facts, notes, parts, reported } from "./sections.js";
+import { settings } from "./settings.js";
+import { verdicts } from "./verdicts.js";
+
+const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "cache", "request"];
+
+export class Panel {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{close: () => void, toMessage: (seq: number) => void,
+   *   draft: () => import("../net/session.js").Session["written"],
+   *   apply: (address: Record<string, string|null>) => void,
+   *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
+   */
+  constructor(page, actions) {
+    this.page = page;
+    this.actions = actions;
+    this.element = byId("panel");
+    /** @type {"next"|"answer"} */
+    this.view = "next";
+    /** @type {import("../state/state.js").Decision|null} a receipt that was asked for, not the last one */
+    this.chosen = null;
+    this.failure = "";
+    /** @type {import("../state/state.js").State|null} */
+    this.state = null;
+    /** @type {Map<string, string>} what each section was drawn from */
+    this.drawn = new Map();
+    this.small = h("small", {});
+    this.next = this.#tab("next", "Next message");
+    this.answer = this.#tab("answer", "Last answer");
+    this.problem = h("p", { class: "insp-note", hidden: true });
+    this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
+    this.comparison = new Comparison(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
+    this.cache = new CachePart(page, {
+      toMessage: actions.toMessage, bringBack: actions.bringBack, redraw: () => this.#draw(),
+    });
+    this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, "Copy as JSON");
+    put(
+      this.element,
+      h("header", {},
+        h("h2", {}, "Debug panel"), this.small,
+        h("button", { type: "button", class: "icon", "aria-label": "Close the debug panel", on: { click: () => actions.close() } },
+          icon("close"))),
+      h("div", { class: "switch", role: "group", "aria-label": "Which request" }, this.next, this.answer),
+      this.problem,
+      this.sections,
+      h("p", { class: "insp-foot" }, this.copying),
+    );
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  update(state) {
+    if (this.state?.conversationId !== state.conversationId) {
+      this.chosen = null;
+      this.view = "next";
+      this.failure = "";
+    }
+    this.state = state;
+    if (!this.element.hidden) this.#draw();
+  }
+
+  /** The panel was opened. */
+  opened() {
+    if (this.state) this.#draw();
+  }
+
+  /** Shows what the answer of a turn was given. */
+  async showTurn(turn) {
+    this.view = "answer";
+    this.failure = "";
+    this.chosen = null;
+    if (this.state?.receipt?.turn !== turn) {
+      try {
+        this.chosen = await get(`${this.page.urls.turns}/${turn}/receipt`);
+      } catch (error) {
+        this.failure = /** @type {Error} */ (error).message;
+      }
+    }
+    this.#draw();
+    this.element.focus();
+  }
+
+  #tab(view, words) {
+    return h("button", {
+      type: "button", "aria-pressed": "false",
+      on: { click: () => {
+        this.view = view;
+        this.chosen = null;
+        this.failure = "";
+        this.#draw();
+      } },
+    }, words);
+  }
+
+  #draw() {
+    const { state } = this;
+    if (!state) return;
+    const receipt = this.chosen ?? state.receipt;
+    const decision = this.#shown(state);
+    this.next.setAttribute("aria-pressed", String(this.view === "next"));
+    this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
+    this.answer.disabled = !receipt && this.view === "next";
+    this.answer.textContent = this.chosen ? `Answer ${this.chosen.number ?? ""}`.trim() : "Last answer";
+    this.small.textContent = this.view === "answer" ? subtitle(decision) : "";
+    this.#sayProblem(state, decision);
+    const next = this.view === "next";
+    const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
+    this.copying.hidden = !decision;
+    this.#section("notes", decision && notes(decision));
+    this.#section("facts", decision && facts(decision));
+    this.#section("settings", decision && settings(decision));
+    this.#section("parts", decision && parts(decision, { next, before }));
+    this.#section("chosen", decision && chosen(decision));
+    this.#section("compare", this.comparison.section(state, decision, next));
+    this.#section("reported", decision && !next && reported(decision));
+    this.#section("rounds", decision && !next && rounds(decision));
+    this.#section("verdicts", decision && verdicts(decision, state.messages, next, this.actions.toMessage));
+    this.#section("cache", this.cache.section(state));
+    const turn = !next && this.page.show_request ? decision?.turn : null;
+    this.#section("request", turn ? requestSection(this.page, turn) : null);
+  }
+
+  /** @returns {import("../state/state.js").Decision|null} */
+  #shown(state) {
+    return this.view === "next" ? state.decision : this.chosen ?? state.receipt;
+  }
+
+  /** The record itself, as `manage.py replay_receipt` reads it. */
+  #copy() {
+    if (!this.state) return;
+    const { offers, ...record } = this.#shown(this.state) ?? {};
+    void copy(`${JSON.stringify(record, null, 2)}\n`, this.copying);
+  }
+
+  #sayProblem(state, decision) {
+    const words = this.failure
+      || (this.view === "next" ? state.problem?.message ?? "" : "")
+      || (decision ? "" : this.view === "next" ? "The settings arrive with the connection." : "No answer yet.");
+    this.problem.hidden = !words;
+    this.problem.textContent = words;
+  }
+
+  /**
+   * Draws a section anew only where its data changed, so that what is open stays open and focus
+   * stays where it is while someone types.
+   * @param {string} name
+   * @param {{data: any, draw: () => (Node|string|false|null)[]}|null|false|undefined} made
+   */
+  #section(name, made) {
+    const section = /** @type {HTMLElement} */ (this.sections.find((one) => one.dataset.section === name));
+    section.hidden = !made;
+    const data = made ? JSON.stringify(made.data) : "";
+    if (this.drawn.get(name) === data) return;
+    this.drawn.set(name, data);
+    const open = new Set([...section.querySelectorAll("details[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.key));
+    const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
+    const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
+    put(section, made ? made.draw() : []);
+    for (const kept of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
+      const details = kept instanceof HTMLDetailsElement ? kept : null;
+      if (details && open.has(details.dataset.key)) details.open = true;
+      if (held && kept.dataset.key === held) (details?.querySelector("summary") ?? kept).focus();
+    }
+  }
+}
+
+/** "turn 7 · 1.2 s to first token" */
+function subtitle(receipt) {
+  if (!receipt) return "";
+  const first = receipt.reported?.first_token_ms;
+  return [
+    receipt.number ? `turn ${receipt.number}` : "",
+    typeof first === "number" ? `${duration(first)} to first token` : "",
+  ].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,47 @@
+/** The exact request of an answered turn, fetched when it is asked for. */
+
+import { h, put } from "../elements/dom.js";
+import { get } from "../net/http.js";
+
+/**
+ * @param {import("../net/page-data.js").Page} page
+ * @param {string} turn
+ */
+export function requestSection(page, turn) {
+  return {
+    data: [turn],
+    draw: () => {
+      const box = h("div", { class: "request" }, h("p", { class: "quiet" }, "Loading…"));
+      const details = h("details", { class: "request-open", "data-key": `request:${turn}` },
+        h("summary", {}, "The exact request"), box);
+      let loaded = false;
+      details.addEventListener("toggle", async () => {
+        if (!details.open || loaded) return;
+        loaded = true;
+        try {
+          put(box, contents(await get(`${page.urls.turns}/${turn}/request`)));
+        } catch (error) {
+          loaded = false;
+          put(box, h("p", { class: "quiet" }, /** @type {Error} */ (error).message));
+        }
+      });
+      return [details];
+    },
+  };
+}
+
+function contents({ asked, messages, complete, note }) {
+  const said = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  return [
+    said.length > 0 && h("p", { class: "quiet" }, said.join(" · ")),
+    !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
+    complete && note && h("p", { class: "quiet" }, note),
+    h("ol", {}, messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) =>
+      h("li", {}, h("b", {}, role), id && h("span", { class: "quiet" }, ` ${id}`),
+        (content || !calls) && h("pre", { tabindex: "0" }, content ?? ""),
+        calls && h("pre", { tabindex: "0" }, calls.map(callLine).join("\n"))))),
+  ];
+}
+
+/** "calculator({…}), as call_1": the arguments are JSON as the model wrote them. */
+const callLine = ({ id, function: { name, arguments: given } }) => `${name}(${given}), as ${id}`;

@@ -1,0 +1,38 @@
+/** The requests of a turn with tools: what each was sent, what the provider reported, what it led to. */
+
+import { h } from "../elements/dom.js";
+import { duration, number } from "../state/format.js";
+
+/** @param {import("../state/state.js").Decision} receipt */
+export function rounds(receipt) {
+  const all = receipt.rounds ?? [];
+  if (!all.length) return null;
+  const said = all.filter(({ retried }) => retried);
+  return {
+    data: all,
+    draw: () => [
+      h("h3", {}, "Rounds", h("small", {}, "tokens")),
+      h("div", { class: "scroll" },
+        h("table", { class: "rounds" },
+          h("caption", { class: "hidden" }, "Each request of this turn, in tokens"),
+          h("thead", {}, h("tr", {}, ["", "sent", "read", "reused", "answer", "first"].map((one, index) =>
+            h("th", { scope: "col" }, index ? one : h("span", { class: "hidden" }, "round"))))),
+          h("tbody", {}, all.flatMap(row)))),
+      said.length > 0 && h("ul", { class: "reasons" }, said.map(({ round, retried }) =>
+        h("li", {}, h("b", {}, `Round ${round}: `), retried))),
+    ],
+  };
+}
+
+function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first }) {
+  const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(counted);
+  const led = calls.length ? `then ${calls.join(", ")}` : "";
+  return [
+    h("tr", {}, h("th", { scope: "row" }, round), numbers.map((one) => h("td", {}, one)),
+      h("td", {}, typeof first === "number" ? duration(first) : NONE())),
+    led && h("tr", { class: "led" }, h("td", {}), h("td", { colspan: "5" }, led)),
+  ];
+}
+
+const NONE = () => h("span", { class: "none", "aria-label": "not said" }, "–");
+const counted = (value) => (typeof value === "number" ? number(value) : NONE());

@@ -1,0 +1,52 @@
+/** How what is sent was chosen: what a selector, a summary or a strategy reports of its work. */
+
+import { h } from "../elements/dom.js";
+import { dollars, duration, number, plural } from "../state/format.js";
+
+const TITLES = {
+  lexical: "Relevance, by words", triage: "Relevance, by a fast model", summary: "Summary", strategy: "The agent's strategy",
+};
+const NAMES = {
+  ms: "Time", milliseconds: "Time", prompt: "Prompt", completion: "Answer", cached: "Cached", by: "Written by",
+};
+
+/** @param {import("../state/state.js").Decision} decision */
+export function chosen(decision) {
+  const reports = Object.entries(decision.reports ?? {}).filter(([, report]) => Object.keys(report ?? {}).length);
+  const hits = decision.verdicts.filter((one) => one.reason === "relevant");
+  if (!reports.length && !hits.length) return null;
+  return {
+    data: [reports, hits],
+    draw: () => [
+      h("h3", {}, "How it was chosen"),
+      ...reports.map(([name, report]) => h("div", { class: "report" },
+        h("h4", {}, TITLES[name] ?? words(name)),
+        h("dl", { class: "facts small" }, Object.entries(report).filter(isSaid).flatMap(([key, value]) =>
+          [h("dt", {}, NAMES[key] ?? words(key)), h("dd", {}, valueOf(key, value))])))),
+      hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>
+        h("li", {}, h("b", {}, one.first === one.last ? `${one.first}` : `${one.first}–${one.last}`), ` ${one.sentence}`))),
+    ],
+  };
+}
+
+const isSaid = ([, value]) => value !== null && value !== undefined && value !== "";
+
+const words = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
+
+/** Times and counts of tokens as such; what a provider said is labelled. */
+function valueOf(key, value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "object") return inside(value) || "none";
+  if (typeof value !== "number") return String(value);
+  if (key === "ms" || key === "milliseconds") return duration(value);
+  if (key === "cost") return `${dollars(value)}, estimated`;
+  if (["prompt", "completion", "cached"].includes(key)) return `${plural(value, "token")}, reported`;
+  return Number.isInteger(value) ? number(value) : value.toFixed(2);
+}
+
+/** A list or a record on one line: "name recent, messages 4; name facts, messages 2". */
+function inside(value) {
+  if (value === null || typeof value !== "object") return typeof value === "number" ? number(value) : String(value);
+  if (Array.isArray(value)) return value.map(inside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
+  return Object.entries(value).filter(isSaid).map(([name, one]) => `${words(name).toLowerCase()} ${inside(one)}`).join(", ");
+}

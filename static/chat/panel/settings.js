@@ -1,0 +1,76 @@
+/** The panel's table of settings: which source decided each, and why the others lost. */
+
+import { h } from "../elements/dom.js";
+
+const SOURCES = ["environment", "URL", "template", "built in"];
+const NAMES = {
+  policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
+  selector: "selector", summary_model: "summary by",
+};
+// Always shown; the rest only where somebody said something of it.
+const FIRST = ["policy", "length", "tokens"];
+const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "not allowed": "not allowed" };
+
+/** @param {import("../state/state.js").Decision} decision */
+export function settings(decision) {
+  const { conversation = {}, ...own } = decision.settings;
+  const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map(triage)];
+  const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSaid(setting));
+  const rest = rows.filter((one) => !shown.includes(one));
+  return {
+    data: rows,
+    draw: () => [
+      h("h3", {}, "Where each setting came from"),
+      table(shown),
+      reasons(rows),
+      rest.length > 0 && h("details", { class: "rest", "data-key": "settings-rest" },
+        h("summary", {}, `${rest.length} more, as built in`), table(rest)),
+    ],
+  };
+}
+
+const row = ([name, setting]) => ({ name, words: NAMES[name] ?? name.replaceAll("_", " "), setting });
+const triage = ([name, setting]) => ({ name: `conversation.${name}`, words: `triage: ${name.replaceAll("_", " ")}`, setting });
+
+/** Whether anything but what is built in has a say. */
+const isSaid = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
+
+function table(rows) {
+  return h("div", { class: "scroll" },
+    h("table", {},
+      h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, "setting")),
+        SOURCES.map((source) => h("th", { scope: "col" }, source)))),
+      h("tbody", {}, rows.map(({ words, setting }) =>
+        h("tr", {}, h("th", { scope: "row" }, words),
+          SOURCES.map((source) => h("td", {}, cells(setting, source))))))));
+}
+
+/** What one source said of one setting; an environment may say it under two names. */
+function cells(setting, source) {
+  const said = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
+  if (!said.length) {
+    const won = setting.source === source;
+    return won ? h("span", { class: "win" }, shown(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
+  }
+  return said.map((one) => {
+    // The built-in value has no text of its own where it is none.
+    const value = one.raw ?? (one.outcome === "won" ? shown(setting.value) : "none");
+    if (one.outcome === "won") return h("span", { class: "win" }, shown(value));
+    const loss = LOSSES[one.outcome] ?? one.outcome;
+    return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
+      h("s", {}, shown(value)), h("span", { class: "hidden" }, ` (${loss})`));
+  });
+}
+
+const shown = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
+
+/** The same as the strokes in the table, as sentences. */
+function reasons(rows) {
+  const said = rows.flatMap(({ setting }) =>
+    setting.said.filter((one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why));
+  const telling = said.filter((one) => one.outcome !== "overruled" || one.source !== "template");
+  if (!telling.length) return null;
+  return h("ul", { class: "reasons" }, telling.map((one) =>
+    h("li", { class: one.outcome === "bad" ? "bad" : "" },
+      h("b", {}, one.source, " "), h("code", {}, `${one.name}=${one.raw}`), ` ${LOSSES[one.outcome]}: ${one.why}`)));
+}

@@ -1,0 +1,68 @@
+/** Every message with its verdict; neighbours with the same verdict are one row that opens. */
+
+import { callWords } from "../message/tool-calls.js";
+import { h } from "../elements/dom.js";
+import { number, plural, short } from "../state/format.js";
+
+const LONGEST = 12;
+
+/**
+ * @param {import("../state/state.js").Decision} decision
+ * @param {import("../state/state.js").Message[]} messages those that are loaded
+ * @param {boolean} next
+ * @param {(seq: number) => void} toMessage
+ */
+export function verdicts(decision, messages, next, toMessage) {
+  const rows = decision.verdicts;
+  const last = messages.at(-1)?.seq ?? 0;
+  return {
+    data: [rows, messages.length, last, next],
+    draw: () => [
+      h("h3", {}, "Each message", h("small", {}, next ? "as it would be sent" : "as it was sent", ", oldest first")),
+      h("ul", { class: "fate" }, rows.map((one, index) => row(one, index, messages, last, next, toMessage))),
+    ],
+  };
+}
+
+/** "quoted": as text before the current message, not in its place. */
+function fate({ sent, quoted }) {
+  if (quoted) return "quoted";
+  return sent ? "sent" : "left out";
+}
+
+function row(verdict, index, messages, last, next, toMessage) {
+  const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
+  const place = first <= 0 ? "" : first === end ? `${first}` : `${first}–${end}`;
+  const draft = next && first > last;
+  const who = draft ? "draft" : verdict.role ?? plural(verdict.messages, "message");
+  const inside = messages.filter((message) => first > 0 && first <= message.seq && message.seq <= end);
+  return h("li", { class: quoted ? "q" : sent ? "" : "d" },
+    h("details", { "data-key": `${index}:${first}-${end}` },
+      h("summary", {},
+        h("span", { class: "place" }, place),
+        h("span", { class: "role" }, who),
+        h("span", { class: "why" }, h("b", {}, fate(verdict)), `: ${sentence}`),
+        h("span", { class: "n" }, number(tokens), h("span", { class: "hidden" }, ` tokens, ${basis}`))),
+      h("div", { class: "inside" }, contents(verdict, inside, draft, toMessage))));
+}
+
+function contents(verdict, inside, draft, toMessage) {
+  const code = h("p", { class: "quiet" }, "Reason: ", h("code", {}, verdict.reason), `. ${plural(verdict.tokens, "token")}, ${verdict.basis}.`);
+  if (draft) return [h("p", {}, "What you type now."), code];
+  if (verdict.first <= 0) return [h("p", {}, "Stands before the conversation in every request."), code];
+  const shown = inside.slice(-LONGEST);
+  const hidden = verdict.messages - shown.length;
+  return [
+    verdict.quoted && h("p", {}, "Not in its place: its text is quoted directly before your message."),
+    hidden > 0 && h("p", { class: "quiet" }, `${plural(hidden, "message")} further up.`),
+    h("ul", {}, shown.map((message) =>
+      h("li", {},
+        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.role}`),
+        ` ${short(contentWords(message))}`))),
+    code,
+  ];
+}
+
+/** Its text, the calls that it makes, and the files that it brings. */
+const contentWords = ({ content, calls, attachments }) =>
+  [content, ...calls.map(callWords), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");

@@ -1,0 +1,49 @@
+/** What screen readers are told of a turn: its start, its tools, its end, and what went wrong. Never the stream. */
+
+import { announce } from "../elements/announce.js";
+import { number, plural, wordCount } from "../state/format.js";
+import { waitingWords } from "../message/waiting-line.js";
+
+/**
+ * @param {import("../state/state.js").State} state
+ * @param {import("../state/state.js").State} before
+ */
+export function tell(state, before) {
+  if (state.conversationId !== before.conversationId) return;
+  const name = state.agent?.name ?? "The agent";
+  if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
+  const used = usedSince(state, before);
+  if (used.length) announce(`Using ${used.join(", ")}.`);
+  const { waiting, reading } = state.turn ?? {};
+  if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting.sentence, Math.ceil(waiting.seconds)));
+  if (reading && !before.turn?.reading) announce(`The model reads ${number(reading.total)} tokens first.`);
+  if (state.ended && state.ended !== before.ended) announce(ending(state, name));
+}
+
+/** The tools whose calls began with this change: said when they are asked for, or when they run. */
+function usedSince(state, before) {
+  const { turn } = state;
+  if (!turn || turn.id !== before.turn?.id) return [];
+  if (turn.calling.length) return turn.calling.slice(before.turn.calling.length);
+  if (state.messages === before.messages || before.turn.calling.length) return [];
+  const known = new Set(before.messages.map(({ id }) => id));
+  const asked = state.messages.filter(({ id, calls }) => calls.length && !known.has(id));
+  return asked.flatMap(({ calls }) => calls.map(({ name }) => name));
+}
+
+function ending(state, name) {
+  const { turn, state: how } = state.ended;
+  const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
+  const words = answer ? plural(wordCount(answer.content ?? ""), "word") : "";
+  const left = unsentOf(state.receipt);
+  const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
+  if (how === "complete") return `Answer complete, ${words}${unsent}.`;
+  if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
+  return state.ended.problem?.message ?? `${name}'s answer was not completed.`;
+}
+
+/** How many messages the policy left out; greetings are never sent and are no news. */
+function unsentOf(receipt) {
+  const out = (receipt?.verdicts ?? []).filter((one) => !one.sent && one.first > 0 && one.reason !== "greeting");
+  return out.reduce((sum, one) => sum + one.messages, 0);
+}

@@ -1,0 +1,99 @@
+/** Which parts of the page are open: the sidebar beside or over the chat, and the debug panel. */
+
+import { byId } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+import { rewrite } from "../net/page-data.js";
+import { keep, read } from "../net/storage.js";
+
+const NARROW = matchMedia("(max-width: 760px)");
+const MIDDLE = matchMedia("(max-width: 1160px)");
+
+export class Frame {
+  /** @param {import("../net/page-data.js").Page} page */
+  constructor(page) {
+    this.app = byId("app");
+    this.mayPanel = page.debug_panel;
+    byId("side-hide").append(icon("left"));
+    byId("side-show").append(icon("menu"));
+    byId("panel-toggle").append(icon("panel"));
+    byId("side-hide").addEventListener("click", () => this.side(false));
+    byId("side-show").addEventListener("click", () => this.side(true));
+    byId("backdrop").addEventListener("click", () => this.side(false));
+    byId("panel-toggle").hidden = !this.mayPanel;
+    byId("panel-toggle").addEventListener("click", () => this.panel(!this.panelOpen));
+    for (const width of [NARROW, MIDDLE]) width.addEventListener("change", () => this.#resized());
+    this.panelOpen = page.debug && page.debug_panel;
+    this.sideOpen = this.#sideUsually();
+    /** @type {(() => void)[]} */
+    this.opened = [];
+    this.#arrange();
+  }
+
+  /** Whether the sidebar lies over the chat, because three columns have no room. */
+  get drawer() {
+    return NARROW.matches || (MIDDLE.matches && this.panelOpen);
+  }
+
+  #sideUsually() {
+    return !this.drawer && read("sidebar") !== "hidden";
+  }
+
+  #resized() {
+    this.sideOpen = this.#sideUsually();
+    this.#arrange();
+  }
+
+  toggleSide() {
+    this.side(!this.sideOpen);
+  }
+
+  /** @param {boolean} open */
+  side(open, { focus = true } = {}) {
+    this.sideOpen = open;
+    if (!this.drawer) keep("sidebar", open ? null : "hidden");
+    this.#arrange();
+    if (focus) byId(open ? "side-hide" : "side-show").focus();
+  }
+
+  /** After something was chosen in it, the drawer of a phone goes away. */
+  chosen() {
+    if (this.drawer && this.sideOpen) this.side(false, { focus: false });
+  }
+
+  /** @param {boolean} open */
+  panel(open) {
+    if (open === this.panelOpen || !this.mayPanel) return;
+    const held = byId("panel").contains(document.activeElement);
+    this.panelOpen = open;
+    if (MIDDLE.matches) this.sideOpen = this.#sideUsually();
+    rewrite({ debug: open ? "true" : null });
+    this.#arrange();
+    if (open) for (const act of this.opened) act();
+    else if (held) byId("panel-toggle").focus();
+  }
+
+  /** What is over the chat closes at Esc; false where nothing is. */
+  closeTop() {
+    if (this.drawer && this.sideOpen) this.side(false);
+    else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.panel(false);
+    else return false;
+    return true;
+  }
+
+  #arrange() {
+    const over = this.drawer && this.sideOpen;
+    this.app.classList.toggle("drawer", this.drawer);
+    this.app.classList.toggle("no-side", !this.sideOpen);
+    this.app.classList.toggle("with-panel", this.panelOpen);
+    byId("side").inert = !this.sideOpen;
+    byId("chat").inert = over;
+    byId("panel").inert = over;
+    byId("backdrop").hidden = !over;
+    byId("side-show").hidden = this.sideOpen && !this.drawer;
+    byId("side-show").setAttribute("aria-expanded", String(this.sideOpen));
+    byId("panel").hidden = !this.panelOpen;
+    const toggle = byId("panel-toggle");
+    toggle.setAttribute("aria-expanded", String(this.panelOpen));
+    toggle.classList.toggle("on", this.panelOpen);
+  }
+}

@@ -1,0 +1,75 @@
+/** The foot of the sidebar: who is here, how the page looks, and getting a saved chat back. */
+
+import { byId, h, put, say } from "../elements/dom.js";
+import { plural } from "../state/format.js";
+import { change, submit } from "../net/http.js";
+import { Popover } from "../elements/popover.js";
+import { choose, theme, THEMES } from "../shell/theme.js";
+import { complain, toast } from "../elements/toast.js";
+
+export class Me {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{restored: (conversation: import("../state/state.js").Conversation, said: string) => void, keys: () => void}} actions
+   */
+  constructor(page, actions) {
+    this.page = page;
+    this.actions = actions;
+    this.count = 0;
+    this.popover = new Popover(byId("me-open"), { label: "You and this page", class: "menu me-pop", fill: (box) => this.#fill(box) });
+    this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": "A saved conversation", tabindex: "-1" });
+    this.file.addEventListener("change", () => void this.#restore());
+    byId("me").append(this.file);
+    this.counted(0);
+  }
+
+  /** @param {number} count */
+  counted(count) {
+    const { name } = this.page.user;
+    say(byId("me-open"), count ? `${name} · ${plural(count, "conversation")}` : name);
+  }
+
+  /** @param {HTMLElement} box */
+  #fill(box) {
+    const { user, urls, signup } = this.page;
+    const next = encodeURIComponent(location.pathname + location.search);
+    const entry = (words, act) => h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
+    put(
+      box,
+      this.#themes(),
+      entry("Restore a chat from a file", () => this.file.click()),
+      entry("Keyboard shortcuts", () => this.actions.keys()),
+      user.signed_in
+        ? entry("Sign out", () => submit(urls.logout))
+        : h("a", { href: `${urls.login}?next=${next}` }, "Sign in"),
+      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, "Make an account"),
+    );
+  }
+
+  #themes() {
+    const now = theme();
+    return h("fieldset", { class: "themes" },
+      h("legend", {}, "Theme"),
+      THEMES.map((one) => {
+        const radio = h("input", { type: "radio", name: "theme", value: one });
+        radio.checked = one === now;
+        radio.addEventListener("change", () => choose(one));
+        return h("label", {}, radio, h("span", {}, one));
+      }));
+  }
+
+  async #restore() {
+    const file = this.file.files?.[0];
+    this.file.value = "";
+    if (!file) return;
+    const form = new FormData();
+    form.append("file", file);
+    try {
+      const { conversation, query, note } = await change("POST", this.page.urls.import, form);
+      toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
+      this.actions.restored(conversation, query);
+    } catch (error) {
+      complain(error);
+    }
+  }
+}

@@ -1,0 +1,219 @@
+/** The conversations: find, open, rename, save, clear, delete with undo. */
+
+import { ask } from "../elements/confirm.js";
+import { byId, h, put } from "../elements/dom.js";
+import { group } from "../state/format.js";
+import { change, get } from "../net/http.js";
+import { icon } from "../elements/icons.js";
+import { address } from "../net/page-data.js";
+import { closeNewest, Popover } from "../elements/popover.js";
+import { complain, toast } from "../elements/toast.js";
+
+const PAUSE = 200;
+const GROUPS = ["Today", "This week", "Older"];
+
+/** @typedef {import("../state/state.js").Conversation} Conversation */
+
+export class Sidebar {
+  /**
+   * @param {import("../net/page-data.js").Page} page
+   * @param {{open: (conversation: Conversation) => void, gone: (id: string) => void,
+   *   counted: (count: number) => void}} actions
+   */
+  constructor(page, actions) {
+    this.page = page;
+    this.actions = actions;
+    this.list = byId("convs");
+    this.find = /** @type {HTMLInputElement} */ (byId("find"));
+    this.current = "";
+    /** @type {Conversation[]} */
+    this.conversations = [];
+    this.question = 0;
+    this.timer = 0;
+    this.find.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.refresh(), PAUSE);
+    });
+    this.find.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.find.value) {
+        event.stopPropagation();
+        this.find.value = "";
+        void this.refresh();
+      } else if (event.key === "ArrowDown") this.#step(event, 0);
+    });
+    this.list.addEventListener("keydown", (event) => this.#walk(event));
+    this.list.addEventListener("scroll", () => {
+      if (this.list.querySelector(".pop:not([hidden])")) closeNewest();
+    });
+    // What another tab did shows when this one is looked at again.
+    addEventListener("focus", () => void this.refresh());
+  }
+
+  /**
+   * @param {import("../state/state.js").State} state
+   * @param {import("../state/state.js").State} before
+   */
+  update(state, before) {
+    const named = state.conversation?.title !== before.conversation?.title;
+    const ended = before.turn !== null && state.turn === null;
+    if (this.current !== state.conversationId) {
+      this.current = state.conversationId;
+      this.#draw();
+    }
+    if (named || ended || state.deleted !== before.deleted) void this.refresh();
+  }
+
+  /** Asks the server again; of several answers under way only the newest is shown. */
+  async refresh() {
+    const mine = (this.question += 1);
+    const text = this.find.value.trim();
+    const path = this.page.urls.conversations + (text ? `?q=${encodeURIComponent(text)}` : "");
+    try {
+      const { conversations, count } = await get(path);
+      if (mine !== this.question) return;
+      this.conversations = conversations;
+      this.failed = false;
+      if (!text) this.actions.counted(count ?? conversations.length);
+    } catch {
+      if (mine !== this.question) return;
+      this.failed = true;
+    }
+    this.#draw();
+  }
+
+  #draw() {
+    // A name that is being typed, or a menu that is open, isn't taken away.
+    if (this.list.querySelector("input, .pop:not([hidden])")) return;
+    const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
+    const searching = this.find.value.trim() !== "";
+    if (this.failed && !this.conversations.length) {
+      return put(this.list, h("p", { class: "convs-note" }, "The list can't be loaded now."));
+    }
+    if (!this.conversations.length) {
+      const words = searching ? "Nothing found in titles or messages." : "Your conversations will be listed here.";
+      return put(this.list, h("p", { class: "convs-note" }, words));
+    }
+    const groups = GROUPS.map((name) => ({
+      name, members: this.conversations.filter((one) => group(one.updated) === name),
+    })).filter(({ members }) => members.length);
+    put(this.list, groups.map(({ name, members }) =>
+      h("section", { "aria-label": name },
+        h("h2", { class: "group" }, name),
+        h("ul", {}, members.map((one) => this.#row(one))))));
+    if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
+  }
+
+  /** @param {Conversation} conversation */
+  #row(conversation) {
+    const { id, title } = conversation;
+    const link = h("a", {
+      class: "conv",
+      href: address(this.page, { conversation: id }),
+      title,
+      "aria-current": id === this.current ? "page" : null,
+      on: {
+        click: (event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          this.actions.open(conversation);
+        },
+      },
+    }, title || "Untitled");
+    const button = h("button", {
+      type: "button", class: "conv-more", "aria-label": `More for ${title}`, "aria-haspopup": "dialog", "aria-expanded": "false",
+    }, icon("more"));
+    const item = h("li", { class: "conv-row", "data-id": id }, link, button);
+    const menu = new Popover(button, { label: title, class: "menu", free: true, fill: (box) => this.#menu(box, conversation, item, menu) });
+    return item;
+  }
+
+  #menu(box, conversation, item, menu) {
+    const entry = (words, act, first = false) =>
+      h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
+    put(box,
+      entry("Rename", () => this.rename(conversation, item), true),
+      h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => setTimeout(() => menu.close()) } },
+        "Save to a file"),
+      entry("Clear", () => void this.#clear(conversation)),
+      entry("Delete", () => void this.#remove(conversation)));
+  }
+
+  /** Turns the row into a field; Enter keeps the name, Esc leaves it as it was. */
+  rename(conversation, item) {
+    const input = h("input", { class: "conv-name", "aria-label": "New name", maxlength: "200" });
+    input.value = conversation.title;
+    let done = false;
+    const finish = async (keep) => {
+      if (done) return;
+      done = true;
+      const title = input.value.trim();
+      input.remove();
+      item.classList.remove("renaming");
+      if (keep && title && title !== conversation.title) {
+        await change("PATCH", `${this.page.urls.conversations}/${conversation.id}`, { title }).catch(complain);
+      }
+      await this.refresh();
+    };
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.isComposing) return;
+      if (event.key === "Enter") void finish(true);
+      if (event.key === "Escape") void finish(false);
+    });
+    input.addEventListener("blur", () => void finish(true));
+    item.classList.add("renaming");
+    item.prepend(input);
+    input.focus();
+    input.select();
+  }
+
+  async #clear({ id, title }) {
+    const sure = await ask({
+      title: "Clear this conversation?",
+      text: `“${title}” begins again empty. The model no longer sees what was said in it.`,
+      yes: "Clear",
+    });
+    if (sure) await change("POST", `${this.page.urls.conversations}/${id}/clear`).catch(complain);
+  }
+
+  async #remove({ id, title }) {
+    const path = `${this.page.urls.conversations}/${id}`;
+    try {
+      await change("DELETE", path);
+    } catch (error) {
+      return complain(error);
+    }
+    const was = this.current === id;
+    this.actions.gone(id);
+    await this.refresh();
+    toast(`Deleted “${title}”.`, {
+      label: "Undo",
+      act: async () => {
+        await change("POST", `${path}/restore`).catch(complain);
+        await this.refresh();
+        const back = this.conversations.find((one) => one.id === id);
+        if (was && back) this.actions.open(back);
+      },
+    });
+  }
+
+  /** @param {KeyboardEvent} event */
+  #walk(event) {
+    const row = /** @type {HTMLElement} */ (event.target).closest?.("[data-id]");
+    const inside = /** @type {HTMLElement} */ (event.target).closest?.(".pop, input");
+    if (!row || inside) return;
+    const rows = [...this.list.querySelectorAll("[data-id]")];
+    if (event.key === "ArrowDown") this.#step(event, rows.indexOf(row) + 1);
+    if (event.key === "ArrowUp") this.#step(event, rows.indexOf(row) - 1);
+    const one = this.conversations.find(({ id }) => id === row.getAttribute("data-id"));
+    if (event.key === "F2" && one) this.rename(one, row);
+    if (event.key === "Delete" && one) void this.#remove(one);
+  }
+
+  #step(event, index) {
+    event.preventDefault();
+    if (index < 0) return this.find.focus();
+    const row = this.list.querySelectorAll("[data-id] a.conv")[index];
+    /** @type {HTMLElement|undefined} */ (row)?.focus();
+  }
+}

@@ -1,0 +1,81 @@
+/** Code blocks: a bar with the language and a copy button; colours are loaded when first needed. */
+
+import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
+import { copy } from "../elements/clipboard.js";
+import { h } from "../elements/dom.js";
+
+// What models write after the fence, and the module that reads it.
+const ALIASES = {
+  js: "javascript", jsx: "javascript", mjs: "javascript", ts: "typescript", tsx: "typescript", py: "python",
+  sh: "bash", zsh: "bash", console: "shell", html: "xml", svg: "xml", yml: "yaml", rb: "ruby", rs: "rust",
+  golang: "go", cs: "csharp", "c#": "csharp", "c++": "cpp", h: "c", hpp: "cpp", kt: "kotlin", md: "markdown",
+  make: "makefile", docker: "dockerfile", toml: "ini", text: "plaintext", txt: "plaintext", ps1: "powershell",
+};
+const LONGEST = 60_000;
+
+/** @type {Record<string, string>} */
+let modules = {};
+/** @type {Promise<any>|null} */
+let core = null;
+/** @type {Map<string, Promise<boolean>>} */
+const languages = new Map();
+
+/**
+ * @param {Record<string, string>} addresses of the highlighter's modules by name ("core.min.js");
+ *   without them code stays in one colour
+ */
+export function useHighlighter(addresses) {
+  modules = addresses;
+}
+
+/**
+ * @param {HTMLPreElement} pre
+ * @param {{colour: boolean}} options
+ */
+export function dressCode(pre, { colour }) {
+  const code = pre.querySelector("code") ?? pre;
+  const said = /language-(\S+)/.exec(code.className)?.[1] ?? "";
+  code.removeAttribute("class");
+  const button = h("button", { type: "button", class: "code-copy" }, "Copy");
+  button.addEventListener("click", () => copy(code.textContent ?? "", button));
+  const frame = h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, said || "text"), button));
+  pre.replaceWith(frame);
+  pre.tabIndex = 0;
+  pre.setAttribute("aria-label", said ? `Code in ${said}` : "Code");
+  pre.setAttribute("role", "group");
+  frame.append(pre);
+  if (colour && said) void paint(code, said);
+}
+
+/**
+ * @param {Element} code
+ * @param {string} said
+ */
+async function paint(code, said) {
+  const text = code.textContent ?? "";
+  const name = ALIASES[said.toLowerCase()] ?? said.toLowerCase();
+  if (text.length > LONGEST || !modules[`languages/${name}.min.js`]) return;
+  const hljs = await load();
+  if (!hljs || !(await know(hljs, name)) || code.textContent !== text) return;
+  const html = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;
+  const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true };
+  code.replaceChildren(/** @type {any} */ (DOMPurify.sanitize(html, safe)));
+}
+
+function load() {
+  core ??= import(modules["core.min.js"]).then((module) => module.default, () => null);
+  return core;
+}
+
+/** @returns {Promise<boolean>} whether there is a module for the language */
+function know(hljs, name) {
+  let known = languages.get(name);
+  if (!known) {
+    known = import(modules[`languages/${name}.min.js`]).then(
+      (module) => (hljs.registerLanguage(name, module.default), true),
+      () => false,
+    );
+    languages.set(name, known);
+  }
+  return known;
+}

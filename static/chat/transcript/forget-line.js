@@ -1,0 +1,13 @@
+/** The line where a person asked to forget what is above, with the means to take it away. */
+
+import { h } from "../elements/dom.js";
+
+export class Marker {
+  /** @param {() => void} remove */
+  constructor(remove) {
+    this.element = h("section", { class: "forget-place", tabindex: "-1", "aria-label": "Forgotten above" },
+      h("p", { class: "forget" },
+        h("span", {}, "You asked to forget what is above"),
+        h("button", { type: "button", class: "link", on: { click: remove } }, "Remember again")));
+  }
+}

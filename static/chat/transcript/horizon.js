@@ -1,0 +1,60 @@
+/** The line above which the model no longer sees: one element that moves through the transcript. */
+
+import { h, reducedMotion, say } from "../elements/dom.js";
+import { plural } from "../state/format.js";
+
+const MOVE = 260;
+
+export class Horizon {
+  /** @param {() => void} openSummary */
+  constructor(openSummary) {
+    this.words = h("span", {});
+    this.line = h("div", { class: "horizon", role: "separator" }, this.words);
+    this.summary = h("button", { type: "button", class: "summary-open", "aria-haspopup": "dialog", hidden: true, on: { click: openSummary } });
+    this.element = h(
+      "section",
+      { class: "horizon-place", tabindex: "-1", "aria-label": "Horizon" },
+      this.line, this.summary,
+    );
+  }
+
+  /**
+   * Says what is above, and stands before `next`, or at the end where that is null.
+   * @param {Element} column
+   * @param {Element|null} next
+   * @param {{above: number, empty: boolean, summary: {words: string, sent: boolean}}} what
+   *   `above`: messages that aren't sent; `empty`: nothing of the conversation is below the line;
+   *   `summary`: what its control says, "" for none, and whether it stands for what is above
+   */
+  place(column, next, { above, empty, summary }) {
+    say(this.summary, summary.words);
+    this.summary.hidden = !summary.words;
+    const sentence = summary.sent
+      ? "Of what is above this line the model sees only a summary"
+      : empty
+        ? "The model sees nothing above this line, only your next message"
+        : "The model no longer sees what is above this line";
+    say(this.words, sentence);
+    this.line.setAttribute("aria-label", `${sentence}. ${plural(above, "message")} above will not be sent.`);
+    if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
+    const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
+    column.insertBefore(this.element, next);
+    if (from !== null) this.#glide(from);
+  }
+
+  remove() {
+    this.element.remove();
+  }
+
+  /** Moves from where it was; never further than a screen, or it would be a blur. */
+  #glide(from) {
+    if (reducedMotion()) return;
+    const way = from - this.element.getBoundingClientRect().top;
+    if (!way) return;
+    const start = Math.max(-innerHeight, Math.min(innerHeight, way));
+    this.element.animate(
+      [{ transform: `translateY(${start}px)` }, { transform: "none" }],
+      { duration: MOVE, easing: "cubic-bezier(.2, .7, .2, 1)" },
+    );
+  }
+}

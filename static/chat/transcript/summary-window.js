@@ -1,0 +1,211 @@
+/** The running summary: a control at the horizon, and a window to read it, edit it and switch it off. */
+
+import { byId, h, put } from "../elements/dom.js";
+import { capital, duration, plural, time } from "../state/format.js";
+import { change, get } from "../net/http.js";
+import { query } from "../net/page-data.js";
+import { complain, toast } from "../elements/toast.js";
+
+/**
+ * @typedef {{version: number, text: string, first: number, last: number, messages: number, by: string,
+ *   made_from: number, created: string, why_not: string, shortened: boolean, seconds: number|null,
+ *   tokens: number|null}} Version
+ * @typedef {{on: boolean, current: number, versions: Version[], earlier: boolean}} Versions
+ */
+
+/**
+ * What the control at the horizon says; "" where it has no place.
+ * @param {import("../state/state.js").State} state
+ */
+export function summaryWords({ summary, decision }) {
+  if (summary.version) {
+    const words = `Summary of ${plural(summary.messages, "message")}`;
+    return summary.on ? `${words}, by ${summary.by}` : `${words}, switched off`;
+  }
+  if (decision?.settings.policy.value !== "summary") return "";
+  return summary.on ? "No summary yet" : "The summary is switched off";
+}
+
+/** Whether the next message is sent with the summary. */
+export const sendsSummary = (decision) =>
+  Boolean(decision?.layout?.some((/** @type {any} */ item) => item.kind === "summary"));
+
+export class SummaryWindow {
+  /**
+   * @param {{page: import("../net/page-data.js").Page, state: () => import("../state/state.js").State}} given
+   */
+  constructor({ page, state }) {
+    this.page = page;
+    this.state = state;
+    this.dialog = /** @type {HTMLDialogElement} */ (byId("summary"));
+    /** What was typed and not saved, by conversation: closing with Esc loses nothing. */
+    this.drafts = new Map();
+    this.conversation = "";
+    /** @type {Versions|null} */
+    this.found = null;
+    this.dialog.addEventListener("close", () => this.#keep());
+  }
+
+  async open() {
+    this.conversation = this.state().conversationId;
+    try {
+      this.#show(await get(this.#path()));
+    } catch (error) {
+      return complain(error);
+    }
+    if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  /** Says so where a newer one was made while somebody reads. */
+  update() {
+    const { conversationId, summary } = this.state();
+    if (!this.dialog.open || conversationId !== this.conversation || !this.found) return;
+    const newer = summary.version > this.found.current;
+    this.newer.hidden = !newer;
+    if (newer) put(this.newer, `Version ${summary.version} was made meanwhile. What you save is for the messages of version ${this.found.current}.`);
+  }
+
+  #path(rest = "") {
+    return `${this.page.urls.conversations}/${this.conversation}/summary${rest}`;
+  }
+
+  /** @param {Versions} found */
+  #show(found) {
+    this.found = found;
+    const current = found.versions.find((one) => one.version === found.current) ?? null;
+    this.text = null;
+    this.error = h("p", { class: "summary-error", role: "alert", hidden: true });
+    this.newer = h("p", { class: "quiet", role: "status", hidden: true });
+    put(
+      this.dialog,
+      h("h2", { id: "summary-title", tabindex: "-1", autofocus: true }, "Summary of what was said before"),
+      h("p", { class: "quiet" }, current ? about(current) : "There is none yet. It is made after an answer, when most of the room for this chat is filled."),
+      this.#unused(found),
+      this.#switch(found),
+      current && this.#editor(current),
+      this.newer, this.error,
+      this.#foot(current),
+      found.versions.length > (current ? 1 : 0) && this.#older(found),
+    );
+  }
+
+  /** @param {Versions} found */
+  #unused(found) {
+    const { decision } = this.state();
+    const other = decision && decision.settings.policy.value !== "summary";
+    return other && found.current > 0
+      ? h("p", { class: "quiet" }, `It isn't sent now: this chat sends ${decision.in_words}.`)
+      : null;
+  }
+
+  /** @param {Versions} found */
+  #switch(found) {
+    const box = h("input", { type: "checkbox", role: "switch", id: "summary-on" });
+    box.checked = found.on;
+    box.addEventListener("change", async () => {
+      const on = box.checked;
+      if (await this.#change("/switch", { on })) found.on = on;
+      else box.checked = found.on;
+    });
+    return h("label", { class: "summary-switch", for: "summary-on" }, box, "Use a summary in this chat");
+  }
+
+  /** @param {Version} current */
+  #editor(current) {
+    const text = h("textarea", { id: "summary-text", rows: "9", dir: "auto" });
+    const key = `${this.conversation}:${current.version}`;
+    text.value = this.drafts.get(key) ?? current.text;
+    text.addEventListener("input", () => this.#offerSave(current));
+    this.text = text;
+    return h("div", { class: "summary-edit" }, h("label", { for: "summary-text" }, "What the model reads"), text);
+  }
+
+  /** @param {Version|null} current */
+  #foot(current) {
+    this.cancel = h("button", { type: "button", class: "plain-button", on: { click: () => this.#cancel(current) } });
+    this.save = h("button", { type: "button", class: "primary", on: { click: () => current && this.#save(current) } }, "Save");
+    this.#offerSave(current);
+    return h("div", { class: "box-foot" }, this.cancel, current && this.save);
+  }
+
+  /** @param {Version|null} current */
+  #offerSave(current) {
+    const changed = Boolean(current && this.text && this.text.value.trim() !== current.text);
+    if (this.save) this.save.disabled = !changed;
+    if (this.cancel) put(this.cancel, changed ? "Cancel" : "Close");
+  }
+
+  /** @param {Version|null} current */
+  #cancel(current) {
+    if (current && this.text) this.text.value = current.text;
+    this.dialog.close();
+  }
+
+  /** @param {Version} current */
+  async #save(current) {
+    if (!this.text || !this.save) return;
+    this.save.disabled = true;
+    const saved = await this.#change("", { version: current.version, text: this.text.value, query: query() });
+    this.save.disabled = false;
+    if (!saved) return void this.text.focus();
+    this.text.value = current.text;
+    this.dialog.close();
+    toast(`Saved as version ${saved.current} of the summary.`);
+  }
+
+  /** @param {Versions} found */
+  #older(found) {
+    const rest = found.versions.filter((one) => one.version !== found.current);
+    return h("details", { class: "summary-older" },
+      h("summary", {}, `${found.earlier ? "The last " : ""}${plural(rest.length, "older version")}`),
+      h("ol", {}, rest.map((one) => h("li", {},
+        h("p", { class: "quiet" }, `Version ${one.version}. ${about(one)}`),
+        one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
+        one.why_not
+          ? h("p", { class: "quiet" }, one.why_not)
+          : h("button", { type: "button", class: "link", on: { click: () => this.#back(one) } }, `Bring version ${one.version} back`)))));
+  }
+
+  /** @param {Version} version */
+  async #back(version) {
+    const found = await this.#change("", { version: version.version, query: query() });
+    if (!found) return;
+    this.#show(found);
+    byId("summary-title").focus();
+    toast(`Version ${version.version} is back, as version ${found.current}.`);
+  }
+
+  /** What the server made of it; null after an error, which is said in the window. */
+  async #change(path, body) {
+    if (this.error) this.error.hidden = true;
+    try {
+      return await change("POST", this.#path(path), body);
+    } catch (error) {
+      if (this.error) {
+        this.error.hidden = false;
+        put(this.error, error instanceof Error ? error.message : String(error));
+      }
+      return null;
+    }
+  }
+
+  /** The window was closed: what isn't saved is there again when it is opened. */
+  #keep() {
+    const current = this.found?.versions.find((one) => one.version === this.found?.current);
+    if (!current || !this.text) return;
+    const key = `${this.conversation}:${current.version}`;
+    if (this.text.value.trim() === current.text) this.drafts.delete(key);
+    else this.drafts.set(key, this.text.value);
+  }
+}
+
+/** @param {Version} version */
+function about(version) {
+  const parts = [
+    `Of ${plural(version.messages, "message")}, by ${version.by}, ${time(version.created)}`,
+    version.seconds !== null && `made in ${duration(version.seconds * 1000)}`,
+    version.tokens !== null && plural(version.tokens, "token"),
+  ];
+  const cut = version.shortened ? " It was too long and was cut at the end of a sentence." : "";
+  return `${capital(parts.filter(Boolean).join(", "))}.${cut}`;
+}

@@ -1,0 +1,213 @@
+/** The messages, the horizon among them, and the scrolling. */
+
+import { byId, h, put, reducedMotion } from "../elements/dom.js";
+import { emptyChat } from "./empty-chat.js";
+import { Horizon } from "./horizon.js";
+import { flows } from "../state/items.js";
+import { Marker } from "./forget-line.js";
+import { Row } from "../message/row.js";
+import { sendsSummary, summaryWords } from "./summary-window.js";
+
+const NEAR = 48;
+const FURTHEST = 40;
+
+export class Transcript {
+  /**
+   * @param {Omit<import("../message/row.js").Actions, "kept"> & {earlier: () => Promise<void>,
+   *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
+   */
+  constructor(actions) {
+    /** @type {import("../message/reasoning.js").Kept} */
+    const kept = { open: new Set(), took: new Map() };
+    this.actions = { ...actions, kept };
+    this.log = byId("log");
+    this.column = byId("col");
+    this.newest = byId("newest");
+    this.horizon = new Horizon(() => this.actions.summary());
+    this.marker = new Marker(() => this.actions.remember());
+    /** @type {Map<string, Row>} */
+    this.rows = new Map();
+    this.atBottom = true;
+    this.lastTop = 0;
+    this.intro = h("div", { class: "intro" });
+    this.prompts = h("div", { class: "prompts" });
+    this.more = h("button", { type: "button", class: "more", on: { click: () => this.showEarlier() } },
+      "Show earlier messages");
+    put(this.column);
+    this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    new ResizeObserver(() => this.#settle()).observe(this.column);
+    new ResizeObserver(() => this.#settle()).observe(this.log);
+    this.newest.addEventListener("click", () => this.toNewest());
+  }
+
+  /**
+   * @param {import("../state/state.js").State} state
+   * @param {import("../state/state.js").State} before
+   */
+  update(state, before) {
+    this.state = state;
+    if (state.conversationId !== before.conversationId) this.#clear();
+    const moved = state.messages !== before.messages || state.pending !== before.pending
+      || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove || state.receipt !== before.receipt
+      || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
+      || !this.rows.size;
+    if (moved) this.#arrange(state);
+    else if (state.turn !== before.turn) this.#stream(state);
+    if (moved || state.decision !== before.decision || state.summary !== before.summary) this.#mark(state);
+    if (state.pending.length > before.pending.length) this.toNewest();
+  }
+
+  toNewest() {
+    this.atBottom = true;
+    this.log.scrollTop = this.log.scrollHeight;
+    this.newest.hidden = true;
+  }
+
+  /** Loads what is above and leaves the reader's place where it was. */
+  async showEarlier() {
+    this.more.disabled = true;
+    const fromEnd = this.log.scrollHeight - this.log.scrollTop;
+    try {
+      await this.actions.earlier();
+    } finally {
+      this.more.disabled = false;
+    }
+    this.log.scrollTop = this.log.scrollHeight - fromEnd;
+  }
+
+  /** Goes to the line, wherever it is; false where there is none. */
+  async toHorizon() {
+    const line = this.state?.decision?.horizon ?? null;
+    for (let pages = 0; pages < FURTHEST; pages += 1) {
+      if (line === null || this.horizon.element.isConnected || !this.state?.earlier) break;
+      await this.showEarlier();
+    }
+    if (!this.horizon.element.isConnected) return false;
+    this.#goTo(this.horizon.element);
+    return true;
+  }
+
+  /** Shows a stored message, wherever it is. */
+  async toMessage(seq) {
+    const found = () => this.column.querySelector(`[data-seq="${Number(seq)}"]`);
+    for (let pages = 0; pages < FURTHEST; pages += 1) {
+      if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
+      await this.showEarlier();
+    }
+    const element = found();
+    if (element) this.#goTo(element);
+  }
+
+  #goTo(element) {
+    this.atBottom = false;
+    element.scrollIntoView({ block: "center", behavior: reducedMotion() ? "auto" : "smooth" });
+    element.focus({ preventScroll: true });
+  }
+
+  #clear() {
+    this.rows.clear();
+    this.horizon.remove();
+    put(this.column);
+    this.atBottom = true;
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  #arrange(state) {
+    const list = flows(state);
+    const wanted = new Set(list.map((flow) => flow.key));
+    for (const [key, row] of this.rows) {
+      if (wanted.has(key)) continue;
+      row.element.remove();
+      this.rows.delete(key);
+    }
+    const begun = state.messages.length > 0 || state.pending.length > 0;
+    const elements = list.flatMap((flow) => {
+      const { element } = this.#row(flow);
+      const [item] = flow.items;
+      return item.forgets && item.seq === state.forgetAbove ? [this.marker.element, element] : [element];
+    });
+    this.#order([
+      ...(state.earlier ? [this.more] : []),
+      ...(begun ? [] : [this.intro]),
+      ...elements,
+      ...(begun ? [] : [this.prompts]),
+    ]);
+    if (!begun) emptyChat(this.intro, this.prompts, state, this.actions.suggest);
+  }
+
+  /** @param {import("../state/items.js").Flow} flow */
+  #row(flow) {
+    let row = this.rows.get(flow.key);
+    if (row) row.update(flow);
+    else {
+      row = new Row(flow, this.actions);
+      this.rows.set(flow.key, row);
+    }
+    return row;
+  }
+
+  /** Brings the column's children into this order with as few moves as possible. */
+  #order(elements) {
+    const wanted = new Set(elements);
+    for (const child of [...this.column.children]) {
+      if (!wanted.has(child) && child !== this.horizon.element) child.remove();
+    }
+    let place = this.column.firstElementChild;
+    for (const element of elements) {
+      if (place === this.horizon.element && place !== element) place = place.nextElementSibling;
+      if (place === element) place = element.nextElementSibling;
+      else this.column.insertBefore(element, place);
+    }
+  }
+
+  #stream(state) {
+    const flow = flows(state).at(-1);
+    if (flow) this.#row(flow);
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  #mark(state) {
+    const { decision } = state;
+    for (const row of this.rows.values()) row.place(decision);
+    this.#placeHorizon(state);
+  }
+
+  /** @param {import("../state/state.js").State} state */
+  #placeHorizon(state) {
+    const { decision, messages, earlier, turn, pending } = state;
+    const line = decision?.horizon ?? null;
+    const loaded = messages[0]?.seq ?? 0;
+    if (!decision || line === null || !messages.length || (earlier && line < loaded)) {
+      return this.horizon.remove();
+    }
+    const next = this.#firstBelow(line);
+    const above = decision.verdicts
+      .filter((one) => one.first > 0 && one.last < line && !one.sent)
+      .reduce((sum, one) => sum + one.messages, 0);
+    const summary = { words: summaryWords(state), sent: sendsSummary(decision) };
+    this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
+  }
+
+  /** The first message below the line, in the order of the page. */
+  #firstBelow(line) {
+    for (const element of this.column.querySelectorAll("article.m")) {
+      const { seq } = /** @type {HTMLElement} */ (element).dataset;
+      if (seq === undefined || Number(seq) >= line) return element;
+    }
+    return null;
+  }
+
+  #scrolled() {
+    const { scrollHeight, scrollTop, clientHeight } = this.log;
+    // Only who goes up leaves the end; what was written since the last frame moves it away, too.
+    if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
+    else if (scrollTop < this.lastTop) this.atBottom = false;
+    this.lastTop = scrollTop;
+    this.newest.hidden = this.atBottom;
+  }
+
+  #settle() {
+    if (this.atBottom) this.log.scrollTop = this.log.scrollHeight;
+    else this.#scrolled();
+  }
+}
