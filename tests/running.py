@@ -31,8 +31,8 @@ def free_port() -> int:
         return port
 
 
-# Collecting static files and making the tables take seconds; the first server of a test run does
-# both for all that follow.
+# Collecting static files and creating the tables take seconds; the first server of a test run does
+# both for all later servers of this checkout.
 _MADE = Path(tempfile.mkdtemp(prefix="chatsite-test-made-"))
 _DATABASE = "chatsite.sqlite3"
 
@@ -68,13 +68,20 @@ class Server:
     """`with Server(folder, HISTORY_POLICY="none") as server:` runs until the block ends.
 
     Without `CHAT_ENGINE` the echo provider answers, unless `OPENAI_BASE_URL` names a server.
-    `flags` are the interpreter's: development mode, unless speed is what is looked at.
+    `flags` are the interpreter's: development mode, unless speed is measured. `root` is the
+    checkout that is served, for measuring another version beside this one.
     """
 
     def __init__(
-        self, folder: Path, *, flags: tuple[str, ...] = ("-X", "dev"), **environment: str
+        self,
+        folder: Path,
+        *,
+        flags: tuple[str, ...] = ("-X", "dev"),
+        root: Path = ROOT,
+        **environment: str,
     ) -> None:
         self.folder = folder
+        self.root = root
         self.flags = flags
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -97,11 +104,12 @@ class Server:
     def start(self) -> Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         is_new = not (self.folder / _DATABASE).exists()
-        _take_what_was_made(self.folder)
+        if self.root == ROOT:
+            _take_what_was_made(self.folder)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.flags, "manage.py", "serve"],
-                cwd=ROOT,
+                cwd=self.root,
                 env=self.environment,
                 stdout=log,
                 stderr=log,
@@ -112,7 +120,8 @@ class Server:
         except BaseException:
             self.kill()
             raise
-        _keep_what_was_made(self.folder, is_new=is_new)
+        if self.root == ROOT:
+            _keep_what_was_made(self.folder, is_new=is_new)
         return self
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
@@ -133,7 +142,7 @@ class Server:
         """What `manage.py` prints in this server's folder; it must succeed."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
+            cwd=self.root,
             env={**self.environment, **environment},
             capture_output=True,
             text=True,

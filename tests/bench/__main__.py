@@ -26,6 +26,7 @@ from tests.bench import (
     recall,
     relay,
     replay,
+    versions,
 )
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import limit_of_files
@@ -42,6 +43,7 @@ BENCHES: Mapping[str, Bench] = {
     "recall": recall.run,
     "ranking": ranking.run,
     "replay": replay.run,
+    "versions": versions.run,
 }
 
 
@@ -55,12 +57,17 @@ def main() -> int:
         default=os.environ.get("LOCOMO") or None,
         help="the file locomo10.json (also: LOCOMO); without it nothing is measured on it",
     )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        help="a checkout of another version, which `versions` measures beside this one",
+    )
     chosen = parser.parse_args()
     unknown = set(chosen.names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
     limit_of_files()
-    options = Options(quick=chosen.quick, locomo=chosen.locomo)
+    options = Options(quick=chosen.quick, locomo=chosen.locomo, before=chosen.before)
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
     broken = False

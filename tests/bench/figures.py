@@ -20,10 +20,12 @@ class Options:
     """`quick`: a third of the repetitions or fewer, to see that it runs.
 
     `locomo` is the file of conversations that some benches read; None where it isn't at hand.
+    `before` is a checkout of another version to measure beside this one.
     """
 
     quick: bool = False
     locomo: Path | None = None
+    before: Path | None = None
 
     def times(self, full: int, quick: int) -> int:
         """How often to repeat; both odd, so that the median is one of the measured values."""

@@ -48,14 +48,15 @@ def _module(name: str, *arguments: str) -> Iterator[str]:
 
 
 @contextmanager
-def application(provider: str = "", **environment: str) -> Iterator[Server]:
+def application(provider: str = "", *, root: Path = ROOT, **environment: str) -> Iterator[Server]:
     """The application in a folder of its own, as `make run` starts it.
 
-    `provider` answers for every agent; without one the environment decides.
+    `provider` answers for every agent; without one the environment decides. `root` is the
+    checkout that is served.
     """
     asked = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": provider} if provider else {}
     with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder:
-        server = Server(Path(folder), flags=(), **asked, **environment)
+        server = Server(Path(folder), flags=(), root=root, **asked, **environment)
         with server:
             yield server
 
