@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from chatsite.errors import ChatsiteError
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
+from chatsite.startup import prepare_storage
 from chatsite.web.server.bodies import Bodies
 from chatsite.wiring import Site
 
@@ -30,8 +32,9 @@ async def lifespan(
 ) -> None:
     """Build the site before the first request and drain it after the last one."""
     await receive()
-    site = Site()
     try:
+        await asyncio.to_thread(prepare_storage)
+        site = Site()
         await site.start()
     except ChatsiteError as error:
         await send({"type": "lifespan.startup.failed", "message": error.message})

@@ -1,15 +1,12 @@
 """Settings, and the only reader of the environment. A bad value stops the start with its name.
 
-`.env` beside manage.py is read too; what is really set wins over it. `.env.example` lists every
-variable that is read here.
+`.env` beside manage.py is read too; the real environment overrides it. `.env.example` lists every
+variable that is read here. Importing this module writes nothing: `startup` makes VAR_DIR.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,28 +55,28 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
 def address(name: str) -> str:
     value = text(name)
     if value and not is_address(value):
-        # What stands there isn't repeated: it may hold a password.
+        # The message doesn't repeat the value: it may hold a password.
         raise BadSetting(f"{name} is not allowed as it is. It is {ADDRESS}.")
     return value
 
 
 def models_file(name: str) -> ModelsFile:
-    """The administrator's servers and models; without a file, those that are known anyway."""
-    said = text(name)
-    if not said:
+    """The administrator's servers and models; without a file, the built-in ones."""
+    path = text(name)
+    if not path:
         return ModelsFile()
     try:
-        content = Path(said).expanduser().read_text(encoding="utf-8")
+        content = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeError):
-        raise BadSetting(f"{name}={said!r} is not a text file that can be read.") from None
-    return read_models(content, name=said)
+        raise BadSetting(f"{name}={path!r} is not a text file that can be read.") from None
+    return read_models(content, name=path)
 
 
 def servers_of(file: ModelsFile) -> dict[str, Server]:
-    """Every server by name, each at the address that the environment gives it."""
-    said = {name: address(server.address) for name, server in file.servers.items()}
+    """Every server by name, each at the address that the environment sets, or at its own."""
+    addresses = {name: address(server.address) for name, server in file.servers.items()}
     return {
-        name: elsewhere(server, said[name]) if said[name] else server
+        name: elsewhere(server, addresses[name]) if addresses[name] else server
         for name, server in file.servers.items()
     }
 
@@ -88,30 +85,8 @@ def folder(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).expanduser().resolve()
 
 
-def kept_secret(path: Path, make: Callable[[], str]) -> str:
-    """The secret in `path`, made once with mode 0600. Two starts at once agree on one."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return _secret_of_another_start(path)
-    with os.fdopen(handle, "w") as file:
-        value = make()
-        file.write(value)
-    return value
-
-
-def _secret_of_another_start(path: Path) -> str:
-    """The file is there before its content is: an empty one is read again for a second."""
-    for _ in range(50):
-        if value := path.read_text().strip():
-            return value
-        time.sleep(0.02)
-    raise BadSetting(f"{path} is empty. Delete it: the next start makes a new secret key.")
-
-
-# ---- where things lie ------------------------------------------------------------------------
+# ---- folders --------------------------------------------------------------------------------
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
-VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # conversations lie here
 FILES_DIR = folder("FILES_DIR", VAR_DIR / "files")
 AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
 if not AGENTS_DIR.is_dir():
@@ -131,9 +106,8 @@ for allowed in ALLOWED_HOSTS:
         )
 if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
     raise BadSetting("DEBUG=true is only allowed while ALLOWED_HOSTS names this machine alone.")
-SECRET_KEY = text("SECRET_KEY") or kept_secret(
-    VAR_DIR / "secret_key", lambda: secrets.token_urlsafe(50)
-)
+SECRET_KEY = text("SECRET_KEY")  # where it is blank, `startup` loads it from the file
+SECRET_KEY_FILE = None if SECRET_KEY else VAR_DIR / "secret_key"
 SIGNUP = flag("SIGNUP")
 DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
@@ -174,8 +148,8 @@ MODEL_SERVERS = servers_of(MODELS)
 CACHE_CLEANUP = text("CACHE_CLEANUP")
 resolve_cleanup(environment=CACHE_CLEANUP, template={})
 API_KEYS = Keys({server.key: text(server.key) for server in MODEL_SERVERS.values() if server.key})
-# Those that can be asked: they want no key or have it, and somebody named them. What runs on this
-# machine and nobody named is looked for (LOCAL_SERVERS).
+# The servers that can be asked: configured by somebody, and with their key where they need one.
+# Servers on this machine that nobody configured are discovered at run time (LOCAL_SERVERS).
 MODEL_SERVERS_READY = frozenset(
     name
     for name, server in MODEL_SERVERS.items()
@@ -249,11 +223,12 @@ DATABASES = {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": VAR_DIR / "chatsite.sqlite3",
         # One writer at a time, readers never wait: without IMMEDIATE a transaction that reads
-        # before it writes fails with "database is locked" at once, whatever the timeout.
+        # before it writes fails with "database is locked" at once, whatever the timeout is.
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            # The server itself empties the log every few seconds, not some turn; 40 MB at most.
+            # The server empties the write-ahead log every few seconds, so that no turn has to;
+            # 40 MB at most.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
             "PRAGMA wal_autocheckpoint=10000;",
         },
@@ -294,9 +269,9 @@ LOGGING = {
     "loggers": {
         "chatsite": {"level": "INFO"},
         "chatsite.history": {"level": "INFO" if DEBUG else "WARNING"},
-        # Whoever asks under another name gets a 400; a traceback for each would fill the log.
+        # A request for another host gets a 400; a traceback for each would fill the log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
-        # Its tracebacks quote what tool servers write; what is wrong is said in other words.
+        # Its tracebacks quote tool servers' output; our own log line says what is wrong.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},
     },

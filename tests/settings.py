@@ -13,3 +13,6 @@ os.environ["CHAT_ENGINE"] = "off"
 os.environ["LOCAL_SERVERS"] = "off"
 
 from chatsite.settings import *  # noqa: E402, F403
+
+SECRET_KEY = "a key for tests alone: nothing that is signed with it leaves them"
+SECRET_KEY_FILE = None

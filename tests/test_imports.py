@@ -20,13 +20,23 @@ LEVELS = (
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),
-    ("turns", "checks", "conformance", "settings"),
+    ("turns", "checks", "conformance", "settings", "startup"),
     ("wiring",),
     ("live", "web"),
     ("urls", "asgi"),
 )
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
-WITH_DJANGO = {"settings", "conversations", "wiring", "checks", "live", "web", "urls", "asgi"}
+WITH_DJANGO = {
+    "settings",
+    "startup",
+    "conversations",
+    "wiring",
+    "checks",
+    "live",
+    "web",
+    "urls",
+    "asgi",
+}
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
 PURE_PARTS = {"encoding", "messages", "errors", "views", "events", "history", "kv"}
 READS_ENVIRONMENT = "settings.py"

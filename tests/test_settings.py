@@ -19,13 +19,18 @@ from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.servers import SERVERS
+from chatsite.startup import load_or_make_secret
 from tests.settings import EXAMPLE
 
 ROOT = EXAMPLE.parent
 
 
+OWN_SETTINGS = {"DJANGO_SETTINGS_MODULE": "chatsite.settings"}
+SHOW_KEY = "from django.conf import settings; print(settings.SECRET_KEY)"
+
+
 def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    base = {"VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "chatsite.settings"}
+    base = {"VAR_DIR": str(folder), **OWN_SETTINGS}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
@@ -130,6 +135,20 @@ def test_the_deployment_check_is_clean_behind_tls(tmp_path: Path) -> None:
     assert not (tmp_path / "secret_key").exists()
 
 
+@pytest.mark.parametrize("module", ["chatsite.settings", "chatsite.startup", "chatsite.asgi"])
+def test_importing_makes_no_folder_and_no_secret(module: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {module}"],
+        cwd=ROOT,
+        env={**os.environ, "VAR_DIR": str(tmp_path / "var"), "SECRET_KEY": ""} | OWN_SETTINGS,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.slow
 def test_two_first_starts_at_once_share_a_folder_and_a_key_that_nobody_else_reads(
     tmp_path: Path,
@@ -137,9 +156,9 @@ def test_two_first_starts_at_once_share_a_folder_and_a_key_that_nobody_else_read
     folder = tmp_path / "var"
     starts = [
         subprocess.Popen(
-            [sys.executable, "-c", "from chatsite.settings import SECRET_KEY as k; print(k)"],
+            [sys.executable, "manage.py", "shell", "--no-imports", "--command", SHOW_KEY],
             cwd=ROOT,
-            env={**os.environ, "VAR_DIR": str(folder), "SECRET_KEY": ""},
+            env={**os.environ, "VAR_DIR": str(folder), "SECRET_KEY": ""} | OWN_SETTINGS,
             stdout=subprocess.PIPE,
         )
         for _ in range(2)
@@ -260,8 +279,8 @@ class TestReading:
 class TestTheSecretKey:
     def test_it_is_made_once_and_only_its_owner_reads_it(self, tmp_path: Path) -> None:
         path = tmp_path / "secret_key"
-        made = settings.kept_secret(path, lambda: "first")
-        assert settings.kept_secret(path, lambda: "second") == made == "first"
+        made = load_or_make_secret(path, lambda: "first")
+        assert load_or_make_secret(path, lambda: "second") == made == "first"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
     def test_two_starts_at_once_agree(self, tmp_path: Path) -> None:
@@ -269,7 +288,7 @@ class TestTheSecretKey:
             path = tmp_path / f"secret {round}"
             with ThreadPoolExecutor(8) as pool:
                 wanted = [
-                    pool.submit(settings.kept_secret, path, lambda: secrets.token_urlsafe(50))
+                    pool.submit(load_or_make_secret, path, lambda: secrets.token_urlsafe(50))
                     for _ in range(8)
                 ]
                 assert len({one.result() for one in wanted}) == 1
@@ -277,4 +296,4 @@ class TestTheSecretKey:
     def test_one_that_was_left_empty_says_what_to_do(self, tmp_path: Path) -> None:
         (tmp_path / "secret_key").touch()
         with pytest.raises(BadSetting, match="is empty. Delete it"):
-            settings.kept_secret(tmp_path / "secret_key", lambda: "x")
+            load_or_make_secret(tmp_path / "secret_key", lambda: "x")
