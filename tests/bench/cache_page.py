@@ -13,7 +13,7 @@ from typing import Any
 from tests.bench import talk
 from tests.bench.processes import application
 from tests.person import Page, Person
-from tests.running import Server
+from tests.running import ROOT, Server
 from tests.story.agents import brief_demo
 
 # Reading 3,000 tokens on a machine that others use too.
@@ -44,7 +44,7 @@ async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
     then each goes on, loses four messages, and goes on after the server was started again. Empty
     where there is no engine, which is printed."""
     found: dict[int, Cases] = {turn: {case: [] for case in CASES} for turn in turns}
-    with TemporaryDirectory() as folder, application(**_environment(folder)) as server:
+    with TemporaryDirectory() as folder, application(root=ROOT, **_environment(folder)) as server:
         async with Person(server.url) as ada:
             if skipped := await _why_not(ada):
                 print(f"Skipped at the page: {skipped}\n")
