@@ -4,9 +4,9 @@ is saved of it."""
 from chatsite.conversations.cache.books import bring_back, mark_for_cleanup, mark_turns, place_books
 from chatsite.conversations.cache.saved_sessions import (
     drop_sessions,
-    keep_session,
-    kept_sessions,
+    list_sessions,
     read_session,
+    save_session,
     session_files,
     touch_session,
 )
@@ -14,8 +14,8 @@ from chatsite.conversations.cache.saved_sessions import (
 __all__ = [
     "bring_back",
     "drop_sessions",
-    "keep_session",
-    "kept_sessions",
+    "save_session",
+    "list_sessions",
     "mark_for_cleanup",
     "mark_turns",
     "place_books",

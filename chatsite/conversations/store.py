@@ -6,8 +6,8 @@ They are called from a thread of the executor; what `turns.ports.Writes` names i
 from chatsite.conversations.cache.books import mark_turns
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_interrupted, end_turn
-from chatsite.conversations.turn.retry import begin_again
-from chatsite.conversations.turn.rounds import begin_calls, checkpoint, end_call
+from chatsite.conversations.turn.retry import begin_retry
+from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
 from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep.lifecycle import (
     clear,
@@ -20,10 +20,10 @@ from chatsite.conversations.upkeep.lifecycle import (
 )
 
 __all__ = [
-    "begin_again",
+    "begin_retry",
     "begin_calls",
     "begin_turn",
-    "checkpoint",
+    "save_checkpoints",
     "clear",
     "delete",
     "end_call",

@@ -14,13 +14,13 @@ from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.reads.queries import owned
 from chatsite.conversations.reads.summary_coverage import (
     holding,
-    standing_of,
     start_of,
+    summary_state_of,
     unchanged,
     why_not,
 )
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.summary_records import Standing, Unfolded
+from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount
@@ -29,18 +29,18 @@ YOU = "you"
 
 
 @writing
-def fold(
+def fold_summary(
     *,
     owner: Owner,
     conversation: str,
-    start: Unfolded,
+    start: UnsummarisedPath,
     folded: Sequence[Entry],
     messages: int,
     text: str,
     by: str,
     tokens: TokenCount,
     report: Mapping[str, Any],
-) -> Standing | None:
+) -> SummaryState | None:
     """Store a new version: what `start` had, with the entries `folded` that followed it.
 
     `messages` of them are in its text. None, and nothing is stored, where the conversation was
@@ -49,7 +49,7 @@ def fold(
     row = _locked(owner, conversation)
     if row is None or not unchanged(row, start, folded):
         return None
-    base = start.standing.summary
+    base = start.state.summary
     _append(
         row,
         Summary(
@@ -64,13 +64,13 @@ def fold(
         ),
         tokens,
     )
-    return standing_of(row)
+    return summary_state_of(row)
 
 
 @writing
-def rewrite(
+def rewrite_summary(
     *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
-) -> Standing:
+) -> SummaryState:
     """A new version with the coverage of `version`: with a person's text, or, for None, its own.
 
     Raises NotFound for no such version, Refused for one that doesn't hold for the path any more.
@@ -98,15 +98,15 @@ def rewrite(
         ),
         tokens,
     )
-    return standing_of(row)
+    return summary_state_of(row)
 
 
-def switch(*, owner: Owner, conversation: str, on: bool) -> Standing:
+def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
     """Whether the summary is sent, and made, in this conversation."""
     row = owned(owner, conversation)
     row.summary_on = on
     row.save(update_fields=["summary_on"])
-    return standing_of(row)
+    return summary_state_of(row)
 
 
 def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
@@ -133,7 +133,7 @@ def _require(owner: Owner, conversation: str) -> Conversation:
 
 
 # ---- what was covered changes ----------------------------------------------------------------
-def touched(row: Conversation, seq: int) -> int:
+def mark_stale(row: Conversation, seq: int) -> int:
     """Mark every version that covers the message `seq` as stale; how many there were.
 
     Call it in the transaction that edits, excludes or includes a message again, or moves the
@@ -143,7 +143,7 @@ def touched(row: Conversation, seq: int) -> int:
     return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
 
 
-def forgotten(row: Conversation, seq: int) -> int:
+def erase_texts(row: Conversation, seq: int) -> int:
     """The message `seq` is being deleted: also empty every text that was made from it.
 
     Call it before the message's row goes.

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
-from chatsite.conversations.values.records import Begun, Checkpoint, Ended, Loaded, Opened
+from chatsite.conversations.values.records import (
+    Checkpoint,
+    FinishedTurn,
+    LoadedPath,
+    OpenConversation,
+    StartedTurn,
+)
 from chatsite.history import Entry, Reach
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.views import MessageView, Problem, State
@@ -44,8 +50,8 @@ class Writes(Protocol):
         greeting: Sequence[Message],
         reach: Reach,
         model: str = "",
-    ) -> Begun: ...
-    def begin_again(
+    ) -> StartedTurn: ...
+    def begin_retry(
         self,
         *,
         owner: Any,
@@ -57,12 +63,12 @@ class Writes(Protocol):
         answer: str,
         reach: Reach,
         model: str = "",
-    ) -> Begun: ...
+    ) -> StartedTurn: ...
     def begin_calls(
         self, *, turn: str, message: Message, results: Sequence[Message], answer: str
     ) -> tuple[MessageView, ...] | None: ...
     def end_call(self, *, turn: str, message: Message) -> MessageView | None: ...
-    def checkpoint(self, written: Sequence[Checkpoint]) -> None: ...
+    def save_checkpoints(self, written: Sequence[Checkpoint]) -> None: ...
     def end_turn(
         self,
         *,
@@ -75,7 +81,7 @@ class Writes(Protocol):
         metadata: str = "",
         receipt: Mapping[str, Any] | None = None,
         problem: Problem | None = None,
-    ) -> Ended | None: ...
+    ) -> FinishedTurn | None: ...
     def end_interrupted(
         self, *, conversation: str | None = None, turn: str | None = None
     ) -> int: ...
@@ -95,15 +101,15 @@ class Reads(Protocol):
     """The store's queries; `conversations.reads.queries` is one."""
 
     def agent_of(self, *, owner: Any, conversation: str) -> str: ...
-    def owner_of(self, *, conversation: str) -> Any: ...
+    def current_owner(self, *, conversation: str) -> Any: ...
 
-    def open_conversation(self, *, owner: Any, conversation: str) -> Opened: ...
+    def open_conversation(self, *, owner: Any, conversation: str) -> OpenConversation: ...
 
 
 class Loads(Protocol):
     """How far back a conversation is read; `conversations.reads.loading` is one."""
 
-    def load(
+    def load_path(
         self,
         *,
         owner: Any,
@@ -111,7 +117,7 @@ class Loads(Protocol):
         reach: Reach,
         ahead: int = 0,
         reply_to: str | None = None,
-    ) -> Loaded: ...
-    def turns_with(
+    ) -> LoadedPath: ...
+    def load_turns(
         self, *, owner: Any, conversation: str, seqs: Sequence[int]
     ) -> tuple[Entry, ...]: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from chatsite.conversations.values.records import Opened
+from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.events import Engine, Event, Snapshot
 from chatsite.providers.base.provider import Status
@@ -105,7 +105,7 @@ class Following:
             summary=opened.summary,
         )
 
-    async def _opened(self, asking: Asking) -> Opened:
+    async def _opened(self, asking: Asking) -> OpenConversation:
         return await self.decider.run(
             self.decider.reads.open_conversation,
             owner=asking.owner,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from chatsite.conversations.values.records import Begun
+from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.history import Settings
@@ -128,7 +128,7 @@ class Turns(Following):
         ProviderError: nothing has been stored then, and the page keeps the draft.
         """
 
-        async def stored(answering: Answering) -> Begun:
+        async def stored(answering: Answering) -> StartedTurn:
             found = await self.attachments(asking, attachments)
             said = text if text.strip() or not found else None
             user = Message.user(said, *found, id=_new_id(), reply_to=reply_to)
@@ -145,9 +145,9 @@ class Turns(Following):
     ) -> TurnStarted:
         """Answer the last message once more, or write its answer further. Raises as `send` does."""
 
-        async def stored(answering: Answering) -> Begun:
+        async def stored(answering: Answering) -> StartedTurn:
             begun = await self.decider.run(
-                self.decider.writes.begin_again,
+                self.decider.writes.begin_retry,
                 owner=asking.owner,
                 conversation=asking.conversation,
                 agent=asking.agent,
@@ -164,7 +164,7 @@ class Turns(Following):
         return await self._start(asking, client_id, stored)
 
     async def _start(
-        self, asking: Asking, client_id: str, store: Callable[[Answering], Awaitable[Begun]]
+        self, asking: Asking, client_id: str, store: Callable[[Answering], Awaitable[StartedTurn]]
     ) -> TurnStarted:
         known = self._running.get(asking.conversation)
         if known is not None:
@@ -193,7 +193,7 @@ class Turns(Following):
             )
 
     async def _begin(
-        self, asking: Asking, running: Running, store: Callable[[Answering], Awaitable[Begun]]
+        self, asking: Asking, running: Running, store: Callable[[Answering], Awaitable[StartedTurn]]
     ) -> TurnStarted:
         await self.around.ready(asking)
         answering = self.answering(asking.agent, asking.model, staff=asking.staff)
@@ -245,7 +245,7 @@ class Turns(Following):
 
     async def _store(
         self, asking: Asking, answering: Answering, client_id: str, user: Message
-    ) -> Begun:
+    ) -> StartedTurn:
         greeting = [replace(said, id=_new_id()) for said in greetings(answering)]
         messages = [*greeting, user]
         counts = await self.decider.counting(asking, answering).of(messages)

@@ -33,7 +33,7 @@ async def run(options: Options) -> list[Row]:
 # ---- with storage ------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Counted:
-    """`loading.load`, counting what it asks of the database."""
+    """`loading.load_path`, counting what it asks of the database."""
 
     queries: int = 0
 
@@ -47,7 +47,7 @@ class Counted:
             return execute(*args)
 
         with connection.execute_wrapper(count):
-            return loading.load(**kwargs)
+            return loading.load_path(**kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Case:
 
     async def queries(self) -> int:
         counted = Counted()
-        decider = replace(self.decider, loads=SimpleNamespace(load=counted.load))
+        decider = replace(self.decider, loads=SimpleNamespace(load_path=counted.load))
         await self.decide(decider)
         return counted.queries
 

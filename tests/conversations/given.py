@@ -15,7 +15,7 @@ from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import queries
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Begun, Ended
+from chatsite.conversations.values.records import FinishedTurn, StartedTurn
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount, ToolCall
@@ -46,7 +46,7 @@ def begin(
     agent: str = "demo",
     client_id: str = "",
     greeting: Sequence[Said] = (),
-) -> Begun:
+) -> StartedTurn:
     return store.begin_turn(
         owner=owner,
         conversation=conversation,
@@ -60,8 +60,12 @@ def begin(
 
 
 def end(
-    begun: Begun, text: str | None = "An answer.", *, state: State = "complete", tokens: int = 5
-) -> Ended | None:
+    begun: StartedTurn,
+    text: str | None = "An answer.",
+    *,
+    state: State = "complete",
+    tokens: int = 5,
+) -> FinishedTurn | None:
     return store.end_turn(
         turn=begun.turn, state=state, text=text, tokens=words(tokens), receipt={"turn": begun.turn}
     )
@@ -74,7 +78,7 @@ def talk(conversation: str, turns: int, *, owner: Owner = ADA) -> None:
 
 
 def asked_for(*names: str, text: str | None = None, tokens: int = 4) -> Said:
-    """An assistant's message that calls these tools; take its id from `Begun.answer`."""
+    """An assistant's message that calls these tools; take its id from `StartedTurn.answer`."""
     calls = tuple(ToolCall(id=new_id(), name=name, arguments={"n": 1}) for name in names)
     found = Said.assistant(text, id=new_id(), calls=calls, reasoning="I should look it up.")
     return replace(found, tokens=words(tokens))
@@ -106,8 +110,8 @@ def again(
     owner: Owner = ADA,
     client_id: str = "",
     agent: str = "demo",
-) -> Begun:
-    return store.begin_again(
+) -> StartedTurn:
+    return store.begin_retry(
         owner=owner,
         conversation=conversation,
         agent=agent,

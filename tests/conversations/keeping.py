@@ -38,13 +38,13 @@ def keep(folder: Path) -> Keep:
         text: str = "",
         instead: bytes = b"",
     ) -> Attachment:
-        path = uploads.folder().coming()
+        path = uploads.upload_folder().coming()
         path.write_bytes(content)
         if instead:
             path.with_suffix(".png").write_bytes(instead)
         size = len(content)
         taken = Taken(path=path, size=size, kind=kind, text=text, width=4, height=3)
-        return uploads.keep(owner, name=name, taken=taken)
+        return uploads.store_upload(owner, name=name, taken=taken)
 
     return kept
 
@@ -57,5 +57,5 @@ def claimed(*attachments: Attachment, owner: Owner = ADA) -> str:
     """The conversation that they were sent in."""
     conversation = new_id()
     end(begin(conversation, owner=owner))
-    uploads.claim(row(conversation), [each.id for each in attachments])
+    uploads.claim_uploads(row(conversation), [each.id for each in attachments])
     return conversation

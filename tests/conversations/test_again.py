@@ -10,7 +10,7 @@ from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.reads import queries, receipts, summary_queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.background_messages import add_message
-from chatsite.conversations.values.records import Begun, Checkpoint
+from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Written
 from chatsite.messages import Role
@@ -47,7 +47,7 @@ def versions(chat: str) -> list[tuple[str, ...]]:
     return [view.versions for view in opened.messages]
 
 
-def broken_off(text: str = "Half an") -> tuple[str, Begun]:
+def broken_off(text: str = "Half an") -> tuple[str, StartedTurn]:
     """A turn whose answer was stopped."""
     chat = new_id()
     begun = begin(chat, "Tell me")
@@ -175,18 +175,18 @@ class TestAgain:
     def test_a_summary_of_it_holds_no_longer_until_it_is_shown_again(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        given = summary_queries.unfolded(owner=ADA, conversation=chat)
-        summaries.fold(
+        given = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
+        summaries.fold_summary(
             owner=ADA, conversation=chat, start=given, folded=given.entries, messages=2, text="S",
             by="m", tokens=words(1), report={},
         )  # fmt: skip
         first = answered(chat, 2)
         end(again(chat, first))
-        assert summary_queries.standing(owner=ADA, conversation=chat).summary is None
+        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
         store.show_version(owner=ADA, message=first)
-        assert summary_queries.standing(owner=ADA, conversation=chat).summary is not None
+        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is not None
         again(chat, first, mode="continue")
-        assert summary_queries.standing(owner=ADA, conversation=chat).summary is None
+        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
 
 
 @pytest.mark.django_db
@@ -209,7 +209,7 @@ class TestContinuing:
         chat, begun = broken_off()
         further = again(chat, begun.answer, mode="continue")
         if added:
-            store.checkpoint(
+            store.save_checkpoints(
                 [Checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")]
             )
         store.end_interrupted(conversation=chat)
@@ -265,7 +265,7 @@ class TestContinuing:
         kept = receipts.kept(owner=ADA, turn=first.turn)
         assert [entry.seq for entry in kept.entries] == [1, 2]
         assert [e.seq for e in receipts.kept(owner=ADA, turn=anew.turn).entries] == [1]
-        asked = receipts.as_asked(owner=ADA, turn=anew.turn)
+        asked = receipts.past_turn(owner=ADA, turn=anew.turn)
         assert [entry.message.content for entry in asked.loaded.transcript.entries] == ["Tell me"]
         before = Turn.objects.get(number=3)
         assert asked.loaded.receipt == before.receipt == {"turn": str(before.id)}
@@ -339,7 +339,7 @@ def test_of_two_tries_at_once_one_begins() -> None:
     talk(chat, 1)
     message = answered(chat, 2)
     found = at_once(2, lambda: again(chat, message))
-    assert sum(isinstance(one, Begun) for one in found) == 1
+    assert sum(isinstance(one, StartedTurn) for one in found) == 1
     assert sum(isinstance(one, TurnRunning) for one in found) == 1
     assert Message.objects.filter(state="running").count() == 1
     same = at_once(2, lambda: again(chat, message, client_id="same"))

@@ -16,7 +16,7 @@ from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.background_messages import add_message
-from chatsite.conversations.values.records import Begun, Checkpoint
+from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import Refused
 from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as Said
@@ -48,7 +48,7 @@ class Conversation(RuleBasedStateMachine):
         super().__init__()
         self.chat = new_id()
         talk(self.chat, 1)
-        self.begun: Begun | None = None
+        self.begun: StartedTurn | None = None
         self.answer = ""
         self.text = ""
         self.open: list[Said] = []
@@ -60,7 +60,7 @@ class Conversation(RuleBasedStateMachine):
     def rest(self) -> bool:
         return self.begun is None
 
-    def started(self, begun: Begun) -> None:
+    def started(self, begun: StartedTurn) -> None:
         self.begun, self.answer, self.text, self.open = begun, begun.answer, begun.text, []
 
     # ---- what can be done ----------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Conversation(RuleBasedStateMachine):
     def save(self) -> None:
         assert self.begun is not None
         self.text += " on"
-        store.checkpoint(
+        store.save_checkpoints(
             [Checkpoint(turn=self.begun.turn, answer=self.answer, text=self.text, reasoning="Hm")]
         )
 
@@ -248,13 +248,13 @@ class Conversation(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Every request can be built again, wherever the path goes by now; and what is read for
         a decision is what has ended."""
-        loaded = loading.load(owner=ADA, conversation=self.chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=self.chat, reach=Everything())
         ended = [str(m.id) for m in self.path() if m.state != "running"]
         assert [entry.message.id for entry in loaded.transcript.entries] == ended
         for turn, ids in self.sent:
             kept = receipts.kept(owner=ADA, turn=turn)
             assert [entry.message.id for entry in kept.entries] == ids
-            receipts.as_asked(owner=ADA, turn=turn)
+            receipts.past_turn(owner=ADA, turn=turn)
 
 
 @pytest.mark.django_db

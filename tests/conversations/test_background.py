@@ -95,7 +95,7 @@ def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None
     add_message(conversation=conversation, source="scheduled", text="two", role="user")
     add_message(conversation=conversation, source="scheduled", text="three")
     begin(conversation, "Which?")
-    loaded = loading.load(owner=ADA, conversation=conversation, reach=Users(2))
+    loaded = loading.load_path(owner=ADA, conversation=conversation, reach=Users(2))
     said = [(e.message.content, e.message.source) for e in loaded.transcript.entries]
     assert said[-4:] == [
         ("Well.", "web"),

@@ -107,9 +107,9 @@ class TestPlaces:
 
     def test_an_entry_read_before_is_read_with_its_new_place(self, chat: str) -> None:
         reach = Everything()
-        loading.load(owner=ADA, conversation=chat, reach=reach)
+        loading.load_path(owner=ADA, conversation=chat, reach=reach)
         place(chat, {1: 7, 2: 5})
-        loaded = loading.load(owner=ADA, conversation=chat, reach=reach)
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=reach)
         found = [entry.message.kv_start_position for entry in loaded.transcript.entries]
         assert found == [10, 17, -1, -1, -1, -1]
 
@@ -229,11 +229,11 @@ class TestSessions:
         assert cache.read_session(key=chat) is None
         ids = (0, 1, 2**31 - 1, 7, 49_151)
         saved = session(chat, ids=ids)
-        assert cache.keep_session(conversation=chat, session=saved)
+        assert cache.save_session(conversation=chat, session=saved)
         assert bytes(KvSession.objects.get().ids)[4:12] == b"\1\0\0\0\xff\xff\xff\x7f"
         assert cache.read_session(key=chat) == saved
         newer = session(chat, file="b.bin", ids=(5, 6, 7))
-        assert cache.keep_session(conversation=chat, session=newer)
+        assert cache.save_session(conversation=chat, session=newer)
         assert cache.read_session(key=chat) == newer
         assert cache.session_files() == {"b.bin"}
 
@@ -242,12 +242,12 @@ class TestSessions:
         shared = Session(
             key="head:" + "f" * 64, fingerprint="x", book=book, file="h", size=1, digest="d"
         )
-        assert cache.keep_session(conversation=None, session=shared)
+        assert cache.save_session(conversation=None, session=shared)
         assert cache.read_session(key=shared.key) == shared
 
     @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
     def test_one_that_does_not_add_up_is_none(self, chat: str, change: dict[str, Any]) -> None:
-        cache.keep_session(conversation=chat, session=session(chat))
+        cache.save_session(conversation=chat, session=session(chat))
         KvSession.objects.update(**change)
         assert cache.read_session(key=chat) is None
 
@@ -255,18 +255,18 @@ class TestSessions:
         other = new_id()
         talk(other, 1)
         then = datetime(2026, 11, 22, tzinfo=UTC)
-        cache.keep_session(conversation=chat, session=session(chat), used=then)
-        cache.keep_session(conversation=other, session=session(other, file="b.bin", size=5))
-        assert Kept(chat, 100, then.timestamp()) in cache.kept_sessions()
+        cache.save_session(conversation=chat, session=session(chat), used=then)
+        cache.save_session(conversation=other, session=session(other, file="b.bin", size=5))
+        assert Kept(chat, 100, then.timestamp()) in cache.list_sessions()
         cache.touch_session(key=chat)
-        newest = max(cache.kept_sessions(), key=lambda kept: kept.used)
+        newest = max(cache.list_sessions(), key=lambda kept: kept.used)
         assert newest.key == chat
         assert cache.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
-        assert [kept.key for kept in cache.kept_sessions()] == [other]
+        assert [kept.key for kept in cache.list_sessions()] == [other]
 
     @pytest.mark.parametrize("what", ["edit", "delete", "clear"])
     def test_words_that_are_taken_away_leave_what_was_saved(self, chat: str, what: str) -> None:
-        cache.keep_session(conversation=chat, session=session(chat))
+        cache.save_session(conversation=chat, session=session(chat))
         if what == "edit":
             edit_message(owner=ADA, message=at(chat, 5), text="Otherwise")
         elif what == "delete":
@@ -276,26 +276,26 @@ class TestSessions:
         assert cache.read_session(key=chat) is None
         late = session(chat, file="late.bin") if what == "edit" else None
         if late is not None:
-            assert not cache.keep_session(conversation=chat, session=late), "it has the old words"
+            assert not cache.save_session(conversation=chat, session=late), "it has the old words"
             end(begin(chat, "question 4"))
-            assert cache.keep_session(conversation=chat, session=late)
+            assert cache.save_session(conversation=chat, session=late)
 
     def test_a_deleted_conversation_keeps_it_until_it_goes_for_good(self, chat: str) -> None:
-        cache.keep_session(conversation=chat, session=session(chat))
+        cache.save_session(conversation=chat, session=session(chat))
         store.delete(owner=ADA, conversation=chat)
         assert cache.read_session(key=chat) is not None
-        assert not cache.keep_session(conversation=chat, session=session(chat, file="b.bin"))
+        assert not cache.save_session(conversation=chat, session=session(chat, file="b.bin"))
         store.undelete(owner=ADA, conversation=chat)
         store.delete(owner=ADA, conversation=chat)
         Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
         purging.purge()
         assert not Conversation.objects.exists() and cache.session_files() == frozenset()
-        assert not cache.keep_session(conversation=new_id(), session=saved_of(chat))
+        assert not cache.save_session(conversation=new_id(), session=saved_of(chat))
 
     def test_it_goes_with_the_conversation_to_an_account(
         self, chat: str, django_user_model: Any
     ) -> None:
-        cache.keep_session(conversation=chat, session=session(chat))
+        cache.save_session(conversation=chat, session=session(chat))
         user = django_user_model.objects.create_user("ada")
         store.move_to_account(guest="ada", user=user.pk)
         assert cache.read_session(key=chat) is not None

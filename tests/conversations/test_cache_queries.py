@@ -83,7 +83,7 @@ class TestTheStrip:
         spans = (Span("head", 8), Span(at(chat, 1), 6), Span(at(chat, 2), 4), Span(at(chat, 6), 5))
         book = Book(tuple(range(23)), spans)
         saved = Session(key=chat, fingerprint="x", book=book, file="a", size=500, digest="d")
-        cache.keep_session(conversation=chat, session=saved)
+        cache.save_session(conversation=chat, session=saved)
         books = look(chat)
         assert books.saved is not None and (books.saved.cells, books.saved.bytes) == (23, 500)
         assert strip(books, "saved", used=23) == [

@@ -110,7 +110,7 @@ def test_the_next_request_is_compared_with_none_before_a_change(
     chat: str, asked: str, change: str
 ) -> None:
     def previous() -> Any:
-        return loading.load(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
+        return loading.load_path(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
 
     assert previous() is not None
     if change == "delete":

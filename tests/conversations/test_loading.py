@@ -48,7 +48,9 @@ def add(chat: str, source: Source, *, role: str = "assistant") -> None:
 def seqs(
     chat: str, reach: Users | Tokens, *, ahead: int = 0, reply_to: str | None = None
 ) -> list[int]:
-    loaded = loading.load(owner=ADA, conversation=chat, reach=reach, ahead=ahead, reply_to=reply_to)
+    loaded = loading.load_path(
+        owner=ADA, conversation=chat, reach=reach, ahead=ahead, reply_to=reply_to
+    )
     return [entry.seq for entry in loaded.transcript.entries]
 
 
@@ -58,7 +60,7 @@ class TestByTokens:
     ) -> None:
         chat = chat_of(50)
         with django_assert_max_num_queries(3):
-            loaded = loading.load(owner=ADA, conversation=chat, reach=Tokens(100))
+            loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
         assert [entry.seq for entry in loaded.transcript.entries] == list(range(89, 101))
         away = loaded.transcript.unloaded
         assert (away.messages, away.users, away.tokens) == (88, 44, 880)
@@ -77,7 +79,7 @@ class TestByTokens:
     def test_what_a_cleanup_unloaded_takes_no_room_and_is_read_as_such(self, status: int) -> None:
         chat = chat_of(50)
         messages(chat).filter(turn_seq__in=[95, 97]).update(kv_status=status)
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Tokens(100))
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
         statuses = {entry.seq: entry.message.kv_status for entry in loaded.transcript.entries}
         assert list(statuses) == list(range(85, 101))
         assert {seq for seq, now in statuses.items() if now == status} == {95, 96, 97, 98}
@@ -121,24 +123,24 @@ class TestBackground:
         more = [said("question", tokens=1) for _ in range(4)]
         path.append(row, more, now=timezone.now())
         row.save()
-        away = loading.load(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
+        away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
         assert (away.users, away.background) == (5, 1)
 
 
 class TestTurnsOfHits:
     def test_whole_turns_come_once_and_in_order(self) -> None:
         chat = chat_of(20)
-        found = loading.turns_with(owner=ADA, conversation=chat, seqs=[12, 4, 11])
+        found = loading.load_turns(owner=ADA, conversation=chat, seqs=[12, 4, 11])
         assert [entry.seq for entry in found] == [3, 4, 11, 12]
 
     def test_many_hits_are_read_in_parts(self) -> None:
         chat = chat_of(700)
-        found = loading.turns_with(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
+        found = loading.load_turns(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
         assert len(found) == 1_400
 
     def test_nothing_off_the_path_comes(self) -> None:
         chat = chat_of(3)
         messages(chat).filter(seq__in=[3, 4]).update(on_path=False)
-        assert loading.turns_with(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
-            loading.turns_with(owner=ADA, conversation=chat, seqs=[5])
+        assert loading.load_turns(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
+            loading.load_turns(owner=ADA, conversation=chat, seqs=[5])
         )

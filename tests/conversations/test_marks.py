@@ -67,7 +67,7 @@ class TestPinningAndLeavingOut:
 
     def test_a_policy_finds_a_marked_turn_far_above_what_it_reaches(self, chat: str) -> None:
         marks.pin(owner=ADA, message=at(chat, 3), on=True)
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Users(1))
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries if e.pinned] == [3]
         assert [e.seq for e in loaded.transcript.entries][-4:] == [2, 3, 8, 9]
 
@@ -102,7 +102,7 @@ class TestForgettingWhatIsAbove:
         marks.forget_above(owner=ADA, message=at(chat, 8), on=True)
         assert row(chat).forget_above == 8
         assert queries.open_conversation(owner=ADA, conversation=chat).forget_above == 8
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.seq for e in loaded.transcript.entries if e.forgets_above] == [8]
         marks.forget_above(owner=ADA, message=at(chat, 8), on=False)
         assert state(chat) == ([], 0, 0)
@@ -200,7 +200,7 @@ class TestReplying:
         end(begun)
         shown = queries.open_conversation(owner=ADA, conversation=chat).messages
         assert [view.reply for view in shown if view.reply] == [quote]
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Users(1))
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert loaded.transcript.entries[-2].message.reply_to == at(chat, 3)
 
     def test_a_resend_is_shown_with_it_too(self, chat: str) -> None:

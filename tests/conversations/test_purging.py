@@ -71,15 +71,15 @@ def test_a_file_that_was_never_sent_goes_after_a_day(keep: Keep, folder: Path) -
 def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) -> None:
     whole, lost, fresh = keep(), keep(), keep()
     for attachment in (whole, lost):
-        path = aged(uploads.folder().path(attachment.id), 2)
+        path = aged(uploads.upload_folder().path(attachment.id), 2)
         Upload.objects.filter(id=attachment.id).update(created=timezone.now() - 2 * HOUR)
     path.unlink()
-    nobodys = uploads.folder().path(new_id())
+    nobodys = uploads.upload_folder().path(new_id())
     nobodys.parent.mkdir(exist_ok=True)
-    for path in (nobodys, nobodys.with_suffix(".png"), uploads.folder().coming()):
+    for path in (nobodys, nobodys.with_suffix(".png"), uploads.upload_folder().coming()):
         path.write_bytes(b"x")
         aged(path, 2)
-    uploads.folder().coming().write_bytes(b"under way")
+    uploads.upload_folder().coming().write_bytes(b"under way")
     assert purge() == Purged(conversations=0, unsent=0, leftovers=3)
     assert {str(row.id) for row in Upload.objects.all()} == {whole.id, fresh.id}
     assert len(stored(folder)) == 3

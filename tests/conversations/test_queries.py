@@ -47,7 +47,7 @@ class TestLoading:
     ) -> None:
         chat = long_chat(3000)
         with django_assert_max_num_queries(3):
-            loaded = loading.load(owner=ADA, conversation=chat, reach=Users(5))
+            loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(5))
         seqs = [entry.seq for entry in loaded.transcript.entries]
         assert seqs == list(range(2991, 3001))
         left = loaded.transcript.unloaded
@@ -64,9 +64,9 @@ class TestLoading:
     def test_a_draft_takes_one_of_the_places(self) -> None:
         chat = new_id()
         talk(chat, 4)
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Users(2), ahead=1)
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(2), ahead=1)
         assert [e.message.content for e in loaded.transcript.entries] == ["question 4", "answer 4"]
-        alone = loading.load(owner=ADA, conversation=chat, reach=Users(1), ahead=1)
+        alone = loading.load_path(owner=ADA, conversation=chat, reach=Users(1), ahead=1)
         assert alone.transcript.entries == ()
         assert alone.transcript.unloaded.messages == 8
 
@@ -78,14 +78,14 @@ class TestLoading:
         messages(chat).filter(seq=30).update(excluded=True)
         Conversation.objects.filter(id=chat).update(marked=3)
         with django_assert_max_num_queries(5):
-            loaded = loading.load(owner=ADA, conversation=chat, reach=Users(1))
+            loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         seqs = [entry.seq for entry in loaded.transcript.entries]
         assert seqs == [9, 10, 21, 22, 29, 30, 399, 400]
         assert loaded.transcript.unloaded.messages == 392
 
     def test_everything_is_loaded_for_a_policy_that_reaches_everything(self) -> None:
         chat = long_chat(50)
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert len(loaded.transcript.entries) == 50
         assert loaded.transcript.unloaded.messages == 0
 
@@ -93,7 +93,7 @@ class TestLoading:
         chat = new_id()
         talk(chat, 1)
         begin(chat, "Now")
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Users(9))
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(9))
         assert [e.message.content for e in loaded.transcript.entries][-1] == "Now"
         assert len(loaded.transcript.entries) == 3
 
@@ -102,18 +102,18 @@ class TestLoading:
         talk(chat, 3)
         store.clear(owner=ADA, conversation=chat)
         begin(chat, "Anew")
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.content for e in loaded.transcript.entries] == ["Anew"]
 
     def test_a_background_message_takes_no_place(self) -> None:
         chat = new_id()
         talk(chat, 2)
         Message.objects.filter(content="question 2").update(source="scheduled")
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Users(1))
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries] == [1, 2, 3, 4]
 
     def test_a_chat_not_yet_begun_is_empty(self) -> None:
-        loaded = loading.load(owner=ADA, conversation=new_id(), reach=Users(3))
+        loaded = loading.load_path(owner=ADA, conversation=new_id(), reach=Users(3))
         assert (loaded.agent, loaded.next_seq) == ("", 1)
         assert loaded.transcript.entries == ()
 
@@ -222,7 +222,7 @@ class TestAnotherOwner:
             k: v for k, v in before.items() if k != "_state"
         }
 
-    @pytest.mark.parametrize("ask", [queries.receipt_of, receipts.kept, receipts.as_asked])
+    @pytest.mark.parametrize("ask", [queries.receipt_of, receipts.kept, receipts.past_turn])
     def test_a_turn_is_not_there(self, ask: Callable[..., Any]) -> None:
         begun = begin(new_id())
         end(begun)
@@ -239,7 +239,7 @@ class TestAnotherOwner:
         with pytest.raises(NotFound):
             queries.open_conversation(owner=BOB, conversation=chat)
         with pytest.raises(NotFound):
-            loading.load(owner=BOB, conversation=chat, reach=Everything())
+            loading.load_path(owner=BOB, conversation=chat, reach=Everything())
         assert queries.open_conversation(owner=BOB, conversation=new_id()).conversation is None
 
     def test_an_account_does_not_see_what_a_guest_of_no_account_wrote(self) -> None:

@@ -11,7 +11,7 @@ from chatsite.conversations import store
 from chatsite.conversations.files.export import read_file, write_file
 from chatsite.conversations.models import Message
 from chatsite.conversations.reads import loading, queries, receipts
-from chatsite.conversations.values.records import Begun, Checkpoint
+from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.views import MessageView, Problem
@@ -32,7 +32,7 @@ from tests.conversations.given import (
 )
 
 
-def in_a_round(*names: str) -> tuple[str, Begun, tuple[Said, ...]]:
+def in_a_round(*names: str) -> tuple[str, StartedTurn, tuple[Said, ...]]:
     """A turn whose model has just called these tools."""
     chat = new_id()
     begun = begin(chat, "When is high tide?")
@@ -84,9 +84,11 @@ class TestRounds:
     def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
         chat, begun, results = in_a_round("tides", "clock")
         store.end_call(turn=begun.turn, message=result(results[0]))
-        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
+        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
         writing = str(messages(chat).get(state="running", role="assistant").id)
-        store.checkpoint([Checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")])
+        store.save_checkpoints(
+            [Checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")]
+        )
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [(v.message.role, v.state) for v in opened.messages] == [
             ("user", "complete"),
@@ -97,7 +99,7 @@ class TestRounds:
         assert (opened.running, opened.running_user) == (begun.turn, opened.messages[0].message.id)
         written = messages(chat).get(id=writing)
         assert (written.content, written.reasoning) == ("High", "Hm")
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.role for e in loaded.transcript.entries] == ["user", "assistant", "tool"]
 
     @pytest.mark.parametrize("how", ["stop", "kill", "fail"])
@@ -131,7 +133,7 @@ class TestRounds:
         assert store.end_call(turn=begun.turn, message=result(results[0])) is None
         late = round_of(begun.turn, asked_for("clock"), id=begun.answer, answer=new_id())
         assert late[1] is None
-        store.checkpoint(
+        store.save_checkpoints(
             [Checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})]
         )
         assert end(begun) is None
@@ -171,7 +173,7 @@ class TestReading:
         assert [entry.message.role for entry in kept.entries] == ["user", "assistant"] * 2 + [
             "tool"
         ]
-        asked = receipts.as_asked(owner=ADA, turn=begun.turn)
+        asked = receipts.past_turn(owner=ADA, turn=begun.turn)
         assert [entry.seq for entry in asked.loaded.transcript.entries] == [1, 2, 3]
 
     def test_what_is_amiss_with_a_complete_turn_is_said_of_its_answer(self) -> None:

@@ -133,14 +133,14 @@ class TestEntries:
     """What was read once is made once, as long as it is as it was."""
 
     def texts(self, chat: str) -> list[str | None]:
-        loaded = loading.load(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         return [entry.message.content for entry in loaded.transcript.entries]
 
     def test_an_unchanged_message_is_the_same_entry_again(self) -> None:
         chat = new_id()
         talk(chat, 2)
         first, second = (
-            loading.load(owner=ADA, conversation=chat, reach=Everything()) for _ in range(2)
+            loading.load_path(owner=ADA, conversation=chat, reach=Everything()) for _ in range(2)
         )
         pairs = zip(first.transcript.entries, second.transcript.entries, strict=True)
         assert all(one is other for one, other in pairs)
@@ -150,7 +150,7 @@ class TestEntries:
         talk(chat, 1)
         self.texts(chat)
         messages(chat).filter(role="user").update(content="Changed.", pinned=True, tokens=99)
-        [entry, _] = loading.load(
+        [entry, _] = loading.load_path(
             owner=ADA, conversation=chat, reach=Everything()
         ).transcript.entries
         assert (entry.message.content, entry.pinned) == ("Changed.", True)
@@ -185,8 +185,10 @@ class TestEntries:
 
 class TestUnitsOfWork:
     def test_one_that_writes_is_known_as_such(self) -> None:
-        assert writes(store.begin_turn) and writes(store.end_turn) and writes(store.checkpoint)
-        assert not writes(loading.load)
+        assert (
+            writes(store.begin_turn) and writes(store.end_turn) and writes(store.save_checkpoints)
+        )
+        assert not writes(loading.load_path)
 
     def test_it_is_whole_or_not_at_all(self) -> None:
         @writing

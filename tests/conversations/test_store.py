@@ -10,7 +10,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import queries
 from chatsite.conversations.turn.begin import title_from
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Begun, Checkpoint, Ended
+from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.messages import Message as Said
 from tests.conversations.given import (
@@ -35,7 +35,7 @@ class TestAtOnce:
     def test_ten_resends_make_one_turn(self) -> None:
         chat, client_id = new_id(), new_id()
         found = at_once(10, lambda: begin(chat, client_id=client_id))
-        begun = [one for one in found if isinstance(one, Begun)]
+        begun = [one for one in found if isinstance(one, StartedTurn)]
         assert len(begun) == 10, found
         assert len({one.turn for one in begun}) == 1
         assert [one.resent for one in begun].count(False) == 1
@@ -45,7 +45,7 @@ class TestAtOnce:
     def test_of_ten_messages_one_begins_and_nine_are_refused(self) -> None:
         chat = new_id()
         found = at_once(10, lambda: begin(chat))
-        assert sum(isinstance(one, Begun) for one in found) == 1
+        assert sum(isinstance(one, StartedTurn) for one in found) == 1
         assert sum(isinstance(one, TurnRunning) for one in found) == 9
         assert Message.objects.filter(role="user").count() == 1
 
@@ -53,14 +53,14 @@ class TestAtOnce:
         chat = new_id()
         owners = iter([Owner(guest=f"guest {n}") for n in range(10)])
         found = at_once(10, lambda: begin(chat, owner=next(owners)))
-        assert sum(isinstance(one, Begun) for one in found) == 1
+        assert sum(isinstance(one, StartedTurn) for one in found) == 1
         assert sum(isinstance(one, NotFound) for one in found) == 9
 
     def test_a_turn_ends_once(self) -> None:
         chat = new_id()
         begun = begin(chat)
         found = at_once(8, lambda: end(begun))
-        assert sum(isinstance(one, Ended) for one in found) == 1
+        assert sum(isinstance(one, FinishedTurn) for one in found) == 1
         assert found.count(None) == 7
         assert totals(chat) == recounted(chat) == (2, 1, 8)
 
@@ -143,15 +143,17 @@ class TestEnding:
     def test_a_checkpoint_after_the_end_changes_nothing(self) -> None:
         chat = new_id()
         begun = begin(chat)
-        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="An")])
+        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="An")])
         end(begun, "An answer.")
-        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
+        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
         assert Message.objects.get(role="assistant").content == "An answer."
 
     def test_what_a_killed_process_left_is_marked_with_its_last_checkpoint(self) -> None:
         written, silent, whole = new_id(), new_id(), new_id()
         begun = begin(written)
-        store.checkpoint([Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")])
+        store.save_checkpoints(
+            [Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")]
+        )
         begin(silent)
         end(begin(whole))
         assert store.end_interrupted() == 2
@@ -218,7 +220,7 @@ class TestChanging:
     @pytest.mark.parametrize("seed", range(12))
     def test_totals_equal_a_recount_after_anything(self, seed: int) -> None:
         chat, choose = new_id(), random.Random(seed)
-        running: list[Begun] = []
+        running: list[StartedTurn] = []
         talk(chat, 1)
         for _ in range(25):
             match choose.choice(["begin", "end", "fail", "clear", "count", "left", "delete"]):

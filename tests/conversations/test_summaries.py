@@ -8,7 +8,7 @@ from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.reads import summary_queries
 from chatsite.conversations.upkeep import edits as changing
-from chatsite.conversations.values.summary_records import Standing, Unfolded
+from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
 from tests.conversations.given import (
@@ -27,12 +27,14 @@ from tests.conversations.given import words as tokens
 pytestmark = pytest.mark.django_db
 
 
-def start(chat: str) -> Unfolded:
-    return summary_queries.unfolded(owner=ADA, conversation=chat)
+def start(chat: str) -> UnsummarisedPath:
+    return summary_queries.unsummarised_path(owner=ADA, conversation=chat)
 
 
-def store_fold(chat: str, given: Unfolded, folded: list[Entry], text: str) -> Standing | None:
-    return summaries.fold(
+def store_fold(
+    chat: str, given: UnsummarisedPath, folded: list[Entry], text: str
+) -> SummaryState | None:
+    return summaries.fold_summary(
         owner=ADA,
         conversation=chat,
         start=given,
@@ -54,7 +56,7 @@ def fold(chat: str, count: int, text: str = "They talked.") -> RunningSummary:
 
 
 def holds(chat: str) -> RunningSummary | None:
-    return summary_queries.standing(owner=ADA, conversation=chat).summary
+    return summary_queries.summary_state(owner=ADA, conversation=chat).summary
 
 
 def message(chat: str, seq: int) -> Message:
@@ -81,7 +83,7 @@ class TestFolding:
         made = fold(chat, 4, "Both.")
         assert (made.version, made.first, made.last, made.messages) == (2, 1, 8, 8)
         assert holds(chat) == made and made.text == "Both."
-        found = summary_queries.versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert [(v.version, v.made_from, v.why_not) for v in found.versions] == [
             (2, 1, ""),
             (1, 0, ""),
@@ -104,7 +106,7 @@ class TestFolding:
             case "delete":
                 store.delete(owner=ADA, conversation=chat)
             case "switch":
-                summaries.switch(owner=ADA, conversation=chat, on=False)
+                summaries.switch_summary(owner=ADA, conversation=chat, on=False)
             case "edit":
                 changing.edit_message(owner=ADA, message=str(message(chat, 2).id), text="New")
             case "exclude":
@@ -156,7 +158,7 @@ class TestHolding:
         messages(chat).filter(seq__gt=6).update(on_path=False)
         assert holds(chat) == older
         assert [e.seq for e in start(chat).entries] == [5, 6]
-        found = summary_queries.versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert (found.current, found.versions[0].why_not[:10]) == (1, "It belongs")
         messages(chat).update(on_path=True)
         assert holds(chat) == newer
@@ -169,7 +171,7 @@ class TestHolding:
         assert holds(chat) is None
 
     def test_a_chat_not_yet_begun_has_none(self) -> None:
-        assert summary_queries.standing(owner=ADA, conversation=new_id()) == Standing(
+        assert summary_queries.summary_state(owner=ADA, conversation=new_id()) == SummaryState(
             on=True, summary=None
         )
 
@@ -177,11 +179,11 @@ class TestHolding:
 class TestTouching:
     def test_only_versions_that_cover_the_message_become_stale(self, chat: str) -> None:
         first, second = fold(chat, 4), fold(chat, 4)
-        assert summaries.touched(row(chat), 9) == 0
+        assert summaries.mark_stale(row(chat), 9) == 0
         assert holds(chat) == second
-        assert summaries.touched(row(chat), 5) == 1
+        assert summaries.mark_stale(row(chat), 5) == 1
         assert holds(chat) == first
-        assert summaries.touched(row(chat), 4) == 1
+        assert summaries.mark_stale(row(chat), 4) == 1
         assert holds(chat) is None
 
     def test_a_message_of_another_branch_is_not_covered(self, chat: str) -> None:
@@ -190,8 +192,8 @@ class TestTouching:
         talk(chat, 1)
         made = fold(chat, 6)
         assert (made.last, made.messages) == (14, 6)
-        assert summaries.touched(row(chat), 7) == 0
-        assert summaries.touched(row(chat), 13) == 1
+        assert summaries.mark_stale(row(chat), 7) == 0
+        assert summaries.mark_stale(row(chat), 13) == 1
 
     def test_an_edited_message_is_summarised_anew(self, chat: str) -> None:
         fold(chat, 4)
@@ -210,7 +212,7 @@ class TestTouching:
         assert not messages(chat).filter(content__contains="SECRET").exists()
         assert "SECRET" not in row(chat).title
         assert totals(chat) == recounted(chat)
-        found = summary_queries.versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert {v.why_not for v in found.versions} == {
             "A message it covers was deleted, and its text with it."
         }
@@ -248,7 +250,7 @@ class TestTouching:
 
 
 def rewrite(chat: str, version: int, text: str | None) -> RunningSummary:
-    made = summaries.rewrite(
+    made = summaries.rewrite_summary(
         owner=ADA, conversation=chat, version=version, text=text, tokens=tokens(4)
     )
     assert made.summary is not None
@@ -272,7 +274,7 @@ class TestRewriting:
 
     def test_a_version_that_holds_no_more_is_refused_with_the_reason(self, chat: str) -> None:
         fold(chat, 4)
-        summaries.touched(row(chat), 2)
+        summaries.mark_stale(row(chat), 2)
         with pytest.raises(Refused, match="was changed, left out or deleted since"):
             rewrite(chat, 1, "Mine.")
         with pytest.raises(NotFound):
@@ -281,19 +283,19 @@ class TestRewriting:
 
     def test_switched_off_it_stays_readable(self, chat: str) -> None:
         made = fold(chat, 4)
-        off = summaries.switch(owner=ADA, conversation=chat, on=False)
-        assert off == Standing(on=False, summary=made)
+        off = summaries.switch_summary(owner=ADA, conversation=chat, on=False)
+        assert off == SummaryState(on=False, summary=made)
         assert (off.view.on, off.view.version) == (False, 1)
 
     def test_others_find_nothing(self, chat: str) -> None:
         fold(chat, 4)
         for ask in (
-            lambda: summary_queries.standing(owner=BOB, conversation=chat),
-            lambda: summary_queries.unfolded(owner=BOB, conversation=chat),
-            lambda: summary_queries.versions(owner=BOB, conversation=chat),
-            lambda: summary_queries.text_of(owner=BOB, conversation=chat, version=1),
-            lambda: summaries.switch(owner=BOB, conversation=chat, on=False),
-            lambda: summaries.rewrite(
+            lambda: summary_queries.summary_state(owner=BOB, conversation=chat),
+            lambda: summary_queries.unsummarised_path(owner=BOB, conversation=chat),
+            lambda: summary_queries.summary_versions(owner=BOB, conversation=chat),
+            lambda: summary_queries.summary_text(owner=BOB, conversation=chat, version=1),
+            lambda: summaries.switch_summary(owner=BOB, conversation=chat, on=False),
+            lambda: summaries.rewrite_summary(
                 owner=BOB, conversation=chat, version=1, text="x", tokens=tokens(1)
             ),
         ):

@@ -29,16 +29,16 @@ class TestKeeping:
     ) -> None:
         attachment = keep(name="../plan.txt", text="Hello")
         assert stored(folder) == [attachment.id.replace("-", "")]
-        found, path = uploads.found(ADA, id=attachment.id)
+        found, path = uploads.find_upload(ADA, id=attachment.id)
         assert (found, path.read_bytes()) == (attachment, b"Hello")
         assert (attachment.characters, attachment.width, attachment.height) == (5, 4, 3)
-        assert uploads.text(ADA, id=attachment.id) == "Hello"
+        assert uploads.upload_text(ADA, id=attachment.id) == "Hello"
         assert path.parent.stat().st_mode & 0o777 == 0o700
 
     def test_what_is_sent_may_be_another_form(self, keep: Keep) -> None:
         bmp = keep(b"BM", kind=Kind("image", "image/bmp"), instead=b"as png")
-        assert uploads.content(ADA, id=bmp.id) == (b"as png", "image/png")
-        assert uploads.content(ADA, id=keep().id) == (b"Hello", "text/plain")
+        assert uploads.upload_content(ADA, id=bmp.id) == (b"as png", "image/png")
+        assert uploads.upload_content(ADA, id=keep().id) == (b"Hello", "text/plain")
 
     def test_the_last_room_is_given_once(self, keep: Keep, settings: Any) -> None:
         settings.FILES_QUOTA_MB = 1
@@ -55,18 +55,18 @@ class TestKeeping:
     def test_a_file_that_is_not_sent_can_be_taken_back(self, keep: Keep, folder: Path) -> None:
         mine = keep(instead=b"x")
         with pytest.raises(NotFound):
-            uploads.discard(BOB, id=mine.id)
-        uploads.discard(ADA, id=mine.id)
+            uploads.discard_upload(BOB, id=mine.id)
+        uploads.discard_upload(ADA, id=mine.id)
         assert stored(folder) == []
         with pytest.raises(NotFound):
-            uploads.found(ADA, id=mine.id)
+            uploads.find_upload(ADA, id=mine.id)
 
     def test_an_account_that_is_deleted_takes_its_files_along(
         self, keep: Keep, folder: Path
     ) -> None:
         user = User.objects.create_user("ada")
         keep(owner=ADA)
-        assert uploads.move_to_account(guest="ada", user=user.pk) == 1
+        assert uploads.move_uploads(guest="ada", user=user.pk) == 1
         sent = keep(owner=Owner(user=user.pk))
         claimed(sent, owner=Owner(user=user.pk))
         assert len(stored(folder)) == 2
@@ -90,20 +90,20 @@ class TestSending:
         conversation = new_id()
         end(begin(conversation))
         with pytest.raises(Refused, match="Your text is kept"):
-            uploads.claim(row(conversation), [theirs.id])
+            uploads.claim_uploads(row(conversation), [theirs.id])
         assert Upload.objects.get(id=theirs.id).conversation is None
 
     def test_a_file_goes_with_one_conversation(self, keep: Keep) -> None:
         mine = keep()
         first = claimed(mine)
         assert uploads.attachments_of(ADA, [mine.id], conversation=first) == (mine,)
-        uploads.claim(row(first), [mine.id])
+        uploads.claim_uploads(row(first), [mine.id])
         with pytest.raises(Refused, match="another conversation"):
             uploads.attachments_of(ADA, [mine.id], conversation=new_id())
         with pytest.raises(Refused):
             claimed(mine)
         with pytest.raises(Refused, match="stays with it"):
-            uploads.discard(ADA, id=mine.id)
+            uploads.discard_upload(ADA, id=mine.id)
 
     def test_a_deleted_conversations_files_are_gone_at_once_and_come_back_with_it(
         self, keep: Keep
@@ -111,13 +111,13 @@ class TestSending:
         mine = keep(text="words")
         conversation = claimed(mine)
         store.delete(owner=ADA, conversation=conversation)
-        for ask in (uploads.found, uploads.content, uploads.text):
+        for ask in (uploads.find_upload, uploads.upload_content, uploads.upload_text):
             with pytest.raises(NotFound):
                 ask(ADA, id=mine.id)
         with pytest.raises(NotFound):
             uploads.attachments_of(ADA, [mine.id], conversation=conversation)
         store.undelete(owner=ADA, conversation=conversation)
-        assert uploads.text(ADA, id=mine.id) == "words"
+        assert uploads.upload_text(ADA, id=mine.id) == "words"
 
     def test_an_administrators_deletion_takes_the_files_along(
         self, keep: Keep, folder: Path
@@ -128,8 +128,8 @@ class TestSending:
 
     def test_bytes_that_are_missing_are_not_there(self, keep: Keep, folder: Path) -> None:
         mine = keep()
-        os.unlink(uploads.folder().path(mine.id))
-        for ask in (uploads.found, uploads.content):
+        os.unlink(uploads.upload_folder().path(mine.id))
+        for ask in (uploads.find_upload, uploads.upload_content):
             with pytest.raises(NotFound):
                 ask(ADA, id=mine.id)
 
@@ -139,14 +139,14 @@ def test_what_a_provider_calls_a_file_is_kept_for_its_account(keep: Keep) -> Non
     mine = keep()
 
     def known(owner: Owner, at: str) -> str | None:
-        return uploads.reference(owner, id=mine.id, at=at)
+        return uploads.provider_reference(owner, id=mine.id, at=at)
 
     assert known(ADA, "openai:1") is None
     for name in ("file-1", "file-2"):
-        uploads.remember(ADA, id=mine.id, at="openai:1", reference=name)
+        uploads.save_reference(ADA, id=mine.id, at="openai:1", reference=name)
     assert (known(ADA, "openai:1"), known(ADA, "openai:2")) == ("file-2", None)
     assert known(BOB, "openai:1") is None
     with pytest.raises(NotFound):
-        uploads.remember(BOB, id=mine.id, at="openai:1", reference="file-3")
-    uploads.remember(ADA, id=mine.id, at="openai:1", reference=None)
+        uploads.save_reference(BOB, id=mine.id, at="openai:1", reference="file-3")
+    uploads.save_reference(ADA, id=mine.id, at="openai:1", reference=None)
     assert (known(ADA, "openai:1"), FileReference.objects.count()) == (None, 0)

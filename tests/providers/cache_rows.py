@@ -27,7 +27,7 @@ class MemoryRows:
     def read_session(self, *, key: str) -> Session | None:
         return self.sessions.get(key)
 
-    def keep_session(self, *, conversation: str | None, session: Session) -> bool:
+    def save_session(self, *, conversation: str | None, session: Session) -> bool:
         if conversation in self.taken:
             return False
         self.sessions[session.key] = session
@@ -42,7 +42,7 @@ class MemoryRows:
         gone = [self.sessions.pop(key) for key in keys if key in self.sessions]
         return [session.file for session in gone]
 
-    def kept_sessions(self) -> list[Kept]:
+    def list_sessions(self) -> list[Kept]:
         return [Kept(key, s.size, float(self._used[key])) for key, s in self.sessions.items()]
 
     def session_files(self) -> set[str]:

@@ -215,7 +215,7 @@ class RealWorld(World):
         await self.cache.close()
         await self.engine.stop()
 
-    async def begin_again(self) -> None:
+    async def begin_retry(self) -> None:
         """With nothing of what was saved."""
         self.rows = MemoryRows()
         self.places.clear()

@@ -170,7 +170,7 @@ def test_whatever_happens_the_books_are_those_of_the_engine(
 ) -> None:
     class OnRealEngine(Conversations):
         def opened(self) -> tuple[asyncio.Runner, RealWorld]:
-            loop.run(world.begin_again())
+            loop.run(world.begin_retry())
             return loop, world
 
         def teardown(self) -> None:

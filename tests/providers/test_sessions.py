@@ -208,7 +208,7 @@ async def test_the_least_recently_used_gives_way(
     assert a is not None and await kept.restore(running, 1, a)
     await saved(kept, running, book, "c")
     assert await kept.find(running, "b") is None
-    assert {one.key for one in keeper.kept_sessions()} == {"a", "c"}
+    assert {one.key for one in keeper.list_sessions()} == {"a", "c"}
     assert names(folder) == keeper.session_files()
 
 
@@ -218,7 +218,7 @@ async def test_what_is_larger_than_all_may_be_isnt_kept(
     kept = sessions(folder, keeper, limit=10_000)
     for _ in range(2):
         assert not await kept.save(running, 0, "c", conversation="c", book=book)
-        assert not names(folder) and not keeper.kept_sessions()
+        assert not names(folder) and not keeper.list_sessions()
 
 
 async def test_a_book_that_isnt_the_slots_is_never_kept(
@@ -227,7 +227,7 @@ async def test_a_book_that_isnt_the_slots_is_never_kept(
     kept = sessions(folder, keeper)
     for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
         assert not await kept.save(running, 0, "c", conversation="c", book=wrong)
-    assert not names(folder) and not keeper.kept_sessions()
+    assert not names(folder) and not keeper.list_sessions()
 
 
 async def test_words_that_were_taken_away_meanwhile_leave_no_file(
@@ -276,7 +276,7 @@ async def test_a_name_is_ours_or_nothing_is_done_with_it(
     other = folder.parent / "kept.bin"
     other.write_bytes((folder / session.file).read_bytes())
     foreign = replace(session, key="d", file=name)
-    keeper.keep_session(conversation=None, session=foreign)
+    keeper.save_session(conversation=None, session=foreign)
     assert await kept.find(running, "d") is None
     assert not await kept.restore(running, 1, foreign)
     assert other.exists() and keeper.read_session(key="d") is None
@@ -300,9 +300,9 @@ async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
         os.utime(path, (hour_ago, hour_ago))
     await kept.sweep()
     assert names(folder) == {stays.file, new.name, not_ours.name}
-    assert {one.key for one in keeper.kept_sessions()} == {"stays"}
+    assert {one.key for one in keeper.list_sessions()} == {"stays"}
     await sessions(folder, keeper, limit=10).sweep()
-    assert not keeper.kept_sessions() and not (folder / stays.file).exists()
+    assert not keeper.list_sessions() and not (folder / stays.file).exists()
 
 
 async def test_what_is_forgotten_leaves_neither_row_nor_file(

@@ -86,13 +86,13 @@ async def named(
 
 def fold(chat: str, count: int, text: str) -> None:
     """Fold the oldest messages below the summary that holds."""
-    start = summary_queries.unfolded(owner=ADA, conversation=chat)
-    made = summaries.fold(
+    start = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
+    made = summaries.fold_summary(
         owner=ADA,
         conversation=chat,
         start=start,
         folded=list(start.entries[:count]),
-        messages=(start.standing.summary.messages if start.standing.summary else 0) + count,
+        messages=(start.state.summary.messages if start.state.summary else 0) + count,
         text=text,
         by="a small model",
         tokens=words(9),
@@ -171,7 +171,7 @@ async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(named
     versions: list[int | None] = []
     for at in (3, 5, 7):
         turn = str(turns[at].id)
-        asked = await named.run(receipts.as_asked, owner=ADA, turn=turn)
+        asked = await named.run(receipts.past_turn, owner=ADA, turn=turn)
         versions.append(asked.summary.version if asked.summary else None)
         note = by_words(await comparing(named).of_turn(asking, turn))["summary"]["note"]
         assert (past.NO_SUMMARY in note) == (asked.summary is None), note
@@ -210,20 +210,22 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
     if briefed:
         add(chat, "briefing")
         ask(chat)
-    whole = loading.load(owner=ADA, conversation=chat, reach=Everything()).transcript
+    whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
     ids = {entry.seq: entry.message.id for entry in whole.entries}
     for marked in (False, True):
         if marked:
             marks.pin(owner=ADA, message=ids[3], on=True)
             marks.exclude(owner=ADA, message=ids[6], on=True)
             marks.forget_above(owner=ADA, message=ids[2], on=True)
-            whole = loading.load(owner=ADA, conversation=chat, reach=Everything()).transcript
+            whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
         for users in (1, 2, 4, 9, 50):
-            read = loading.load(owner=ADA, conversation=chat, reach=Users(users)).transcript
+            read = loading.load_path(owner=ADA, conversation=chat, reach=Users(users)).transcript
             assert as_loaded(whole.entries, Users(users)) == read, (users, marked)
     *above, current = whole.entries
     replying = [*above, replace(current, message=replace(current.message, reply_to=ids[8]))]
-    read = loading.load(owner=ADA, conversation=chat, reach=Users(2), reply_to=ids[8]).transcript
+    read = loading.load_path(
+        owner=ADA, conversation=chat, reach=Users(2), reply_to=ids[8]
+    ).transcript
     cut = as_loaded(replying, Users(2))
     assert [e.seq for e in cut.entries] == [e.seq for e in read.entries]
     assert cut.unloaded == read.unloaded

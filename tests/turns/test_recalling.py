@@ -17,7 +17,7 @@ from chatsite.conversations.reads import search_index as said
 from chatsite.conversations.upkeep import background_messages as background
 from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.values.index_records import Lines, Standing
+from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
 from chatsite.providers.tokens.vectors import SentenceVectors
@@ -39,16 +39,16 @@ class Counted:
         self.waits = threading.Event()
         self.broken = False
 
-    def standing(self, **fields: Any) -> Standing:
+    def index_progress(self, **fields: Any) -> IndexProgress:
         if self.broken:
             raise OSError("the disk is gone")
-        return said.standing(**fields)
+        return said.index_progress(**fields)
 
-    def said_since(self, **fields: Any) -> Lines:
+    def lines_between(self, **fields: Any) -> IndexLines:
         if self.hold is not None:
             self.waits.set()
             assert self.hold.wait(20)
-        found = said.said_since(**fields)
+        found = said.lines_between(**fields)
         self.read.append(len(found.lines))
         return found
 
@@ -83,7 +83,7 @@ class Talk:
     async def ask(self, text: str, *, id: str = "") -> Evidence:
         asking = self.world.asking(id or self.id)
         loaded = await self.world.run(
-            loading.load, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
+            loading.load_path, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
         answering = self.world.answering("demo")

@@ -28,7 +28,7 @@ async def replayed(world: World, asking: Asking, query: str) -> Sum:
     asking = replace(asking, query=query)
     decider = world.turns.decider
     loaded = await world.run(
-        loading.load, owner=ADA, conversation=asking.conversation, reach=Everything()
+        loading.load_path, owner=ADA, conversation=asking.conversation, reach=Everything()
     )
     loaded = await decider.counted(asking, answering, loaded)
     said = PathSaid(loaded.transcript.entries)

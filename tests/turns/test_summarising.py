@@ -15,7 +15,7 @@ from chatsite.conversations.database.work import Store
 from chatsite.conversations.models import Summary
 from chatsite.conversations.reads import loading, queries, summary_queries
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.values.summary_records import Versions
+from chatsite.conversations.values.summary_records import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
@@ -103,9 +103,9 @@ class House:
     def settings(self) -> Settings:
         return self.turns.decider.settings(self.asking, self.answering("demo"))
 
-    async def versions(self) -> Versions:
+    async def versions(self) -> SummaryVersions:
         return await self.run(
-            summary_queries.versions, owner=ADA, conversation=self.asking.conversation
+            summary_queries.summary_versions, owner=ADA, conversation=self.asking.conversation
         )
 
     async def until_summarised(self) -> None:
@@ -306,7 +306,7 @@ def changed(change: str, conversation: str, seq: int) -> None:
         case "delete":
             store.delete(owner=ADA, conversation=conversation)
         case "switch off":
-            summaries.switch(owner=ADA, conversation=conversation, on=False)
+            summaries.switch_summary(owner=ADA, conversation=conversation, on=False)
 
 
 def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[str, Any]], str]:

@@ -182,7 +182,7 @@ def chat(transactional_db: None) -> str:
     cache.place_books(conversation=made, places={ids[4]: (20, 8), ids[5]: (28, 12)})
     book = Book(tuple(range(30)), (Span("head", 20), Span(ids[4], 10)))
     saved = Session(key=made, fingerprint="x", book=book, file="a", size=900, digest="d")
-    cache.keep_session(conversation=made, session=saved)
+    cache.save_session(conversation=made, session=saved)
     return made
 
 

@@ -41,7 +41,7 @@ def test_it_prints_where_each_message_lies_and_what_is_saved(
     cache.mark_turns(conversation=chat, turns=[3])
     book = Book((1,) * 12, (Span("head", 10), Span(at(chat, 7), 2)))
     saved = Session(key=chat, fingerprint="x", book=book, file="a", size=5_000, digest="d")
-    cache.keep_session(conversation=chat, session=saved)
+    cache.save_session(conversation=chat, session=saved)
     call_command("cache", chat)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:6]] == [

@@ -34,7 +34,7 @@ def read_session(*, key: str) -> Session | None:
 
 
 @writing
-def keep_session(
+def save_session(
     *, conversation: str | None, session: Session, used: datetime | None = None
 ) -> bool:
     """Store what was saved, in the place of what was there under its key.
@@ -74,7 +74,7 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
     return files
 
 
-def kept_sessions() -> list[Kept]:
+def list_sessions() -> list[Kept]:
     """All that are saved, for `kv.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
     return [Kept(key, size, used.timestamp()) for key, size, used in rows]

@@ -28,12 +28,12 @@ GONE = "This file isn't stored any more."
 MEGABYTE = 1024 * 1024
 
 
-def folder() -> Folder:
+def upload_folder() -> Folder:
     return Folder(settings.FILES_DIR)
 
 
 # ---- coming and going ------------------------------------------------------------------------
-def require_room(owner: Owner, *, size: int) -> None:
+def require_quota(owner: Owner, *, size: int) -> None:
     """Raise Refused where so many bytes more are too many for this owner."""
     quota = settings.FILES_QUOTA_MB * MEGABYTE
     used = Upload.objects.filter(owner.filter()).aggregate(total=Sum("size"))["total"] or 0
@@ -50,7 +50,7 @@ def _megabytes(size: int) -> str:
     return f"{max(0, size) / MEGABYTE:.1f}"
 
 
-def keep(owner: Owner, *, name: str, taken: Taken) -> Attachment:
+def store_upload(owner: Owner, *, name: str, taken: Taken) -> Attachment:
     """Store what came and was looked at: its row, and its bytes under the row's id.
 
     Raises Refused where the owner's files are too many together. Transactions of SQLite that write
@@ -58,7 +58,7 @@ def keep(owner: Owner, *, name: str, taken: Taken) -> Attachment:
     """
     id = str(uuid.uuid4())
     with transaction.atomic():
-        require_room(owner, size=taken.size)
+        require_quota(owner, size=taken.size)
         row = Upload.objects.create(
             id=id,
             user_id=owner.user,
@@ -74,11 +74,11 @@ def keep(owner: Owner, *, name: str, taken: Taken) -> Attachment:
         )
         # Within the transaction: a crash leaves a file without a row, which is purged, rather
         # than a row without its file.
-        folder().keep(taken.path, id)
+        upload_folder().keep(taken.path, id)
     return _attachment(row, characters=len(taken.text))
 
 
-def discard(owner: Owner, *, id: str) -> None:
+def discard_upload(owner: Owner, *, id: str) -> None:
     """Take back a file that wasn't sent. Raises NotFound, Refused for one that was."""
     with transaction.atomic():
         row = _theirs(owner).filter(id=uuid.UUID(id)).first()
@@ -91,7 +91,7 @@ def discard(owner: Owner, *, id: str) -> None:
 
 def remove_bytes(instance: Upload, **said: Any) -> None:
     """Whoever deletes a row, the admin's cascade included, takes its bytes along: a receiver."""
-    transaction.on_commit(partial(folder().remove, str(instance.id)))
+    transaction.on_commit(partial(upload_folder().remove, str(instance.id)))
 
 
 # ---- going with a message --------------------------------------------------------------------
@@ -122,7 +122,7 @@ def attachments_of(
     return tuple(_attachment(rows[id], characters=rows[id].characters) for id in wanted)
 
 
-def claim(row: Conversation, ids: Sequence[str]) -> None:
+def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
     """Bind files to the conversation that they are sent in, within the caller's transaction.
 
     Raises Refused where one of them was deleted, or sent elsewhere, a moment ago.
@@ -141,31 +141,31 @@ def claim(row: Conversation, ids: Sequence[str]) -> None:
         )
 
 
-def move_to_account(*, guest: str, user: int) -> int:
+def move_uploads(*, guest: str, user: int) -> int:
     """A guest's files become the account's at sign-in; how many there were."""
     return Upload.objects.filter(user=None, guest=guest).update(user_id=user, guest="")
 
 
 # ---- reading ---------------------------------------------------------------------------------
-def found(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
+def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
     """A file with the path of its bytes. Raises NotFound."""
     row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
-    if row is None or not folder().path(id).is_file():
+    if row is None or not upload_folder().path(id).is_file():
         raise NotFound(GONE)
-    return _attachment(row, characters=row.characters), folder().path(id)
+    return _attachment(row, characters=row.characters), upload_folder().path(id)
 
 
-def content(owner: Owner, *, id: str) -> tuple[bytes, str]:
+def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
     """What is sent of a file, and its type. Raises NotFound."""
-    attachment, path = found(owner, id=id)
-    sent, mime_type = folder().sent(id) or (path, attachment.mime_type or "")
+    attachment, path = find_upload(owner, id=id)
+    sent, mime_type = upload_folder().sent(id) or (path, attachment.mime_type or "")
     try:
         return sent.read_bytes(), mime_type
     except FileNotFoundError:
         raise NotFound(GONE) from None
 
 
-def text(owner: Owner, *, id: str) -> str:
+def upload_text(owner: Owner, *, id: str) -> str:
     """What can be read in a file, "" where nothing can. Raises NotFound."""
     texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
     known = texts.first()
@@ -174,13 +174,13 @@ def text(owner: Owner, *, id: str) -> str:
     return known
 
 
-def reference(owner: Owner, *, id: str, at: str) -> str | None:
+def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
     """What the provider account `at` calls the file, None where it isn't kept there."""
     kept = FileReference.objects.filter(upload__in=_theirs(owner).filter(id=uuid.UUID(id)), at=at)
     return kept.values_list("reference", flat=True).first()
 
 
-def remember(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
+def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
     """Keep what `at` calls the file; None forgets it. Raises NotFound."""
     with transaction.atomic():
         row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()

@@ -15,7 +15,7 @@ from chatsite.conversations.database.statements import Rows, fetched, key
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads.queries import free_or_owned, owned, path
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Loaded
+from chatsite.conversations.values.records import LoadedPath
 from chatsite.history import (
     BACKGROUND,
     Entry,
@@ -44,14 +44,14 @@ USERS = (
 )
 
 
-def load(
+def load_path(
     *,
     owner: Owner,
     conversation: str,
     reach: Reach,
     ahead: int = 0,
     reply_to: str | None = None,
-) -> Loaded:
+) -> LoadedPath:
     """What a policy of this reach needs of the path: two or three queries, and three more where
     something is marked or replied to.
 
@@ -62,13 +62,13 @@ def load(
     row = free_or_owned(owner, conversation)
     if row is None:
         nothing = Transcript(entries=())
-        return Loaded(agent="", transcript=nothing, next_seq=1, receipt=None)
-    return loaded(row, reach, ahead=ahead, reply_to=reply_to)
+        return LoadedPath(agent="", transcript=nothing, next_seq=1, receipt=None)
+    return load_stored_path(row, reach, ahead=ahead, reply_to=reply_to)
 
 
-def loaded(
+def load_stored_path(
     row: Conversation, reach: Reach, *, ahead: int = 0, reply_to: str | None = None
-) -> Loaded:
+) -> LoadedPath:
     """The same of a conversation that has been read."""
     cut = first_wanted(row, reach, ahead=ahead)
     # What has been stored since the row was read belongs to other totals.
@@ -76,7 +76,7 @@ def loaded(
     if cut:
         # Asked for by themselves: joined by OR the whole conversation would be read.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
-    return Loaded(
+    return LoadedPath(
         agent=row.agent,
         transcript=Transcript(entries=entries, unloaded=_unloaded(row, entries, cut)),
         next_seq=row.next_seq,
@@ -84,7 +84,7 @@ def loaded(
     )
 
 
-def turns_with(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
+def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
     """The whole turns of the path in which these messages stand, in path order."""
     row = owned(owner, conversation)
     found: set[int] = set()

@@ -24,9 +24,9 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.answers import asked_by, in_force, versions_of
-from chatsite.conversations.reads.summary_coverage import standing_of
+from chatsite.conversations.reads.summary_coverage import summary_state_of
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Opened, WholePath
+from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
 from chatsite.views import ConversationView, MessageView
 
@@ -82,7 +82,7 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
     return owned(owner, conversation).agent
 
 
-def owner_of(*, conversation: str) -> Owner:
+def current_owner(*, conversation: str) -> Owner:
     """Whose it is now, whoever asks: for a turn that was admitted there. Raises NotFound."""
     row = Conversation.objects.filter(id=conversation, deleted=None).only("user_id", "guest")
     found = row.first()
@@ -95,11 +95,11 @@ def path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(ON_PATH, conversation=row)
 
 
-def open_conversation(*, owner: Owner, conversation: str) -> Opened:
+def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
     """The newest messages of the path and the turn under way, for a fresh page."""
     row = free_or_owned(owner, conversation)
     if row is None:
-        return Opened(
+        return OpenConversation(
             conversation=None,
             messages=(),
             earlier=False,
@@ -110,7 +110,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> Opened:
     running = Turn.objects.filter(conversation=row, state="running").first()
     messages, earlier = _page(row, before=None)
     asked = asked_by(running) if running else None
-    return Opened(
+    return OpenConversation(
         conversation=conversation_of(row),
         messages=messages,
         earlier=earlier,
@@ -118,7 +118,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> Opened:
         running_user=str(asked.id) if asked else None,
         receipt=row.last_turn.receipt if row.last_turn else None,
         forget_above=row.forget_above,
-        summary=standing_of(row).view,
+        summary=summary_state_of(row).view,
     )
 
 

@@ -15,7 +15,7 @@ from chatsite.conversations.reads.answers import asked_by
 from chatsite.conversations.reads.queries import owned, owned_turn
 from chatsite.conversations.reads.summary_coverage import holding, summary_of
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Asked, Loaded
+from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import NotFound
 from chatsite.history import Run, RunningSummary, Transcript, Written
 from chatsite.history.replaying import Kept, items_of
@@ -94,7 +94,7 @@ def summaries_of(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ..
     return tuple(summary_of(row) for row in holding(owned(owner, conversation)))
 
 
-def as_asked(*, owner: Owner, turn: str) -> Asked:
+def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's message and all above it, with the marks of today. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = asked_by(row)
@@ -105,13 +105,13 @@ def as_asked(*, owner: Owner, turn: str) -> Asked:
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
     rows = [message for message in until.only(*ENTRY) if message.id in chain]
     above = conversation.forget_above
-    loaded = Loaded(
+    loaded = LoadedPath(
         agent=conversation.agent,
         transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
         next_seq=asked.seq + 1,
         receipt=_receipt_before(row, asked, chain),
     )
-    return Asked(
+    return PastTurn(
         conversation=str(conversation.id),
         model=conversation.model,
         loaded=loaded,

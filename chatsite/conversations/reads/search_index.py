@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads.loading import few
 from chatsite.conversations.reads.queries import free_or_owned, path
-from chatsite.conversations.values.index_records import Lines, Standing
+from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.conversations.values.owners import Owner
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line
@@ -17,30 +17,32 @@ from chatsite.history.lexical.index import Line
 LOOKED_AT = 50
 
 
-def standing(*, owner: Owner, conversation: str, last: int) -> Standing:
+def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
     """Of an index that ends at the message `last`. Raises NotFound for another's conversation."""
     row = free_or_owned(owner, conversation)
     if row is None:
-        return Standing()
+        return IndexProgress()
     waiting = _behind(row, last)
     newest = _said(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
     found = list(newest[:LOOKED_AT]) if last else []
     background = _background(row, {turn for _, turn in found})
-    return Standing(
+    return IndexProgress(
         newest=tuple(seq for seq, turn in found if turn not in background),
         messages=row.path_messages - waiting,
         waiting=waiting,
     )
 
 
-def said_since(*, owner: Owner, conversation: str, after: int, before: int, most: int) -> Lines:
+def lines_between(
+    *, owner: Owner, conversation: str, after: int, before: int, most: int
+) -> IndexLines:
     """What person and assistant said between two places of the path, the oldest first.
 
     Left out are greetings, which no model ever gets, and turns of background tasks.
     """
     row = free_or_owned(owner, conversation)
     if row is None:
-        return Lines()
+        return IndexLines()
     between = _said(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
     columns = between.values_list("seq", "turn_seq", "role", "content", "created")
     found = list(columns[:most])
@@ -51,7 +53,7 @@ def said_since(*, owner: Owner, conversation: str, after: int, before: int, most
         if turn not in background
     )
     last = lines[-1].seq if lines else after
-    return Lines(lines=lines, messages=row.path_messages - _behind(row, last))
+    return IndexLines(lines=lines, messages=row.path_messages - _behind(row, last))
 
 
 def _behind(row: Conversation, last: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from django.db.models import QuerySet, Subquery
 
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Summary
-from chatsite.conversations.values.summary_records import Standing, Unfolded
+from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.history import Entry, RunningSummary
 from chatsite.messages import TokenCount
 
@@ -22,9 +22,9 @@ REMEMBERS_ELSE = "What is remembered of this conversation now begins elsewhere."
 TEXT_DELETED = "A message it covers was deleted, and its text with it."
 
 
-def standing_of(row: Conversation) -> Standing:
+def summary_state_of(row: Conversation) -> SummaryState:
     found = holding(row).first()
-    return Standing(on=row.summary_on, summary=summary_of(found) if found else None)
+    return SummaryState(on=row.summary_on, summary=summary_of(found) if found else None)
 
 
 def holding(row: Conversation) -> QuerySet[Summary]:
@@ -48,11 +48,11 @@ def written(row: Conversation) -> QuerySet[Message]:
     return _path(row).exclude(state="running").order_by("seq")
 
 
-def unchanged(row: Conversation, start: Unfolded, entries: Sequence[Entry]) -> bool:
+def unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
     """Whether a summary may be made of `start` and the entries that followed it, the oldest first:
     it is switched on, and nothing there was cleared, left out, forgotten or said otherwise since.
     """
-    base, standing = start.standing.summary, holding(row).first()
+    base, standing = start.state.summary, holding(row).first()
     if not row.summary_on or start_of(row).first() != start.first:
         return False
     if (str(standing.id) if standing else None) != (base.id if base else None):

@@ -9,42 +9,47 @@ from chatsite.conversations.models import Summary
 from chatsite.conversations.reads.queries import free_or_owned, owned
 from chatsite.conversations.reads.summary_coverage import (
     holding,
-    standing_of,
     start_of,
+    summary_state_of,
     unchanged,
     why_not,
     written,
 )
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.summary_records import Standing, Unfolded, Version, Versions
+from chatsite.conversations.values.summary_records import (
+    SummaryState,
+    SummaryVersion,
+    SummaryVersions,
+    UnsummarisedPath,
+)
 from chatsite.errors import NotFound
 from chatsite.history import Entry
 
 LISTED = 50
 
 
-def standing(*, owner: Owner, conversation: str) -> Standing:
+def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
     """What holds for the path now; a chat not yet begun has no summary."""
     row = free_or_owned(owner, conversation)
-    return Standing(on=True, summary=None) if row is None else standing_of(row)
+    return SummaryState(on=True, summary=None) if row is None else summary_state_of(row)
 
 
-def unfolded(*, owner: Owner, conversation: str) -> Unfolded:
+def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
     """What a fold starts from. Raises NotFound for a conversation that is gone."""
     row = owned(owner, conversation)
-    standing = standing_of(row)
+    state = summary_state_of(row)
     first = start_of(row).first() or 0
-    above = standing.summary.last if standing.summary else first - 1
+    above = state.summary.last if state.summary else first - 1
     rows = written(row).filter(seq__gt=above).only(*ENTRY)
-    return Unfolded(
-        standing=standing,
+    return UnsummarisedPath(
+        state=state,
         first=first,
         entries=tuple(entry_of(message, forget_above=row.forget_above) for message in rows),
     )
 
 
 def still_holds(
-    *, owner: Owner, conversation: str, start: Unfolded, entries: Sequence[Entry]
+    *, owner: Owner, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
 ) -> bool:
     """Whether the entries that followed `start` may still be put into a summary."""
     try:
@@ -54,13 +59,13 @@ def still_holds(
     return unchanged(row, start, entries)
 
 
-def versions(*, owner: Owner, conversation: str) -> Versions:
+def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
     row = owned(owner, conversation)
     current = holding(row).first()
     start = start_of(row).first()
     stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
     rows = list(stored.order_by("-version")[: LISTED + 1])
-    return Versions(
+    return SummaryVersions(
         on=row.summary_on,
         current=current.version if current else 0,
         versions=tuple(_version_of(one, start) for one in rows[:LISTED]),
@@ -68,7 +73,7 @@ def versions(*, owner: Owner, conversation: str) -> Versions:
     )
 
 
-def text_of(*, owner: Owner, conversation: str, version: int) -> str:
+def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
     """Raises NotFound where there is no such version."""
     found = Summary.objects.filter(conversation=owned(owner, conversation), version=version)
     text = found.values_list("text", flat=True).first()
@@ -77,8 +82,8 @@ def text_of(*, owner: Owner, conversation: str, version: int) -> str:
     return text
 
 
-def _version_of(row: Summary, start: int | None) -> Version:
-    return Version(
+def _version_of(row: Summary, start: int | None) -> SummaryVersion:
+    return SummaryVersion(
         version=row.version,
         text=row.text,
         first=row.first_seq,

@@ -18,7 +18,7 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.answers import asked_by
 from chatsite.conversations.reads.queries import free_or_owned, views
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Begun
+from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as Said
@@ -42,7 +42,7 @@ def begin_turn(
     greeting: Sequence[Said],
     reach: Reach,
     model: str = "",
-) -> Begun:
+) -> StartedTurn:
     """Store a user message and open its turn; unique by (conversation, client_id).
 
     The conversation is created with its first turn, for this owner; `greeting` is stored before
@@ -71,8 +71,8 @@ def begin_turn(
         GROWN.update(row)
     TURNS.insert([turn])
     MESSAGES.insert([*messages, *written])
-    uploads.claim(row, [attachment.id for attachment in user.attachments])
-    return Begun(
+    uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
+    return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
@@ -82,7 +82,7 @@ def begin_turn(
         place=written[0].seq,
         asked=user.id,
         reply_to=user.reply_to,
-        loaded=loading.loaded(row, reach, reply_to=user.reply_to),
+        loaded=loading.load_stored_path(row, reach, reply_to=user.reply_to),
     )
 
 
@@ -120,12 +120,12 @@ def opened(
     )
 
 
-def resent(row: Conversation, turn: Turn) -> Begun:
+def resent(row: Conversation, turn: Turn) -> StartedTurn:
     """What was begun before, under the same client id."""
     asked = asked_by(turn)
     answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
     answer = answers.only("id", "seq").first()
-    return Begun(
+    return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=True,

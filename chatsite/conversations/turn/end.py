@@ -14,7 +14,7 @@ from chatsite.conversations.database.statements import Rows, changed, for_update
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.turn.versions import bring_back, versions_beside
-from chatsite.conversations.values.records import Ended
+from chatsite.conversations.values.records import FinishedTurn
 from chatsite.messages import TokenCount
 from chatsite.views import MessageView, Problem, State
 
@@ -48,7 +48,7 @@ def end_turn(
     metadata: str = "",
     receipt: Mapping[str, Any] | None = None,
     problem: Problem | None = None,
-) -> Ended | None:
+) -> FinishedTurn | None:
     """End a running turn, once: None where it has ended already.
 
     Answer, receipt and usage are stored together. `text` and `reasoning` None keep the last
@@ -90,7 +90,7 @@ def end_turn(
         key(turn) if receipt is not None else None,
         key(row.conversation_id),
     )
-    return Ended(
+    return FinishedTurn(
         turn=turn,
         state=state,
         message=view,

@@ -14,10 +14,10 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.queries import path, views
-from chatsite.conversations.summaries import touched
+from chatsite.conversations.summaries import mark_stale
 from chatsite.conversations.turn.begin import opened, require_agent, resent, turn_before
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Begun
+from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as Said
@@ -31,7 +31,7 @@ NO_TEXT = "Only the last answer, and only one with text, can be written further.
 
 
 @writing
-def begin_again(
+def begin_retry(
     *,
     owner: Owner,
     conversation: str,
@@ -42,14 +42,13 @@ def begin_again(
     answer: str,
     reach: Reach,
     model: str = "",
-) -> Begun:
+) -> StartedTurn:
     """Open a turn that answers the path's last user message once more, or goes on with its answer.
 
-    `message` is any message of that turn; for "continue" its last one, an answer with text. To try
-    again takes what answered it off the path, to which nothing is lost: it stays a version. To
-    continue lets the same message be written further: `Begun.answer` is its id, whatever `answer`
-    says. What `reach` wants is read in the same transaction. Whoever calls this must then call
-    `Recaller.forget`.
+    `message` is any message of that turn; for "continue" it is the last one, an answer with text.
+    "again" takes the former answer off the path and keeps it as a version. "continue" extends the
+    same message: `StartedTurn.answer` is then its id, and `answer` is ignored. What `reach` needs
+    is read in the same transaction. The caller must call `Recaller.forget` afterwards.
     Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
     message than those and where a background task has written below, TurnRunning while an answer
     is written; begun once by (conversation, client_id).
@@ -78,7 +77,7 @@ def begin_again(
     row.save()
     going_on = mode == "continue"
     reply_to = str(asked.reply_to) if asked.reply_to else None
-    return Begun(
+    return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
@@ -88,7 +87,7 @@ def begin_again(
         place=written.seq,
         asked=str(asked.id),
         reply_to=reply_to,
-        loaded=loading.loaded(row, reach, reply_to=reply_to),
+        loaded=loading.load_stored_path(row, reach, reply_to=reply_to),
         gone=(str(written.id),) if going_on else tuple(str(one.id) for one in said),
         text=(written.content or "") if going_on else "",
         reasoning=(written.reasoning or "") if going_on else "",
@@ -124,7 +123,7 @@ def _can_go_on(said: list[Message], message: str) -> bool:
 
 def _go_on(row: Conversation, written: Message, turn: Turn) -> None:
     """The answer is being written again: it counts once it has ended."""
-    touched(row, written.seq)
+    mark_stale(row, written.seq)
     uncount(row, written)
     written.turn, written.state, written.finish_reason = turn, "running", ""
     written.save(update_fields=["turn", "state", "finish_reason"])

@@ -89,7 +89,7 @@ def end_call(*, turn: str, message: Said) -> MessageView | None:
 
 
 @writing
-def checkpoint(written: Sequence[Checkpoint]) -> None:
+def save_checkpoints(written: Sequence[Checkpoint]) -> None:
     """Keep what has been written so far of some answers; without effect on one that has ended, or
     whose turn has.
 

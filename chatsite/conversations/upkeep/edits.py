@@ -41,7 +41,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     """
     row, found = _changeable(owner, message)
     before = found.content or ""
-    summaries.touched(row, found.seq)
+    summaries.mark_stale(row, found.seq)
     found.content, found.reasoning = text, None
     # What a provider and the engine's cache know of the message is about the old text.
     found.metadata = ""
@@ -99,10 +99,10 @@ def _results(message: Message) -> list[Message]:
 
 def _remove(row: Conversation, found: Message) -> None:
     above = found.parent
-    summaries.forgotten(row, found.seq)
+    summaries.erase_texts(row, found.seq)
     _unquote(row, found)
     if found.role == "user" and above is not None:
-        summaries.touched(row, above.seq)  # its turn goes on with what answered the deleted one
+        summaries.mark_stale(row, above.seq)  # its turn goes on with what answered the deleted one
     Message.objects.filter(parent=found).update(parent=above)
     if found.role == "user":
         turn_seq = above.turn_seq if above is not None else 0

@@ -121,5 +121,5 @@ def import_conversation(
 def move_to_account(*, guest: str, user: int) -> int:
     """What a guest wrote, and the files, become the account's at sign-in; how many conversations
     moved."""
-    uploads.move_to_account(guest=guest, user=user)
+    uploads.move_uploads(guest=guest, user=user)
     return Conversation.objects.filter(user=None, guest=guest).update(user_id=user, guest="")

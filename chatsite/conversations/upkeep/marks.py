@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from chatsite.conversations.cache.books import brought_back
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads.summary_coverage import standing_of
-from chatsite.conversations.summaries import touched
+from chatsite.conversations.reads.summary_coverage import summary_state_of
+from chatsite.conversations.summaries import mark_stale
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked
@@ -66,7 +66,7 @@ def forget_above(*, owner: Owner, message: str, on: bool) -> Change:
     elif row.forget_above in (place, marked.seq):
         row.forget_above = 0
     row.save(update_fields=["forget_above"])
-    return _change(row, marked, summary=standing_of(row).view)
+    return _change(row, marked, summary=summary_state_of(row).view)
 
 
 def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
@@ -98,8 +98,8 @@ def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) 
     row.save(update_fields=["marked"])
     if excluded == was_excluded:
         return _change(row, message)
-    touched(row, message.seq)
-    return _change(row, message, summary=standing_of(row).view)
+    mark_stale(row, message.seq)
+    return _change(row, message, summary=summary_state_of(row).view)
 
 
 def _change(row: Conversation, message: Message, *, summary: SummaryView | None = None) -> Change:

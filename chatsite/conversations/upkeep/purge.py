@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from chatsite.conversations.files.uploads import folder
+from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def _remove_unsent(before: datetime) -> int:
 
 def _remove_leftovers(now: datetime) -> int:
     """What a killed server, or a folder put back from a backup, leaves."""
-    files = folder()
+    files = upload_folder()
     count = files.discard_unfinished(older_than=LEFT_OVER_SECONDS)
     stored = list(files.ids(older_than=LEFT_OVER_SECONDS))
     for some in _parts(stored):

@@ -8,7 +8,7 @@ from chatsite.history.lexical.index import Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class IndexProgress:
     """Where an index that ends at a message stands on the path.
 
     `newest` are the last messages up to that one that can be indexed, newest first: it lies on
@@ -22,7 +22,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
+class IndexLines:
     """`messages` of every kind stand on the path up to the last of these lines."""
 
     lines: tuple[Line, ...] = ()

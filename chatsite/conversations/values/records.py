@@ -11,7 +11,7 @@ from chatsite.views import ConversationView, MessageView, Problem, State, Summar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedPath:
     """A transcript with what the decision needs besides: at most three queries.
 
     `agent` is the conversation's own, "" for a chat not yet begun; `receipt` is the last
@@ -25,7 +25,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class StartedTurn:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
     `asked` is the id of the user message that it answers, `reply_to` what that replies to;
@@ -42,7 +42,7 @@ class Begun:
     place: int = 0
     asked: str = ""
     reply_to: str | None = None
-    loaded: Loaded | None = None
+    loaded: LoadedPath | None = None
     gone: tuple[str, ...] = ()
     text: str = ""
     reasoning: str = ""
@@ -60,20 +60,20 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PastTurn:
     """A turn that was answered, as it was asked: the path down to its message, with the receipt
     of the answer before, and its own. `summary` is the version that it had or could have had;
     `model` is the one that the conversation keeps now, "" for the agent's own."""
 
     conversation: str
     model: str
-    loaded: Loaded
+    loaded: LoadedPath
     receipt: Mapping[str, Any]
     summary: RunningSummary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class FinishedTurn:
     """`messages` are the results of calls that ended with the turn, without having run; and, where
     trying again left nothing, those of the answer before it, which is back on the path."""
 
@@ -86,7 +86,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenConversation:
     """A conversation as a page shows it first; `running` is the id of a turn under way."""
 
     conversation: ConversationView | None

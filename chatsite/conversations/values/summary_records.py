@@ -10,7 +10,7 @@ from chatsite.views import SummaryView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SummaryState:
     """The summary that holds for the path, if there is one, and whether it is switched on."""
 
     on: bool
@@ -32,19 +32,19 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unfolded:
+class UnsummarisedPath:
     """What a fold starts from: the summary that holds, and the path below its coverage.
 
     `first` is the seq from which the path is remembered: coverage begins there.
     """
 
-    standing: Standing
+    state: SummaryState
     first: int
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class SummaryVersion:
     """One version for a person to read. `made_from` is a version's number, 0 for none.
 
     `why_not` says why it can't be used any more, "" where it can. `seconds` and `tokens` are what
@@ -69,13 +69,13 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Versions:
+class SummaryVersions:
     """The newest versions, the newest first; `earlier`: there are more. `current` is the number of
     the one that holds, or 0."""
 
     on: bool
     current: int
-    versions: tuple[Version, ...]
+    versions: tuple[SummaryVersion, ...]
     earlier: bool
 
     def to_dict(self) -> dict[str, Any]:

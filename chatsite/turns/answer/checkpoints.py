@@ -66,7 +66,7 @@ class Saver:
         news = {answer: text for answer, text in found.items() if text is not None}
         try:
             if news:
-                await self._run(self._writes.checkpoint, list(news.values()))
+                await self._run(self._writes.save_checkpoints, list(news.values()))
         except Exception:
             if len(answers) == 1:
                 raise

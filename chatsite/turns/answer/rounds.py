@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from chatsite.conversations.values.records import Begun, Loaded
+from chatsite.conversations.values.records import LoadedPath, StartedTurn
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Calling, Decided, Reading, Waiting
 from chatsite.history import Decision, Entry, Head
@@ -56,7 +56,7 @@ class Rounds:
 
     asking: Asking
     answering: Answering
-    begun: Begun
+    begun: StartedTurn
     feed: Feed
     decider: Decider
     progress: Progress
@@ -100,7 +100,7 @@ class Rounds:
     async def _look_who_asks(self) -> None:
         """A guest may have signed in while the tools ran: the conversation moved with them."""
         owner = await self.decider.run(
-            self.decider.reads.owner_of, conversation=self.asking.conversation
+            self.decider.reads.current_owner, conversation=self.asking.conversation
         )
         self.asking = replace(self.asking, owner=owner)
 
@@ -158,7 +158,7 @@ class Rounds:
         self.progress.receipt = receipt
         self.feed.publish(Decided(turn=self.begun.turn, receipt=receipt))
 
-    async def _loaded(self, number: int) -> Loaded:
+    async def _loaded(self, number: int) -> LoadedPath:
         """What was read as the turn began; of a later round, with what its tools brought."""
         if number == 1 and self.begun.loaded is not None:
             return self.begun.loaded

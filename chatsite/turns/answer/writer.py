@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from chatsite.conversations.values.records import Begun, Checkpoint, Ended
+from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import TurnEnded
 from chatsite.messages import Message, TokenCount
@@ -51,7 +51,7 @@ NOT_STORED = Problem(
 class Writing:
     """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
 
-    begun: Begun
+    begun: StartedTurn
     feed: Feed
     decider: Decider
     saver: Saver
@@ -151,7 +151,7 @@ class Writing:
                 )
             )
 
-    async def _stored_end(self, state: State, problem: Problem | None) -> Ended | None:
+    async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
         """Where it can't be stored the readers are told so, and the turn is ended in storage when
         somebody next looks at the conversation: it never blocks it."""
         for seconds in (*AGAIN_SECONDS, None):
@@ -161,7 +161,7 @@ class Writing:
                 logger.exception("turn %s couldn't be ended", self.begun.turn)
             if seconds is not None:
                 await asyncio.sleep(seconds)
-        return Ended(
+        return FinishedTurn(
             turn=self.begun.turn,
             state="interrupted",
             message=None,
@@ -169,7 +169,7 @@ class Writing:
             problem=NOT_STORED,
         )
 
-    async def _store_end(self, state: State, problem: Problem | None) -> Ended | None:
+    async def _store_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
         generation, finished = self.progress.generation, self.progress.finished
         answer = Message.assistant(
             generation.text,

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from chatsite.agents.template import Template
-from chatsite.conversations.values.records import Loaded
+from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import BadCommand
 from chatsite.history import (
     NO_EVIDENCE,
@@ -104,7 +104,7 @@ class Decider:
         self,
         asking: Asking,
         answering: Answering,
-        loaded: Loaded,
+        loaded: LoadedPath,
         *,
         before: Ruling | None = None,
         written: Entry | None = None,
@@ -155,7 +155,7 @@ class Decider:
         *,
         reply_to: str | None = None,
         attachments: Sequence[Attachment] = (),
-    ) -> Loaded:
+    ) -> LoadedPath:
         """What is stored, with the draft as its current message."""
         loaded = await self.load(asking, wanted, ahead=1, reply_to=reply_to)
         if loaded.agent not in ("", asking.agent):
@@ -178,11 +178,11 @@ class Decider:
         *,
         ahead: int = 0,
         reply_to: str | None = None,
-    ) -> Loaded:
+    ) -> LoadedPath:
         """What is stored that far back. `reply_to` is what the current message replies to; it is
         not stored yet where `ahead` is 1."""
         return await self.run(
-            self.loads.load,
+            self.loads.load_path,
             owner=asking.owner,
             conversation=asking.conversation,
             reach=wanted,
@@ -209,7 +209,7 @@ class Decider:
         asking: Asking,
         answering: Answering,
         settings: Settings,
-        loaded: Loaded,
+        loaded: LoadedPath,
         *,
         preview: bool,
     ) -> Decision:
@@ -223,7 +223,7 @@ class Decider:
         asking: Asking,
         answering: Answering,
         settings: Settings,
-        loaded: Loaded,
+        loaded: LoadedPath,
         *,
         preview: bool,
     ) -> Gathering:
@@ -261,7 +261,7 @@ class Decider:
         long = len(transcript.entries) > LONG
         return await asyncio.to_thread(choose) if long else choose()
 
-    async def counted(self, asking: Asking, answering: Answering, loaded: Loaded) -> Loaded:
+    async def counted(self, asking: Asking, answering: Answering, loaded: LoadedPath) -> LoadedPath:
         """With every message counted, once for several decisions."""
         _, transcript = await self._counted(asking, answering, loaded.transcript)
         return replace(loaded, transcript=transcript)
@@ -287,7 +287,7 @@ class Decider:
         if not seqs:
             return transcript
         found = await self.run(
-            self.loads.turns_with,
+            self.loads.load_turns,
             owner=gathering.owner,
             conversation=gathering.conversation,
             seqs=seqs,

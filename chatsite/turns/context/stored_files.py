@@ -13,10 +13,10 @@ from chatsite.turns.ports import Owner, Run
 class Uploads(Protocol):
     """What is asked of storage; `conversations.files.uploads` is one. All raise NotFound."""
 
-    def content(self, owner: Any, *, id: str) -> tuple[bytes, str]: ...
-    def text(self, owner: Any, *, id: str) -> str: ...
-    def reference(self, owner: Any, *, id: str, at: str) -> str | None: ...
-    def remember(self, owner: Any, *, id: str, at: str, reference: str | None) -> None: ...
+    def upload_content(self, owner: Any, *, id: str) -> tuple[bytes, str]: ...
+    def upload_text(self, owner: Any, *, id: str) -> str: ...
+    def provider_reference(self, owner: Any, *, id: str, at: str) -> str | None: ...
+    def save_reference(self, owner: Any, *, id: str, at: str, reference: str | None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +28,15 @@ class StoredFiles:
     owner: Owner
 
     async def content(self, attachment: Attachment) -> Content:
-        return Content(*await self.run(self.reads.content, self.owner, id=attachment.id))
+        return Content(*await self.run(self.reads.upload_content, self.owner, id=attachment.id))
 
     async def text(self, attachment: Attachment) -> str:
-        return await self.run(self.reads.text, self.owner, id=attachment.id)
+        return await self.run(self.reads.upload_text, self.owner, id=attachment.id)
 
     async def reference(self, attachment: Attachment, *, at: str) -> str | None:
-        return await self.run(self.reads.reference, self.owner, id=attachment.id, at=at)
+        return await self.run(self.reads.provider_reference, self.owner, id=attachment.id, at=at)
 
     async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
         await self.run(
-            self.reads.remember, self.owner, id=attachment.id, at=at, reference=reference
+            self.reads.save_reference, self.owner, id=attachment.id, at=at, reference=reference
         )

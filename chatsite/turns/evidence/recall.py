@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from chatsite.conversations.values.index_records import Lines, Standing
+from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.index import Index, Line
@@ -47,10 +47,10 @@ _FAILED_NOTE = "The older messages couldn't be searched, so the newest turns are
 class Said(Protocol):
     """What an index reads; `conversations.reads.search_index` is one."""
 
-    def standing(self, *, owner: Any, conversation: str, last: int) -> Standing: ...
-    def said_since(
+    def index_progress(self, *, owner: Any, conversation: str, last: int) -> IndexProgress: ...
+    def lines_between(
         self, *, owner: Any, conversation: str, after: int, before: int, most: int
-    ) -> Lines: ...
+    ) -> IndexLines: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -184,12 +184,12 @@ class Recaller:
             return 0
         return await self._add(kept, owner, id, before=before, most=COLD)
 
-    async def _stand(self, kept: Kept, owner: Owner, conversation: str) -> Standing:
+    async def _stand(self, kept: Kept, owner: Owner, conversation: str) -> IndexProgress:
         return await self._run(
-            self._reads.standing, owner=owner, conversation=conversation, last=kept.index.last
+            self._reads.index_progress, owner=owner, conversation=conversation, last=kept.index.last
         )
 
-    def _holds(self, kept: Kept, now: Standing) -> bool:
+    def _holds(self, kept: Kept, now: IndexProgress) -> bool:
         """Whether all of the index is on the path; what isn't is taken out.
 
         Up to the newest message that is in both, index and path are the same: a message's place
@@ -206,7 +206,7 @@ class Recaller:
         self, kept: Kept, owner: Owner, conversation: str, *, before: int, most: int
     ) -> int:
         found = await self._run(
-            self._reads.said_since,
+            self._reads.lines_between,
             owner=owner,
             conversation=conversation,
             after=kept.index.last,

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
-from chatsite.conversations.values.summary_records import Standing
+from chatsite.conversations.values.summary_records import SummaryState
 from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
 from chatsite.history import Evidence, Settings, estimate_message
@@ -82,8 +82,8 @@ class Summariser:
             summary=replace(summary, tokens=tokens), notes=notes, reports={POLICY: report}
         )
 
-    async def standing(self, owner: Owner, conversation: str) -> Standing:
-        return await self.run(self.reads.standing, owner=owner, conversation=conversation)
+    async def standing(self, owner: Owner, conversation: str) -> SummaryState:
+        return await self.run(self.reads.summary_state, owner=owner, conversation=conversation)
 
     # ---- after an answer ---------------------------------------------------------------------
     def after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
@@ -155,14 +155,14 @@ class Summariser:
     # ---- what a person does ------------------------------------------------------------------
     async def rewrite(
         self, asking: Asking, settings: Settings, *, version: int, text: str | None
-    ) -> Standing:
+    ) -> SummaryState:
         """A new version with a person's text and the coverage of `version`; None brings the text
         of that version back. Raises NotFound, and Refused for what can't be used or is too long."""
         answering = self.answering(asking.agent)
         owner, conversation, said = asking.owner, asking.conversation, text
         if said is None:
             said = await self.run(
-                self.reads.text_of, owner=owner, conversation=conversation, version=version
+                self.reads.summary_text, owner=owner, conversation=conversation, version=version
             )
         tokens = await _counted(said, answering.provider.tokenizer(answering.model))
         most = limit_of(answering.window, settings) // PARTS_OF_LIMIT
@@ -173,7 +173,7 @@ class Summariser:
                 code="summary_too_long",
             )
         standing = await self.run(
-            self.writes.rewrite,
+            self.writes.rewrite_summary,
             owner=owner,
             conversation=conversation,
             version=version,
@@ -183,9 +183,11 @@ class Summariser:
         self.publish(conversation, SummaryChanged(summary=standing.view))
         return standing
 
-    async def switch(self, *, owner: Owner, conversation: str, on: bool) -> Standing:
+    async def switch(self, *, owner: Owner, conversation: str, on: bool) -> SummaryState:
         """Whether the summary is sent, and made, in this conversation."""
-        standing = await self.run(self.writes.switch, owner=owner, conversation=conversation, on=on)
+        standing = await self.run(
+            self.writes.switch_summary, owner=owner, conversation=conversation, on=on
+        )
         self.publish(conversation, SummaryChanged(summary=standing.view))
         return standing
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from chatsite.conversations.values.summary_records import Standing, Unfolded
+from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import ProviderError
 from chatsite.history import Entry, Settings, Window
 from chatsite.history.summarising import Load, Piece, most_tokens, pieces, to_fold
@@ -26,41 +26,41 @@ MOST_PIECES = 24
 class SummaryWrites(Protocol):
     """`conversations.summaries` is one."""
 
-    def fold(
+    def fold_summary(
         self,
         *,
         owner: Any,
         conversation: str,
-        start: Unfolded,
+        start: UnsummarisedPath,
         folded: Sequence[Entry],
         messages: int,
         text: str,
         by: str,
         tokens: TokenCount,
         report: Mapping[str, Any],
-    ) -> Standing | None: ...
-    def rewrite(
+    ) -> SummaryState | None: ...
+    def rewrite_summary(
         self, *, owner: Any, conversation: str, version: int, text: str | None, tokens: TokenCount
-    ) -> Standing: ...
-    def switch(self, *, owner: Any, conversation: str, on: bool) -> Standing: ...
+    ) -> SummaryState: ...
+    def switch_summary(self, *, owner: Any, conversation: str, on: bool) -> SummaryState: ...
 
 
 class SummaryReads(Protocol):
     """`conversations.reads.summary_queries` is one."""
 
-    def standing(self, *, owner: Any, conversation: str) -> Standing: ...
-    def unfolded(self, *, owner: Any, conversation: str) -> Unfolded: ...
+    def summary_state(self, *, owner: Any, conversation: str) -> SummaryState: ...
+    def unsummarised_path(self, *, owner: Any, conversation: str) -> UnsummarisedPath: ...
     def still_holds(
-        self, *, owner: Any, conversation: str, start: Unfolded, entries: Sequence[Entry]
+        self, *, owner: Any, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
     ) -> bool: ...
-    def text_of(self, *, owner: Any, conversation: str, version: int) -> str: ...
+    def summary_text(self, *, owner: Any, conversation: str, version: int) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
     """What stands after a fold, None for what stood before, and why it went no further."""
 
-    standing: Standing | None = None
+    standing: SummaryState | None = None
     failure: ProviderError | TimeoutError | None = None
 
 
@@ -84,9 +84,9 @@ class Fold:
         ProviderError where no model can be asked.
         """
         start = await self.run(
-            self.reads.unfolded, owner=self.owner, conversation=self.conversation
+            self.reads.unsummarised_path, owner=self.owner, conversation=self.conversation
         )
-        if not start.standing.on:
+        if not start.state.on:
             return Folded()
         load = await self._load(start)
         # Both take 50 us a message: in a long conversation everybody's answers would stand still.
@@ -101,7 +101,7 @@ class Fold:
         wanted = await asyncio.to_thread(
             pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
-        base = start.standing.summary
+        base = start.state.summary
         made = Made(base.text if base else "")
         writer = SummaryWriter(
             answering=self.answering,
@@ -122,10 +122,10 @@ class Fold:
         stored = await self._store(start, made, model) if made.tokens else None
         return Folded(standing=stored, failure=failure)
 
-    async def _load(self, start: Unfolded) -> Load:
+    async def _load(self, start: UnsummarisedPath) -> Load:
         head, window = self.answering.head.messages, self.answering.window
         counts = await token_counts(self.answering.provider.tokenizer(self.answering.model), head)
-        summary = start.standing.summary
+        summary = start.state.summary
         return Load(
             fixed=sum(count.count for count in counts),
             summary=summary.tokens.count if summary else 0,
@@ -139,7 +139,7 @@ class Fold:
             raise ProviderError("No model answers here that could write one.", code="no_model")
         return model
 
-    async def _still_holds(self, start: Unfolded, parts: Sequence[Piece]) -> bool:
+    async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[Piece]) -> bool:
         """A person may change a lot in the minutes that many calls take. One read a call."""
         return await self.run(
             self.reads.still_holds,
@@ -149,10 +149,12 @@ class Fold:
             entries=[entry for piece in parts for entry in piece.entries],
         )
 
-    async def _store(self, start: Unfolded, made: Made, model: Model) -> Standing | None:
+    async def _store(
+        self, start: UnsummarisedPath, made: Made, model: Model
+    ) -> SummaryState | None:
         assert made.tokens is not None
         return await self.run(
-            self.writes.fold,
+            self.writes.fold_summary,
             owner=self.owner,
             conversation=self.conversation,
             start=start,

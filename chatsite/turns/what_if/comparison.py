@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from chatsite.conversations.values.records import Asked, Loaded
+from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
 from chatsite.history.comparing import ToolGroups, outcome
@@ -28,13 +28,13 @@ OTHER_MODEL = "{then} answered then and can't be had now: this is as {now} would
 STRATEGY_NOW = "By the agent's strategy as it is now."
 
 # What storage gives, or would have given, for some settings.
-Read = Callable[[Settings], Awaitable[Loaded]]
+Read = Callable[[Settings], Awaitable[LoadedPath]]
 
 
 class AskedReads(Protocol):
     """What storage knows of a turn that was answered; `conversations.reads.receipts` is one."""
 
-    def as_asked(self, *, owner: Any, turn: str) -> Asked: ...
+    def past_turn(self, *, owner: Any, turn: str) -> PastTurn: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Comparing:
         )
         whole = await self.decider.counted(asking, answering, whole)
 
-        async def read(settings: Settings) -> Loaded:
+        async def read(settings: Settings) -> LoadedPath:
             wanted = reach(settings, room=answering.window.room)
             if wanted == Everything():
                 return whole
@@ -83,7 +83,7 @@ class Comparing:
         """A turn that was answered, under the settings it had and with what could be gathered
         then, as the model that answered would be asked; the agent and the marks are as they are
         now."""
-        asked = await self.decider.run(self.reads.as_asked, owner=asking.owner, turn=turn)
+        asked = await self.decider.run(self.reads.past_turn, owner=asking.owner, turn=turn)
         agent = asked.loaded.agent
         asking = replace(asking, conversation=asked.conversation, agent=agent)
         now = self.answering(agent, asked.model, staff=asking.staff)
@@ -92,7 +92,7 @@ class Comparing:
         whole = await decider.counted(asking, answering, asked.loaded)
         decider = as_it_was(decider, asked, vectors=self.vectors)
 
-        async def read(settings: Settings) -> Loaded:
+        async def read(settings: Settings) -> LoadedPath:
             wanted = reach(settings, room=answering.window.room)
             return replace(whole, transcript=as_loaded(whole.transcript.entries, wanted))
 
@@ -102,7 +102,7 @@ class Comparing:
         )
         return found | {"note": " ".join(filter(None, (_changed(asked, answering), found["note"])))}
 
-    def _that_answered(self, asked: Asked, now: Answering, *, staff: bool) -> Answering:
+    def _that_answered(self, asked: PastTurn, now: Answering, *, staff: bool) -> Answering:
         """With the model of the turn, where it can be had; else as the next turn would be."""
         then = _model_then(asked)
         if then in ("", now.full_name):
@@ -118,7 +118,7 @@ class _Turn:
     decider: Decider
     asking: Asking
     answering: Answering
-    whole: Loaded
+    whole: LoadedPath
     read: Read
     past: bool = False
 
@@ -174,13 +174,13 @@ class _Turn:
         return row | {"outcome": numbers, "note": " ".join(notes)}
 
 
-def _model_then(asked: Asked) -> str:
+def _model_then(asked: PastTurn) -> str:
     """As `provider:model`; "" where the receipt doesn't say."""
     provider: Mapping[str, str] = asked.receipt.get("provider") or {}
     return f"{provider['kind']}:{provider['model']}" if provider.get("kind") else ""
 
 
-def _changed(asked: Asked, answering: Answering) -> str:
+def _changed(asked: PastTurn, answering: Answering) -> str:
     then = _model_then(asked)
     if not then or then == answering.full_name:
         return ""

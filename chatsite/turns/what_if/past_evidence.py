@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from chatsite.conversations.values.index_records import Lines, Standing
-from chatsite.conversations.values.records import Asked
+from chatsite.conversations.values.index_records import IndexLines, IndexProgress
+from chatsite.conversations.values.records import PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.lexical.index import Line
 from chatsite.providers.tokens.vectors import SentenceVectors
@@ -31,7 +31,7 @@ NO_SUMMARY = "No summary of that time is stored that still holds."
 
 def as_it_was(
     decider: Decider,
-    asked: Asked,
+    asked: PastTurn,
     *,
     vectors: SentenceVectors | None,
 ) -> Decider:
@@ -99,22 +99,22 @@ class PathSaid:
         """The turn of this message is the current one now."""
         self.until = seq
 
-    def standing(self, *, owner: Any, conversation: str, last: int) -> Standing:
+    def index_progress(self, *, owner: Any, conversation: str, last: int) -> IndexProgress:
         held = bisect_right(self._seqs, last)
         newest = self._line_seqs[: bisect_right(self._line_seqs, last)][-LOOKED_AT:]
-        return Standing(
+        return IndexProgress(
             newest=tuple(reversed(newest)) if last else (),
             messages=held,
             waiting=bisect_right(self._seqs, self.until) - held,
         )
 
-    def said_since(
+    def lines_between(
         self, *, owner: Any, conversation: str, after: int, before: int, most: int
-    ) -> Lines:
+    ) -> IndexLines:
         first = bisect_right(self._line_seqs, after)
         lines = self._lines[first : bisect_left(self._line_seqs, before)][:most]
         last = lines[-1].seq if lines else after
-        return Lines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
+        return IndexLines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
 
 
 def lines_of(entries: Sequence[Entry]) -> list[Line]:

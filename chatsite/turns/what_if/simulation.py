@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from chatsite.conversations.values.records import Loaded
+from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, Users, reach
 from chatsite.history.comparing import Outcome, ToolGroups, outcome
@@ -81,7 +81,7 @@ class Replay:
     decider: Decider
     asking: Asking
     answering: Answering
-    loaded: Loaded
+    loaded: LoadedPath
     price: Price | None
     at: Callable[[int], None]
     tick: Callable[[], None]

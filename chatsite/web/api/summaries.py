@@ -35,7 +35,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
         )
         settings = site.turns.decider.settings(asking, site.agents.answering(asking.agent))
         await site.summariser.rewrite(asking, settings, version=version, text=text)
-    found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
+    found = await site.run(summary_queries.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 
@@ -48,7 +48,7 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand("on is true or false.")
     site, owner, conversation = site_of(request), await owner_of(request), str(id)
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
-    found = await site.run(summary_queries.versions, owner=owner, conversation=conversation)
+    found = await site.run(summary_queries.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 

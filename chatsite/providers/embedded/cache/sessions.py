@@ -38,7 +38,7 @@ class Rows(Protocol):
 
     def read_session(self, *, key: str) -> Session | None: ...
 
-    def keep_session(self, *, conversation: str | None, session: Session) -> bool:
+    def save_session(self, *, conversation: str | None, session: Session) -> bool:
         """False where words that it holds were taken away since: its file has to go."""
 
     def touch_session(self, *, key: str) -> None: ...
@@ -46,7 +46,7 @@ class Rows(Protocol):
     def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
         """The names of their files."""
 
-    def kept_sessions(self) -> Sequence[Kept]: ...
+    def list_sessions(self) -> Sequence[Kept]: ...
 
     def session_files(self) -> Collection[str]: ...
 
@@ -174,14 +174,14 @@ class Sessions:
     async def _claim(self, session: Session, conversation: str | None) -> None:
         """Store the row; the file that had the key before goes."""
         former = await self._run(self._rows.read_session, key=session.key)
-        if not await self._run(self._rows.keep_session, conversation=conversation, session=session):
+        if not await self._run(self._rows.save_session, conversation=conversation, session=session):
             raise Doubt("what it holds was changed or taken away meanwhile")
         self._folder.trust(session.file)
         if former is not None:
             await self._remove([former.file])
 
     async def _evict(self) -> None:
-        kept = await self._run(self._rows.kept_sessions)
+        kept = await self._run(self._rows.list_sessions)
         if gone := outdated(kept, limit=self._limit):
             await self._drop(gone)
 
@@ -190,7 +190,7 @@ class Sessions:
 
     async def _drop_lost(self, files: set[str]) -> None:
         """The rows of files that aren't there: somebody tidied up, or a copy was brought back."""
-        for one in await self._run(self._rows.kept_sessions):
+        for one in await self._run(self._rows.list_sessions):
             session = await self._run(self._rows.read_session, key=one.key)
             if session is None or session.file in files:
                 await self._drop([one.key])

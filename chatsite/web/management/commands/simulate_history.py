@@ -120,7 +120,7 @@ class Command(BaseCommand):
         decider = site.turns.decider
         asking = Asking(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
         loaded = await site.run(
-            loading.load, owner=stored.owner, conversation=stored.id, reach=Everything()
+            loading.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
         )
         loaded = await decider.counted(asking, answering, loaded)
         summaries = await site.run(
