@@ -18,8 +18,8 @@ from chatsite.agents.catalogue import FILE, Catalogue, in_words
 from chatsite.agents.strategy.file import in_words as strategy_in_words
 from chatsite.agents.template import Broken, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
-from chatsite.history.conversation import CONVERSATION_NAMES
-from chatsite.history.policies import LEXICAL, TRIAGE
+from chatsite.history.policies.table import LEXICAL, TRIAGE
+from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
 from chatsite.kv.settings import resolve_cleanup
 from chatsite.providers.known.models_file import BUILT_IN
 from chatsite.providers.known.servers import LOCAL

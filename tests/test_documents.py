@@ -8,8 +8,8 @@ import pytest
 from django.core.management import load_command_class
 
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
-from chatsite.history.policies import SELECTORS
-from chatsite.history.sources import TABLE, URL_NAMES
+from chatsite.history.policies.table import SELECTORS
+from chatsite.history.settings.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from chatsite.conformance.seen import OVER, Seen, tokens
 from chatsite.conformance.variants import ALL, LAST_N, LEXICAL, STRATEGY, SUMMARY
 from chatsite.history import Evidence, Written
-from chatsite.history.layout import digest_of
+from chatsite.history.values.layout import digest_of
 from chatsite.messages import Message
 
 SPARED = ("pinned", "replied_to")

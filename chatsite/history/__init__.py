@@ -1,8 +1,32 @@
 """What the model gets to remember: settings, policies and the decision of every turn."""
 
-from chatsite.history.cleaning import Cleaned, Cleaner
-from chatsite.history.decision import decide
-from chatsite.history.evidence import (
+from chatsite.history.decision.decide import decide
+from chatsite.history.decision.receipt import Decision
+from chatsite.history.decision.verdicts import Verdict
+from chatsite.history.live_list import History
+from chatsite.history.path.cleanup import Cleaned, Cleaner
+from chatsite.history.path.room import Part, Room
+from chatsite.history.policies.table import (
+    POLICIES,
+    Everything,
+    Policy,
+    Reach,
+    Terms,
+    Tokens,
+    Users,
+    apply_history_policy,
+)
+from chatsite.history.selection import Selection
+from chatsite.history.settings.resolve import (
+    ENVIRONMENT_NAMES,
+    Settings,
+    first_values,
+    may_use_url,
+    reach,
+    resolve,
+)
+from chatsite.history.settings.sources import URL_NAMES, Said, Setting
+from chatsite.history.values.evidence import (
     NO_EVIDENCE,
     Chosen,
     Evidence,
@@ -13,36 +37,12 @@ from chatsite.history.evidence import (
     Slot,
     Triaged,
 )
-from chatsite.history.layout import Run, Written
-from chatsite.history.live import History
-from chatsite.history.marks import BACKGROUND
-from chatsite.history.policies import (
-    POLICIES,
-    Everything,
-    Policy,
-    Reach,
-    Terms,
-    Tokens,
-    Users,
-    apply_history_policy,
-)
-from chatsite.history.reasons import SENT, Reason
-from chatsite.history.receipt import Decision
-from chatsite.history.room import Part, Room
-from chatsite.history.selection import Selection
-from chatsite.history.settings import (
-    ENVIRONMENT_NAMES,
-    Settings,
-    first_values,
-    may_use_url,
-    reach,
-    resolve,
-)
-from chatsite.history.sources import URL_NAMES, Said, Setting
-from chatsite.history.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
-from chatsite.history.transcript import Entry, Transcript, Turn, Unloaded, turns
-from chatsite.history.verdicts import Verdict
-from chatsite.history.window import Head, Window
+from chatsite.history.values.layout import Run, Written
+from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
+from chatsite.history.values.transcript import Entry, Transcript, Turn, Unloaded, turns
+from chatsite.history.values.window import Head, Window
 
 __all__ = [
     "BACKGROUND",

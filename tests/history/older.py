@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from chatsite.history.conversation import ConversationSettings, resolve_conversation
-from chatsite.history.transcript import Entry, Turn
+from chatsite.history.settings.triage_settings import ConversationSettings, resolve_conversation
+from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, Source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

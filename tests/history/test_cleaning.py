@@ -21,9 +21,9 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.forgetting import Asked, Trail, why
-from chatsite.history.offered import offered
-from chatsite.history.triage import plan_of
+from chatsite.history.policies.triage import plan_of
+from chatsite.history.records.forgetting import Asked, Trail, why
+from chatsite.history.values.selectable import offered
 from tests.history.older import conversation, firsts, turn
 from tests.history.test_decision import HEAD, WIDE, answer, reasons, sent, user
 

@@ -8,7 +8,7 @@ import pytest
 
 from chatsite.errors import BadSetting
 from chatsite.history import resolve
-from chatsite.history.conversation import (
+from chatsite.history.settings.triage_settings import (
     CONVERSATION_NAMES,
     ConversationSettings,
     resolve_conversation,

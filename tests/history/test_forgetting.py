@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.history.forgetting import Asked, Trail, is_sent, why
+from chatsite.history.records.forgetting import Asked, Trail, is_sent, why
 
 SEQ = 5
 OLDER = "older than the last 5 user messages"

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatsite.history.evidence import Hit
 from chatsite.history.lexical.cues import asks_when, is_question, speaker, tells_time
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.passages import LONG, passages
 from chatsite.history.lexical.ranking import Asked, asked_in_chat, ranked, recalled
 from chatsite.history.lexical.scoring import SPREAD
 from chatsite.history.lexical.words import spelled, terms
+from chatsite.history.values.evidence import Hit
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SMALL_TALK = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatsite.history import Entry, Transcript
-from chatsite.history.offered import offered
+from chatsite.history.values.selectable import offered
 from chatsite.messages import Message, ToolCall
 
 PATH = (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatsite.history import POLICIES
-from chatsite.history.offers import Offers, Sources, alternatives, offers, under
+from chatsite.history.settings.offers import Offers, Sources, alternatives, offers, under
 
 
 def sources(

@@ -26,7 +26,7 @@ from chatsite.conformance.variants import (
     Variant,
 )
 from chatsite.history import POLICIES, apply_history_policy, reach
-from chatsite.history.policies import PLAIN, Everything, Tokens
+from chatsite.history.policies.table import PLAIN, Everything, Tokens
 
 # Variants of a policy that is tried as well: most of what they run is the same.
 OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)

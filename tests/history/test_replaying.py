@@ -25,8 +25,8 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.continuing import CONTINUE_TEXT, begun_message, continue_message
-from chatsite.history.replaying import Kept, rebuild
+from chatsite.history.records.replay import Kept, rebuild
+from chatsite.history.values.continuation import CONTINUE_TEXT, begun_message, continue_message
 from chatsite.messages import Message, TokenCount, ToolCall
 
 COUNT = TokenCount(count=100, tokenizer="words", basis="counted")

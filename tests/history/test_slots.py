@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.evidence import Slot
-from chatsite.history.slots import Laid, lay_out
+from chatsite.history.policies.strategy_slots import Laid, lay_out
+from chatsite.history.values.evidence import Slot
 from chatsite.messages import Message, Role, TokenCount
 
 TEN = dict.fromkeys(range(1, 30), 10)

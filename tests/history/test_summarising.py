@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chatsite.conformance.cases import counted
 from chatsite.conformance.paths import transcripts
 from chatsite.history import Entry, estimate, turns
-from chatsite.history.summarising import (
+from chatsite.history.summary_plan import (
     Load,
     again,
     cut,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from chatsite.history.transcript import Entry, Turn
-from chatsite.history.triage import Plan, plan_of, selected, shorten, shortened
+from chatsite.history.policies.triage import Plan, plan_of, selected, shorten, shortened
+from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, TokenCount, ToolCall
 from tests.history.older import conversation, firsts, turn, turns_of
 

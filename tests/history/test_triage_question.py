@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.history.tokens import estimate_message
-from chatsite.history.transcript import Entry, Turn
-from chatsite.history.triage import plan_of
-from chatsite.history.triage_question import prompt, read_reply
+from chatsite.history.policies.triage import plan_of
+from chatsite.history.policies.triage_question import prompt, read_reply
+from chatsite.history.values.tokens import estimate_message
+from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Attachment, Message, ToolCall
 from tests.history.older import NOON, conversation, turn, turns_of
 

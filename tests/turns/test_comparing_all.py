@@ -18,7 +18,8 @@ from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads import loading, receipts, summary_queries
 from chatsite.conversations.reads import search_index as said
 from chatsite.conversations.upkeep import marks
-from chatsite.history import Everything, Users, policies
+from chatsite.history import Everything, Users
+from chatsite.history.policies import table as policies
 from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import Answering, answering
 from chatsite.turns.context.loaded_path import as_loaded

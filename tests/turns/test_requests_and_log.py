@@ -16,7 +16,7 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
-from chatsite.history.replaying import Kept
+from chatsite.history.records.replay import Kept
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.provider import NO_FILES, Model, NoFiles
 from chatsite.providers.openai.wire import wire_messages

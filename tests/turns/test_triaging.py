@@ -11,7 +11,7 @@ import pytest
 
 from chatsite.agents.template import parse
 from chatsite.history import Evidence, Transcript, resolve
-from chatsite.history.transcript import Entry
+from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider

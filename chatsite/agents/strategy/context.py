@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chatsite.agents.strategy.wire import Given
 from chatsite.history import Selection, estimate
-from chatsite.history.evidence import TEXT_ROLES
+from chatsite.history.values.evidence import TEXT_ROLES
 from chatsite.messages import Message
 
 LONGEST_NAME = 80

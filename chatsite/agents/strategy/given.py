@@ -5,9 +5,9 @@ from __future__ import annotations
 from chatsite.agents.strategy.wire import Given
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
-from chatsite.history.offered import offered
-from chatsite.history.room import Room
-from chatsite.history.transcript import turns
+from chatsite.history.path.room import Room
+from chatsite.history.values.selectable import offered
+from chatsite.history.values.transcript import turns
 
 
 def given_of(

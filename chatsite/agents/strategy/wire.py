@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from chatsite.history.evidence import TEXT_ROLES, Slot
+from chatsite.history.values.evidence import TEXT_ROLES, Slot
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.wire import Given, Problem, line_of, read_answer
-from chatsite.history.evidence import Slot
+from chatsite.history.values.evidence import Slot
 
 log = logging.getLogger("chatsite.strategy")
 

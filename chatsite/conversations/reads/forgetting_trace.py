@@ -17,7 +17,7 @@ from chatsite.conversations.reads.queries import path
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
-from chatsite.history.forgetting import Asked, Trail, is_sent
+from chatsite.history.records.forgetting import Asked, Trail, is_sent
 
 # A receipt has some 10 KB: the change is mostly near, and beyond the last size nobody looks.
 CHUNKS = (16, 64, 256)

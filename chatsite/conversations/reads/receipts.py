@@ -18,7 +18,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import NotFound
 from chatsite.history import Run, RunningSummary, Transcript, Written
-from chatsite.history.replaying import Kept, items_of
+from chatsite.history.records.replay import Kept, items_of
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
 RANGES = 100

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Protocol
 
-from chatsite.history.evidence import Hit
 from chatsite.history.lexical.cues import asks_when, speaker
 from chatsite.history.lexical.index import ASKS, TELLS_TIME, Index
 from chatsite.history.lexical.scoring import CANDIDATES, Scores, scores
 from chatsite.history.lexical.sharing import Sharing
 from chatsite.history.lexical.words import spelled
+from chatsite.history.values.evidence import Hit
 
 # All in units of z-scores. A neighbour's score counts by a fifth: what answers a question often
 # stands beside the words that ask for it.

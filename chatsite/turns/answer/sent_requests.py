@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from chatsite.history import Head
-from chatsite.history.replaying import Kept, rebuild
+from chatsite.history.records.replay import Kept, rebuild
 from chatsite.messages import Message
 from chatsite.providers.base.forms import Form
 from chatsite.providers.base.provider import Files

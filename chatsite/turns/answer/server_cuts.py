@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsite.history import Decision, tokens_of
-from chatsite.history.tokens import weakest
+from chatsite.history.values.tokens import weakest
 from chatsite.providers.base.provider import Model
 from chatsite.providers.known.servers import SERVERS
 from chatsite.turns.agents.resolved_agent import FALLBACKS

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatsite.history import Evidence, Head, Settings, Transcript
-from chatsite.history.marks import following
-from chatsite.history.recalled import block_tokens
+from chatsite.history.values.added_messages import block_tokens
+from chatsite.history.values.marks import following
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import Answering

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsite.agents.template import Template
 from chatsite.history import first_values
-from chatsite.history.offers import Sources, offers
+from chatsite.history.settings.offers import Sources, offers
 from chatsite.turns.agents.resolved_agent import Answering
 from chatsite.turns.context.turn_context import Asking
 
@@ -28,7 +28,7 @@ class Offering:
         return self._sources(asking.query, asking.url_allowed, answering.template)
 
     def offers(self, asking: Asking, answering: Answering) -> dict[str, Any]:
-        """`history.offers` as the page gets them; not to be changed."""
+        """`history.settings.offers` as the page gets them; not to be changed."""
         return self._offers(asking.query, asking.url_allowed, answering.template)
 
     def _made(self, query: str, url_allowed: bool, template: Template) -> dict[str, Any]:

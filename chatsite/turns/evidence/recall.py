@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.history import Evidence
-from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
-from chatsite.history.marks import below_marker, excluded_answers, is_excluded, is_unloaded
-from chatsite.history.transcript import Entry, turns
+from chatsite.history.values.evidence import Hit, Recall
+from chatsite.history.values.marks import below_marker, excluded_answers, is_excluded, is_unloaded
+from chatsite.history.values.transcript import Entry, turns
 from chatsite.providers.tokens.meaning import PassageVectors
 from chatsite.providers.tokens.vectors import SentenceVectors
 from chatsite.turns.context.gatherer import Gathering

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import ProviderError
 from chatsite.history import Entry, Settings, Window
-from chatsite.history.summarising import Load, Piece, most_tokens, pieces, to_fold
+from chatsite.history.summary_plan import Load, Piece, most_tokens, pieces, to_fold
 from chatsite.messages import TokenCount
 from chatsite.providers.base.provider import Model
 from chatsite.turns.agents.resolved_agent import Answering

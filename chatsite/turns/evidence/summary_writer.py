@@ -9,8 +9,8 @@ from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.history import estimate_message
-from chatsite.history.recalled import summary_text
-from chatsite.history.summarising import Piece, again, cut, question, words_for
+from chatsite.history.summary_plan import Piece, again, cut, question, words_for
+from chatsite.history.values.added_messages import summary_text
 from chatsite.messages import UNSOUND, Message, TokenCount
 from chatsite.providers.base.provider import Model, Tokenizer, Usage
 from chatsite.turns.agents.resolved_agent import Answering

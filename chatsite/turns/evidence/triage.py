@@ -9,12 +9,12 @@ from typing import Literal
 
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
-from chatsite.history.evidence import Triaged
-from chatsite.history.marks import below_marker
-from chatsite.history.tokens import estimate_message
-from chatsite.history.transcript import Turn, turns
-from chatsite.history.triage import Plan, plan_of
-from chatsite.history.triage_question import prompt, read_reply
+from chatsite.history.policies.triage import Plan, plan_of
+from chatsite.history.policies.triage_question import prompt, read_reply
+from chatsite.history.values.evidence import Triaged
+from chatsite.history.values.marks import below_marker
+from chatsite.history.values.tokens import estimate_message
+from chatsite.history.values.transcript import Turn, turns
 from chatsite.providers.base.provider import Model, Usage
 from chatsite.turns.context.gatherer import Gathering
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model

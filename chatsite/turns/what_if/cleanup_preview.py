@@ -14,8 +14,8 @@ from typing import Any
 
 from chatsite.errors import BadCommand, Refused
 from chatsite.history import Decision, Everything, Run, Transcript, Turn, tokens_of, turns
-from chatsite.history.marks import is_pinned
-from chatsite.history.offered import offered
+from chatsite.history.values.marks import is_pinned
+from chatsite.history.values.selectable import offered
 from chatsite.kv.cleanup import STRATEGIES, Held, unload
 from chatsite.kv.settings import Cleanup, unknown_strategy
 from chatsite.turns.context.cache_cleanup import has_cache

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
-from chatsite.history.comparing import ToolGroups, outcome
-from chatsite.history.offers import Alternative, alternatives, as_then
+from chatsite.history.records.comparison import ToolGroups, outcome
+from chatsite.history.settings.offers import Alternative, alternatives, as_then
 from chatsite.messages import Attachment
 from chatsite.providers.base.prices import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.vectors import SentenceVectors

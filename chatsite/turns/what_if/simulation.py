@@ -12,7 +12,7 @@ from typing import Any
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, Users, reach
-from chatsite.history.comparing import Outcome, ToolGroups, outcome
+from chatsite.history.records.comparison import Outcome, ToolGroups, outcome
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.base.prices import Price, reusable
 from chatsite.turns.agents.resolved_agent import Answering

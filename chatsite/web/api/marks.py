@@ -11,7 +11,7 @@ from chatsite.conversations.reads import forgetting_trace as tracing
 from chatsite.conversations.upkeep import marks
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
-from chatsite.history.forgetting import why as tell
+from chatsite.history.records.forgetting import why as tell
 from chatsite.web.api.conversations import answers_errors, fields, sound
 from chatsite.web.api.drafts import ids, model_name
 from chatsite.web.people import is_staff, owner_of, site_of

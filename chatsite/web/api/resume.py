@@ -13,8 +13,8 @@ from django.conf import settings as configured
 from chatsite.conversations.files.export_format import SavedSettings
 from chatsite.errors import ChatsiteError
 from chatsite.history import POLICIES, Settings, may_use_url, resolve
-from chatsite.history.policies import Terms
-from chatsite.history.sources import Setting
+from chatsite.history.policies.table import Terms
+from chatsite.history.settings.sources import Setting
 from chatsite.kv.settings import resolve_cleanup
 from chatsite.wiring import Site
 

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatsite.conversations.reads import receipts
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
-from chatsite.history.replaying import Kept
+from chatsite.history.records.replay import Kept
 from chatsite.turns.answer.sent_requests import BESIDE, Rebuilt, request_of
 from chatsite.wiring import Site
 

@@ -18,9 +18,9 @@ from chatsite.conversations.reads import loading, receipts
 from chatsite.conversations.reads.receipts import Stored
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
-from chatsite.history.grammar import LARGEST, Number, Unreadable
-from chatsite.history.offers import Sources, alternatives, under
-from chatsite.history.policies import SELECTORS
+from chatsite.history.policies.table import SELECTORS
+from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
+from chatsite.history.settings.offers import Sources, alternatives, under
 from chatsite.providers.base.prices import PUBLISHED
 from chatsite.turns.context.turn_context import Asking
 from chatsite.turns.what_if.past_evidence import PathSaid, at_the_time

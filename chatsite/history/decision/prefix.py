@@ -1,0 +1,101 @@
+"""How much of a request's beginning is that of the previous one: what a cache can reuse."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from chatsite.history.policies.triage import shortened
+from chatsite.history.values.evidence import Previous
+from chatsite.history.values.layout import Item, Run, Written
+from chatsite.history.values.tokens import known_tokens
+from chatsite.history.values.transcript import Entry, Transcript
+from chatsite.history.values.window import Head
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """One message of a request. `key` is the same where the message is; None is never the same."""
+
+    key: tuple[object, ...] | None
+    tokens: int
+    system: bool
+
+
+def leading_tokens(
+    previous: Previous | None, layout: Sequence[Item], *, head: Head, transcript: Transcript
+) -> int:
+    """Tokens at the beginning that are those of the previous request; 0 under another head.
+
+    The previous receipt lies on this path, so what it sent between two loaded messages is what
+    is loaded between them. Where that can't be known the count ends: never too high.
+    """
+    if previous is None or previous.head_hash != head.hash:
+        return 0
+    path = _Loaded.of(transcript)
+    now, before = list(path.units(layout)), list(path.units(previous.layout))
+    total = sum(known_tokens(message).count for message in head.system)
+    system_now = [unit for unit in now if unit.system]
+    system_before = [unit for unit in before if unit.system]
+    same = _common(system_now, system_before)
+    total += sum(unit.tokens for unit in system_now[:same])
+    if not same == len(system_now) == len(system_before):
+        return total
+    total += sum(known_tokens(message).count for message in head.examples)
+    rest_now = [unit for unit in now if not unit.system]
+    rest_before = [unit for unit in before if not unit.system]
+    return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    entries: tuple[Entry, ...]
+    seqs: list[int]
+    away: int
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> _Loaded:
+        seqs = [entry.seq for entry in transcript.entries]
+        return cls(transcript.entries, seqs, transcript.unloaded.last)
+
+    def units(self, layout: Iterable[Item]) -> Iterator[_Unit]:
+        for item in layout:
+            if isinstance(item, Written):
+                system = item.role == "system"
+                yield _Unit((item.role, item.digest), item.tokens, system)
+            else:
+                yield from self._run(item)
+
+    def _run(self, run: Run) -> Iterator[_Unit]:
+        """The run's messages in path order; an unknown one where a message is not loaded.
+
+        A run of system messages holds nothing else, and another run holds none of them.
+        """
+        begin, end = bisect_left(self.seqs, run.first), bisect_right(self.seqs, run.last)
+        if begin == end or self.seqs[begin] != run.first:
+            yield _Unit(None, 0, False)
+            return
+        if run.first < self.away:
+            # Among what was not loaded only whole marked turns are: the next one is no neighbour.
+            end = self._turn_end(begin, end)
+        for entry in self.entries[begin:end]:
+            message = shortened(entry, run.shortened).message
+            key = ("stored", entry.seq, run.shortened)
+            yield _Unit(key, known_tokens(message).count, message.role == "system")
+        if self.seqs[end - 1] != run.last:
+            yield _Unit(None, 0, False)
+
+    def _turn_end(self, begin: int, end: int) -> int:
+        for position in range(begin + 1, end):
+            if self.entries[position].message.role == "user":
+                return position
+        return end
+
+
+def _common(now: Sequence[_Unit], before: Sequence[_Unit]) -> int:
+    """How many units both begin with."""
+    for count, (one, other) in enumerate(zip(now, before, strict=False)):
+        if one.key is None or one.key != other.key:
+            return count
+    return min(len(now), len(before))

@@ -1,0 +1,111 @@
+"""The record of one choice, and the form in which it is stored with the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chatsite.history.decision.verdicts import Verdict
+from chatsite.history.path.cleanup import Cleaned
+from chatsite.history.path.room import Part
+from chatsite.history.policies.table import POLICIES
+from chatsite.history.settings.resolve import Settings
+from chatsite.history.values.evidence import Report
+from chatsite.history.values.layout import Item
+from chatsite.history.values.window import Window
+from chatsite.messages import Message
+
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is sent and why. `request` is exactly what the provider gets, head first.
+
+    `limit` is what the prompt may take, `tokens` what it takes. `stored` and `sent` count
+    messages of the path, the head not among them. Above the sequence number `horizon` the model
+    sees nothing any more; None draws no line. `leading` tokens at the beginning are those of the
+    previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
+    names the settings, so that the next decision knows whether that cut still holds. `cleanup` is
+    what was done in the guard's place, None where nothing was unloaded. `layout`
+    says of what the request was made after its head; `notes` what a reader must know besides, a
+    sentence each; `reports` what gathering the evidence cost, by selector or policy.
+    """
+
+    agent: str
+    settings: Settings
+    request: tuple[Message, ...]
+    verdicts: tuple[Verdict, ...]
+    parts: tuple[Part, ...]
+    window: Window
+    limit: int
+    tokens: int
+    stored: int
+    sent: int
+    horizon: int | None
+    leading: int
+    head_hash: str
+    head_messages: int
+    cut: int | None
+    under: str
+    cleanup: Cleaned | None
+    layout: tuple[Item, ...]
+    notes: tuple[str, ...]
+    reports: Mapping[str, Report]
+
+    @property
+    def unloads(self) -> tuple[int, ...]:
+        """The turns that this decision unloads, by the sequence numbers of their first messages."""
+        return self.cleanup.turns if self.cleanup else ()
+
+    @property
+    def in_words(self) -> str:
+        return self.settings.in_words
+
+    def to_dict(self) -> dict[str, object]:
+        """The receipt, as JSON: the log line, the store and the page read this."""
+        settings = self.settings
+        return {
+            "version": VERSION,
+            "agent": self.agent,
+            "settings": settings.to_dict(),
+            "locked": settings.locked,
+            "lock_reason": settings.lock_reason,
+            "in_words": settings.in_words,
+            "facts": {
+                "policy": settings.policy.value,
+                "length": _length_fact(settings),
+                "source": _source_fact(settings),
+                "stored": self.stored,
+                "sent": self.sent,
+            },
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "parts": [part.to_dict() for part in self.parts],
+            "window": self.window.size,
+            "reply": self.window.reply,
+            "budget": settings.tokens.value,
+            "limit": self.limit,
+            "prompt_tokens": self.tokens,
+            "horizon": self.horizon,
+            "leading": self.leading,
+            "head": {"hash": self.head_hash, "messages": self.head_messages},
+            "cut": self.cut,
+            "under": self.under,
+            "cleanup": self.cleanup.to_dict() if self.cleanup else None,
+            "layout": [item.to_dict() for item in self.layout],
+            "notes": list(self.notes),
+            "reports": {name: dict(report) for name, report in self.reports.items()},
+        }
+
+
+def _length_fact(settings: Settings) -> str:
+    if not POLICIES[settings.policy.value].uses_length:
+        return ""
+    return str(settings.length.value) if settings.length.value else "0, acts as 1"
+
+
+def _source_fact(settings: Settings) -> str:
+    policy, length = settings.policy, settings.length
+    if POLICIES[policy.value].uses_length and length.source != policy.source:
+        return f"{policy.source}, length: {length.source}"
+    return policy.source

@@ -1,0 +1,185 @@
+"""One verdict for every message: sent or not, with a code, a sentence and its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from chatsite.history.policies.table import POLICIES
+from chatsite.history.settings.resolve import Settings
+from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.tokens import known_tokens, weakest
+from chatsite.history.values.transcript import Transcript
+from chatsite.history.values.window import Head, Window
+from chatsite.messages import Basis, Message, Role
+
+_SENTENCES: Mapping[Reason, str] = {
+    "system": "instructions, always sent first",
+    "prefilled": "an example turn of the agent, always sent",
+    "greeting": "the agent's greeting: shown to you, never sent",
+    "current": "the message being asked",
+    "within_budget": "there is room for it",
+    "pinned": "its turn is pinned",
+    "excluded": "you left it out",
+    "above_marker": "above the line where you asked to forget",
+    "replied_to": "this message replies to its turn",
+    "relevant": "it matters for this message",
+    "not_relevant": "nothing in it was found to matter for this message",
+    "summarised": "the running summary stands for it",
+    "strategy": "the agent's strategy chose it",
+    "not_chosen": "the agent's strategy didn't choose it",
+    "background": "written by a background task",
+    "followed": "a background task wrote it directly before this message",
+    "unloaded": "unloaded by a cleanup, until you bring it back",
+    "not_read": "not read from storage",
+    "incomplete_tool_group": "a tool call without all its results, or a result without its call",
+    "empty": "an answer without text",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One verdict for a run of neighbours, `first` to `last` by sequence number.
+
+    Head messages have 0 for both. `role` is None where the run has several roles or was not
+    loaded. `quoted`: sent as quoted text directly before the current message, not in its place.
+    `tokens` is what all of them take, sent or not.
+    """
+
+    first: int
+    last: int
+    messages: int
+    role: Role | None
+    sent: bool
+    quoted: bool
+    reason: Reason
+    sentence: str
+    tokens: int
+    basis: Basis
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "first": self.first,
+            "last": self.last,
+            "messages": self.messages,
+            "role": self.role,
+            "sent": self.sent,
+            "quoted": self.quoted,
+            "reason": self.reason,
+            "sentence": self.sentence,
+            "tokens": self.tokens,
+            "basis": self.basis,
+        }
+
+
+def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
+    """Why, for a reader; it completes "sent:" or "not sent:"."""
+    scope = POLICIES[settings.policy.value].scope(settings.terms)
+    if reason == "within_length":
+        return f"within {scope}"
+    if reason == "over_length":
+        return f"older than {scope}"
+    if reason == "over_budget":
+        return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"
+    if reason == "over_window":
+        return f"left out because the model's window of {window.size:,} tokens is full"
+    return _SENTENCES[reason]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The reasons for all that was read, by sequence number, and the one for what was not.
+
+    `whys` are sentences of their own, where the code's isn't enough; `quoted` is what is sent as
+    quoted text.
+    """
+
+    reasons: Mapping[int, Reason]
+    unread: Reason
+    whys: Mapping[int, str] = field(default_factory=dict)
+    quoted: AbstractSet[int] = frozenset()
+
+
+def verdicts(
+    findings: Findings, *, head: Head, transcript: Transcript, settings: Settings, window: Window
+) -> tuple[Verdict, ...]:
+    """Verdicts on the head, on what was not loaded and on every entry, in this order.
+
+    Neighbours with the same verdict are one run; but marked turns among what was not loaded are
+    not neighbours of each other.
+    """
+    runs: list[_Run] = []
+    for message in head.system:
+        _extend(runs, _Kind("system"), 0, message)
+    for message in head.examples:
+        _extend(runs, _Kind("prefilled"), 0, message)
+    away = transcript.unloaded
+    if away.messages:
+        unread = _Kind(findings.unread)
+        runs.append(_Run(unread, away.first, away.last, away.messages, away.tokens))
+        # The totals may come from several tokenizers.
+        runs[-1].bases.add("estimated")
+    before = 0
+    for entry in transcript.entries:
+        reason = findings.reasons[entry.seq]
+        kind = _Kind(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
+        begins = entry.message.role in ("user", "system")
+        apart = begins and (entry.seq < away.last or 0 < before <= away.last)
+        _extend(runs, kind, entry.seq, entry.message, apart=apart)
+        before = entry.seq
+    return tuple(
+        run.verdict(run.kind.why or sentence(run.kind.reason, settings=settings, window=window))
+        for run in runs
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What neighbours must have in common to be one run."""
+
+    reason: Reason
+    why: str = ""
+    quoted: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    """A verdict while its run still grows."""
+
+    kind: _Kind
+    first: int
+    last: int
+    messages: int = 0
+    tokens: int = 0
+    roles: set[Role] = field(default_factory=set)
+    bases: set[Basis] = field(default_factory=set)
+
+    def verdict(self, why: str) -> Verdict:
+        return Verdict(
+            first=self.first,
+            last=self.last,
+            messages=self.messages,
+            role=next(iter(self.roles)) if len(self.roles) == 1 else None,
+            sent=self.kind.reason in SENT,
+            quoted=self.kind.quoted,
+            reason=self.kind.reason,
+            sentence=why,
+            tokens=self.tokens,
+            basis=weakest(self.bases),
+        )
+
+
+def _extend(
+    runs: list[_Run], kind: _Kind, seq: int, message: Message, *, apart: bool = False
+) -> None:
+    run = runs[-1] if runs else None
+    if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
+        run = _Run(kind, seq, seq)
+        runs.append(run)
+    counted = known_tokens(message)
+    run.last = max(run.last, seq)
+    run.messages += 1
+    run.tokens += counted.count
+    run.roles.add(message.role)
+    run.bases.add(counted.basis)

@@ -1,0 +1,144 @@
+"""The room of one request: its limit, what always stays, and the parts it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from chatsite.errors import PromptTooLarge
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.tokens import known_tokens, weakest
+from chatsite.history.values.window import Head, Window
+from chatsite.messages import Basis, Message
+
+PartName = Literal[
+    "system",
+    "prefilled",
+    "tools",
+    "strategy",
+    "summary",
+    "history",
+    "recalled",
+    "current",
+    "reply",
+    "free",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A share of the model's window, in tokens. All parts together are the window."""
+
+    name: PartName
+    tokens: int
+    basis: Basis
+
+    @classmethod
+    def of(cls, name: PartName, messages: Sequence[Message]) -> Part:
+        counts = [known_tokens(message) for message in messages]
+        return cls(name, sum(c.count for c in counts), weakest(c.basis for c in counts))
+
+    def to_dict(self) -> dict[str, object]:
+        return {"name": self.name, "tokens": self.tokens, "basis": self.basis}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a prompt may take and what always stays in it.
+
+    `limit` is the smaller of the budget and the window less the reply's reserve; `over` is the
+    reason of what goes because of it.
+    """
+
+    window: Window
+    limit: int
+    over: Reason
+    system: Part
+    prefilled: Part
+    tools: Part
+    current: Part
+
+    @classmethod
+    def of(
+        cls,
+        window: Window,
+        *,
+        budget: int | None,
+        head: Head,
+        system: Sequence[Message],
+        current: Sequence[Message],
+    ) -> Room:
+        """`system` are the system messages of the path; those of the head come with it."""
+        by_budget = budget is not None and budget <= window.room
+        return cls(
+            window=window,
+            limit=budget if budget is not None and by_budget else window.room,
+            over="over_budget" if by_budget else "over_window",
+            system=Part.of("system", [*head.system, *system]),
+            prefilled=Part.of("prefilled", head.examples),
+            tools=Part("tools", head.tools, "estimated"),
+            current=Part.of("current", current),
+        )
+
+    @property
+    def fixed(self) -> int:
+        """Tokens that every request of this turn takes."""
+        parts = (self.system, self.prefilled, self.tools, self.current)
+        return sum(part.tokens for part in parts)
+
+    def require(self) -> None:
+        """Raise PromptTooLarge, naming the largest part, when what always stays does not fit."""
+        if self.fixed <= self.limit:
+            return
+        parts = (self.system, self.prefilled, self.tools, self.current)
+        largest = max(parts, key=lambda part: part.tokens)
+        raise PromptTooLarge(
+            f"This message can't be sent: {self.fixed:,} tokens are needed and "
+            f"{max(0, self.limit):,} are allowed ({self._bound()}). The largest part is "
+            f"{_NAMES[largest.name]}, with {largest.tokens:,} tokens. Nothing was sent and your "
+            f"text is kept. {_ADVICE[largest.name]}"
+        )
+
+    def parts(
+        self,
+        history: Sequence[Message],
+        *,
+        strategy: Sequence[Message] = (),
+        summary: Message | None = None,
+        recalled: Message | None = None,
+    ) -> tuple[Part, ...]:
+        """All parts of the window, with what is sent; texts of our own only where there are any."""
+        own = {
+            "strategy": Part.of("strategy", strategy),
+            "summary": Part.of("summary", [summary] if summary else ()),
+            "recalled": Part.of("recalled", [recalled] if recalled else ()),
+        }
+        before = [own[name] for name in ("strategy", "summary") if own[name].tokens]
+        after = [own["recalled"]] if recalled else []
+        sent = Part.of("history", history)
+        tools = [self.tools] if self.tools.tokens else []
+        used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
+        reply = Part("reply", self.window.reply, "counted")
+        free = self.window.room - sum(part.tokens for part in used)
+        return (*used, reply, Part("free", free, weakest(part.basis for part in used)))
+
+    def _bound(self) -> str:
+        if self.over == "over_budget":
+            return "the token budget"
+        window = self.window
+        return f"the model's window of {window.size:,} less {window.reply:,} for the reply"
+
+
+_NAMES: dict[PartName, str] = {
+    "system": "the agent's instructions",
+    "prefilled": "the agent's example turns",
+    "tools": "what the agent's tools are described with",
+    "current": "the message itself",
+}
+_ADVICE: dict[PartName, str] = {
+    "system": "Shorten the agent's personality or choose a model with a larger window.",
+    "prefilled": "Shorten the agent's example turns or choose a model with a larger window.",
+    "tools": "Give the agent fewer tools or choose a model with a larger window.",
+    "current": "Shorten the message and what is attached to it, or send it in parts.",
+}

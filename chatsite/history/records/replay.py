@@ -1,0 +1,128 @@
+"""A request, built again from its receipt and what is still stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsite.history.policies.triage import shortened
+from chatsite.history.values.added_messages import quoted_message, summary_message
+from chatsite.history.values.continuation import begun_message, continue_message
+from chatsite.history.values.layout import Item, Run, Written, digest_of, items_from
+from chatsite.history.values.transcript import Entry
+from chatsite.history.values.window import Head
+from chatsite.messages import Message, TokenCount
+
+UNCOUNTED = TokenCount(count=0, tokenizer="", basis="estimated")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What is still stored of a request: the messages its receipt names, in path order, and the
+    texts of its summaries by their ids."""
+
+    agent: str
+    receipt: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    summaries: Mapping[str, str]
+
+
+def items_of(receipt: Mapping[str, Any]) -> tuple[Item, ...]:
+    """What the request was made of. The first version of receipts had only verdicts for it.
+
+    Raises KeyError, TypeError or ValueError for what is no receipt.
+    """
+    if "layout" in receipt:
+        return items_from(receipt["layout"])
+    sent = [verdict for verdict in receipt["verdicts"] if verdict["sent"] and verdict["first"]]
+    return tuple(Run(int(verdict["first"]), int(verdict["last"])) for verdict in sent)
+
+
+def rebuild(kept: Kept, head: Head) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """The messages in the order in which they were sent, and a sentence for everything that
+    isn't as it was; `head` is the agent's as it is now."""
+    rebuilding = _Rebuilding(kept, {entry.seq: entry for entry in kept.entries})
+    if head.hash != kept.receipt["head"]["hash"]:
+        rebuilding.differences.append(
+            "The agent was changed since: its own messages are shown as they are now."
+        )
+    said = [m for item in items_of(kept.receipt) for m in rebuilding.messages(item)]
+    system = [message for message in said if message.role == "system"]
+    rest = [message for message in said if message.role != "system"]
+    messages = (*head.system, *system, *head.examples, *rest)
+    if "layout" not in kept.receipt and len(said) != kept.receipt["facts"]["sent"]:
+        rebuilding.differences.append("Some of the messages that were sent aren't stored any more.")
+    return messages, tuple(rebuilding.differences)
+
+
+@dataclass(slots=True)
+class _Rebuilding:
+    """`differences` collects what can't be as it was."""
+
+    kept: Kept
+    entries: Mapping[int, Entry]
+    differences: list[str] = field(default_factory=list)
+
+    def messages(self, item: Item) -> Iterator[Message]:
+        if isinstance(item, Run):
+            yield from self._stored(item)
+            return
+        message = self._written(item)
+        if message is not None and digest_of(message) != item.digest:
+            self.differences.append(f"{_named(item)} reads differently now.")
+        if message is not None:
+            yield message
+
+    def _stored(self, run: Run) -> Iterator[Message]:
+        inside = [e for e in self.kept.entries if run.first <= e.seq <= run.last]
+        gone = [seq for seq in {run.first, run.last} if seq not in self.entries]
+        if gone:
+            places = " and ".join(str(seq) for seq in sorted(gone))
+            self.differences.append(f"Message {places} isn't stored any more.")
+        for entry in inside:
+            yield (shortened(entry, run.shortened) if run.shortened else entry).message
+
+    def _written(self, item: Written) -> Message | None:
+        if item.kind == "summary":
+            text = self.kept.summaries.get(item.id)
+            if text is not None:
+                return summary_message(text, UNCOUNTED)
+            self.differences.append("The summary that was sent isn't stored any more.")
+        elif item.kind == "recalled":
+            sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
+            if len(sources) == len(item.sources):
+                return quoted_message(sources)
+            gone = ", ".join(str(seq) for seq in item.sources if seq not in self.entries)
+            self.differences.append(f"Message {gone}, which was quoted, isn't stored any more.")
+        elif item.kind == "continue":
+            return self._continued(item)
+        else:
+            self.differences.append(
+                f"A text of the agent's strategy ({item.tokens:,} tokens) can't be shown: only its "
+                f"fingerprint {item.digest} was kept."
+            )
+        return None
+
+    def _continued(self, item: Written) -> Message | None:
+        """The instruction to write further, or what was said before it."""
+        if item.role == "user":
+            return continue_message()
+        found = next((self.entries[seq] for seq in item.sources if seq in self.entries), None)
+        if found is not None:
+            return begun_message(found.message, int(item.id))
+        self.differences.append("The answer that was continued isn't stored any more.")
+        return None
+
+
+_NAMES = {
+    "summary": "The summary",
+    "recalled": "What was quoted",
+    "continue": "The answer that was continued",
+}
+
+
+def _named(item: Written) -> str:
+    if item.kind == "continue" and item.role == "user":
+        return "The instruction to continue"
+    return _NAMES.get(item.kind, "A text")

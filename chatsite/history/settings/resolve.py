@@ -1,0 +1,276 @@
+"""Who decides: the environment over the URL over the template over what is built in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from chatsite.history.policies.table import POLICIES, TRIAGE, Reach, Terms, Tokens
+from chatsite.history.settings.grammar import Choice, Number, is_blank
+from chatsite.history.settings.limits import Limits, turns_of
+from chatsite.history.settings.sources import (
+    HISTORY_NAMES,
+    LENGTH,
+    LOW_WATER,
+    MAX_LENGTH,
+    MAX_TOKENS,
+    POLICY,
+    REASON,
+    SELECTOR,
+    STEP,
+    SUMMARY_MODEL,
+    TABLE,
+    TOKENS,
+    WHO_MAY_LINK,
+    Claim,
+    Outcome,
+    Row,
+    Setting,
+    built_in,
+    from_environment,
+    from_template,
+    from_url,
+    read_variable,
+    settled,
+)
+from chatsite.history.settings.triage_settings import (
+    CONVERSATION_NAMES,
+    ConversationSettings,
+    resolve_conversation,
+)
+
+T = TypeVar("T")
+
+EVERYONE, STAFF, OFF = "everyone", "staff", "off"
+
+# Every variable that is read, whether it locks or not.
+ENVIRONMENT_NAMES = (*HISTORY_NAMES, *CONVERSATION_NAMES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What applies to one turn. `tokens` is a budget; None means the model's window.
+
+    `low_water` is the percentage of the limit to which an overflow is cut. `lock_reason` is a
+    sentence to read beside the lock, "" when nothing is locked.
+    """
+
+    policy: Setting[str]
+    length: Setting[int]
+    tokens: Setting[int | None]
+    low_water: Setting[int]
+    step: Setting[int]
+    selector: Setting[str]
+    summary_model: Setting[str]
+    conversation: ConversationSettings
+    locked: bool
+    lock_reason: str
+
+    @property
+    def terms(self) -> Terms:
+        """What a policy's cut, reach and words depend on."""
+        triage = self.conversation
+        return Terms(
+            length=self.length.value,
+            step=self.step.value,
+            selector=self.selector.value,
+            lookback=triage.lookback_count.value if triage.enabled.value else 0,
+        )
+
+    @property
+    def triages(self) -> bool:
+        """Whether a fast model is asked which turns matter."""
+        return self.policy.value == "relevant" and self.selector.value == TRIAGE
+
+    @property
+    def in_words(self) -> str:
+        """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
+        words = POLICIES[self.policy.value].words(self.terms)
+        budget = self.tokens.value
+        return words if budget is None else f"{words}, up to {budget:,} tokens"
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "policy": self.policy.to_dict(),
+            "length": self.length.to_dict(),
+            "tokens": self.tokens.to_dict(),
+            "low_water": self.low_water.to_dict(),
+            "step": self.step.to_dict(),
+            "selector": self.selector.to_dict(),
+            "summary_model": self.summary_model.to_dict(),
+            "conversation": self._conversation(),
+        }
+
+    def _conversation(self) -> dict[str, object]:
+        """Triage's own settings only where it applies: they are 4 kB, in every receipt."""
+        if self.triages:
+            return self.conversation.to_dict()
+        return {"previous_tasks_count": self.conversation.previous_tasks_count.to_dict()}
+
+
+def resolve(
+    *,
+    environment: Mapping[str, str],
+    url: Mapping[str, str],
+    template: Mapping[str, object],
+    url_allowed: bool = True,
+) -> Settings:
+    """Decide every setting of a turn.
+
+    `environment` holds real variable names, `url` the first value of each parameter, `template`
+    the agent's `chatSettings`. `url_allowed` is False where `may_use_url` says so. Raises
+    BadSetting for a bad environment; a bad link or template is passed over and shown.
+    """
+    rules = _Rules.read(environment)
+    sources = _Sources(
+        environment=environment, url=url, template=template, closed=rules.close_url(url_allowed)
+    )
+    limits = rules.limits
+    tokens = sources.settle(TOKENS, limits.refuse_tokens)
+    length = sources.settle(
+        LENGTH,
+        lambda said, otherwise: limits.refuse_length(
+            said, otherwise=otherwise, budget=tokens.value
+        ),
+    )
+    conversation = resolve_conversation(environment=environment, template=template)
+    terms = Terms(
+        length=length.value,
+        lookback=conversation.lookback_count.value if conversation.enabled.value else 0,
+    )
+
+    def refuse_selector(said: str, otherwise: str) -> str:
+        unnamed = _refuse_unnamed(SELECTOR, said, template, said == TRIAGE)
+        return unnamed or limits.refuse_turns(
+            turns_of("relevant", replace(terms, selector=said)),
+            otherwise=turns_of("relevant", replace(terms, selector=otherwise)),
+            budget=tokens.value,
+        )
+
+    selector = sources.settle(SELECTOR, refuse_selector)
+
+    def refuse_policy(said: str, otherwise: str) -> str:
+        unnamed = _refuse_unnamed(POLICY, said, template, POLICIES[said].needs_naming)
+        chosen = replace(terms, selector=selector.value)
+        return unnamed or limits.refuse_turns(
+            turns_of(said, chosen), otherwise=turns_of(otherwise, chosen), budget=tokens.value
+        )
+
+    return Settings(
+        policy=sources.settle(POLICY, refuse_policy),
+        length=length,
+        tokens=tokens,
+        low_water=sources.settle(LOW_WATER),
+        step=sources.settle(STEP),
+        selector=selector,
+        summary_model=sources.settle(SUMMARY_MODEL),
+        conversation=conversation,
+        locked=bool(rules.locked_by),
+        lock_reason=rules.lock_reason,
+    )
+
+
+def _refuse_unnamed(
+    row: Row[str], said: str, template: Mapping[str, object], needs_naming: bool
+) -> str:
+    """What asks a model or runs an agent's own code isn't for a link to switch on."""
+    if not needs_naming or template.get(row.template) == said:
+        return ""
+    return f"a link may choose {said} only where the agent's template names it ({row.template})"
+
+
+def reach(settings: Settings, *, room: int) -> Reach:
+    """What the store must load for these settings; `room` is what the model's window has for a
+    prompt, in tokens."""
+    wanted = POLICIES[settings.policy.value].reach(settings.terms)
+    if wanted == Tokens():
+        return Tokens(max(1, min(room, settings.tokens.value or room)))
+    return wanted
+
+
+def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
+    """Whether HISTORY_URL lets this user choose in the address."""
+    who = _Rules.read(environment).who_may_link
+    return who == EVERYONE or (who == STAFF and staff)
+
+
+def first_values(query_string: str) -> dict[str, str]:
+    """The first value of every parameter; a blank one counts as the first."""
+    values: dict[str, str] = {}
+    for name, value in parse_qsl(query_string.removeprefix("?"), keep_blank_values=True):
+        values.setdefault(name, value)
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """What the administrator lets a link do. `locked_by` names the variable that locks, or ""."""
+
+    locked_by: str
+    lock_reason: str
+    who_may_link: str
+    limits: Limits
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> _Rules:
+        def number(name: str, least: int) -> int | None:
+            raw = environment.get(name, "")
+            return None if is_blank(raw) else read_variable(name, raw, Number(least))
+
+        who = environment.get(WHO_MAY_LINK, "")
+        locking = (name for row in TABLE for name in row.environment)
+        locked_by = next((name for name in locking if not is_blank(environment.get(name))), "")
+        reason = environment.get(REASON, "").strip() or "Set for this server by its administrator."
+        return cls(
+            locked_by=locked_by,
+            lock_reason=reason if locked_by else "",
+            who_may_link=(
+                EVERYONE
+                if is_blank(who)
+                else read_variable(WHO_MAY_LINK, who, Choice((EVERYONE, STAFF, OFF)))
+            ),
+            limits=Limits(length=number(MAX_LENGTH, 0), tokens=number(MAX_TOKENS, 1)),
+        )
+
+    def close_url(self, allowed: bool) -> tuple[Outcome, str] | None:
+        """Why no history parameter of the address counts, or None when they do."""
+        if self.locked_by:
+            return "locked", f"the environment sets {self.locked_by}, so no link can choose"
+        if self.who_may_link == OFF:
+            return "not allowed", "links can't choose on this server (HISTORY_URL is off)"
+        if not allowed:
+            return "not allowed", "only staff may choose in the address (HISTORY_URL is staff)"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sources:
+    environment: Mapping[str, str]
+    url: Mapping[str, str]
+    template: Mapping[str, object]
+    closed: tuple[Outcome, str] | None
+
+    def settle(self, row: Row[T], refuse: Callable[[T, T], str] | None = None) -> Setting[T]:
+        """The first usable claim wins. `refuse(said, otherwise)` may refuse what the URL says."""
+        above = from_environment(row, self.environment)
+        below = [*from_template(row, self.template), built_in(row)]
+        otherwise = next(claim.value for claim in below if claim.usable)
+        links = [self._open(claim, refuse, otherwise) for claim in from_url(row, self.url)]
+        return settled([*above, *links, *below])
+
+    def _open(
+        self, claim: Claim[T], refuse: Callable[[T, T], str] | None, otherwise: T
+    ) -> Claim[T]:
+        """The link's claim after the lock, HISTORY_URL and the limits; the lock speaks first."""
+        if claim.said.raw is None:
+            return claim
+        if self.closed:
+            outcome, why = self.closed
+            return replace(claim, said=replace(claim.said, outcome=outcome, why=why), usable=False)
+        refusal = refuse(claim.value, otherwise) if refuse and claim.usable else ""
+        if refusal:
+            said = replace(claim.said, outcome="not allowed", why=refusal)
+            return replace(claim, said=said, usable=False)
+        return claim

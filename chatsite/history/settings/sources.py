@@ -1,0 +1,265 @@
+"""Where settings come from: the table of their names, and what each source says.
+
+To add a setting, add a row to the table, a field to `Settings` and its line in `resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, TypeVar
+
+from chatsite.errors import BadSetting
+from chatsite.history.policies.table import POLICIES, SELECTORS
+from chatsite.history.settings.grammar import (
+    Choice,
+    Grammar,
+    Name,
+    Number,
+    Unreadable,
+    fold,
+    is_blank,
+    shown,
+    shown_json,
+)
+
+T = TypeVar("T")
+
+Origin = Literal["environment", "URL", "template", "built in"]
+Outcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one source said about one setting, what became of it, and why in a sentence.
+
+    `raw` is the value as it was written, None where the source says nothing.
+    """
+
+    source: Origin
+    name: str
+    raw: str | None
+    outcome: Outcome
+    why: str
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "source": self.source,
+            "name": self.name,
+            "raw": self.raw,
+            "outcome": self.outcome,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(Generic[T]):
+    """A value, the source that decided it, and what every source said, the strongest first."""
+
+    value: T
+    source: Origin
+    said: tuple[Said, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "value": self.value,
+            "source": self.source,
+            "said": [said.to_dict() for said in self.said],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[T]):
+    """One setting: its names in every source, its built-in value and how it is written.
+
+    `environment` holds all names for it, our own first. `url` is None where no link may set it.
+    """
+
+    environment: tuple[str, ...]
+    url: str | None
+    template: str
+    built_in: T
+    grammar: Grammar[T]
+
+
+POLICY: Row[str] = Row(
+    ("HISTORY_POLICY", "DEFAULT_HISTORY_POLICY", "NEXT_PUBLIC_DEFAULT_HISTORY_POLICY"),
+    "historyPolicy",
+    "historyPolicy",
+    "lastN",
+    Choice(tuple(POLICIES)),
+)
+LENGTH: Row[int] = Row(
+    ("HISTORY_LENGTH", "DEFAULT_HISTORY_LENGTH", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH"),
+    "historyLength",
+    "historyLength",
+    20,
+    Number(0),
+)
+TOKENS: Row[int | None] = Row(
+    ("HISTORY_TOKENS",), "historyTokens", "historyTokens", None, Number(1)
+)
+LOW_WATER: Row[int] = Row(("HISTORY_LOW_WATER",), None, "historyLowWater", 50, Number(1, 100))
+STEP: Row[int] = Row(("HISTORY_STEP",), None, "historyStep", 1, Number(1))
+SELECTOR: Row[str] = Row(
+    ("HISTORY_SELECTOR",), "historySelector", "historySelector", SELECTORS[0], Choice(SELECTORS)
+)
+SUMMARY_MODEL: Row[str] = Row(
+    ("HISTORY_SUMMARY_MODEL",), None, "historySummaryModel", "fast", Name()
+)
+
+TABLE: tuple[Row[str] | Row[int] | Row[int | None], ...] = (
+    POLICY,
+    LENGTH,
+    TOKENS,
+    LOW_WATER,
+    STEP,
+    SELECTOR,
+    SUMMARY_MODEL,
+)
+
+# Read beside the table; none of these locks anything.
+REASON = "HISTORY_REASON"
+WHO_MAY_LINK = "HISTORY_URL"
+MAX_LENGTH = "HISTORY_MAX_LENGTH"
+MAX_TOKENS = "HISTORY_MAX_TOKENS"
+
+HISTORY_NAMES: tuple[str, ...] = (
+    *(name for row in TABLE for name in row.environment),
+    REASON,
+    WHO_MAY_LINK,
+    MAX_LENGTH,
+    MAX_TOKENS,
+)
+URL_NAMES: tuple[str, ...] = tuple(row.url for row in TABLE if row.url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Generic[T]):
+    """A source's value for a setting. `value` counts only while `usable`."""
+
+    said: Said
+    value: T
+    usable: bool
+
+
+def from_environment(row: Row[T], environment: Mapping[str, str]) -> list[Claim[T]]:
+    """The environment's claim, or one that says nothing.
+
+    Raises BadSetting for a value that is not allowed and for two names that disagree.
+    """
+    found = [
+        (name, environment[name], read_variable(name, environment[name], row.grammar))
+        for name in row.environment
+        if not is_blank(environment.get(name))
+    ]
+    if not found:
+        return [_silent(row, "environment", row.environment[0])]
+    first, raw, value = found[0]
+    for name, other_raw, other in found[1:]:
+        if other != value:
+            raise BadSetting(
+                f"{first} is {shown(raw)!r} and {name} is {shown(other_raw)!r}: "
+                "they are two names for one setting; keep one of them"
+            )
+    return [
+        Claim(
+            said=Said(
+                source="environment",
+                name=name,
+                raw=shown(text),
+                outcome="won" if name == first else "overruled",
+                why="set for this server" if name == first else f"says the same as {first}",
+            ),
+            value=same,
+            usable=name == first,
+        )
+        for name, text, same in found
+    ]
+
+
+def from_url(row: Row[T], url: Mapping[str, str]) -> list[Claim[T]]:
+    """The link's claim, one that says nothing, or none where no link may set this."""
+    if row.url is None:
+        return []
+    near = _near_names(row, "URL", row.url, url)
+    raw = url.get(row.url)
+    if raw is None or is_blank(raw):
+        return [_silent(row, "URL", row.url), *near]
+    try:
+        value = row.grammar.read(raw)
+    except Unreadable as problem:
+        return [_passed_over(row, "URL", row.url, shown(raw), "bad", str(problem)), *near]
+    return [_usable("URL", row.url, shown(raw), value, "chosen in the page's address"), *near]
+
+
+def from_template(row: Row[T], template: Mapping[str, object]) -> list[Claim[T]]:
+    """The agent's claim, or one that says nothing."""
+    near = _near_names(row, "template", row.template, template)
+    raw = template.get(row.template)
+    if raw is None:
+        return [_silent(row, "template", row.template), *near]
+    try:
+        value = row.grammar.read_json(raw)
+    except Unreadable as problem:
+        text = shown_json(raw)
+        return [_passed_over(row, "template", row.template, text, "bad", str(problem)), *near]
+    return [_usable("template", row.template, shown_json(raw), value, "set by the agent"), *near]
+
+
+def built_in(row: Row[T]) -> Claim[T]:
+    raw = None if row.built_in is None else shown_json(row.built_in)
+    return _usable("built in", "", raw, row.built_in, "applies where nothing else is said")
+
+
+def settled(claims: Sequence[Claim[T]]) -> Setting[T]:
+    """The first usable claim wins; one of them must be usable."""
+    winner = next(claim for claim in claims if claim.usable)
+    return Setting(
+        value=winner.value,
+        source=winner.said.source,
+        said=tuple(_outcome(claim, winner) for claim in claims),
+    )
+
+
+def _outcome(claim: Claim[T], winner: Claim[T]) -> Said:
+    if not claim.usable or claim is winner:
+        return claim.said
+    by = winner.said.source
+    name = f" ({winner.said.name})" if winner.said.name else ""
+    return replace(claim.said, outcome="overruled", why=f"the {by}{name} comes first")
+
+
+def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:
+    """Raises BadSetting with the variable's name, its value and what is allowed."""
+    try:
+        return grammar.read(raw)
+    except Unreadable as problem:
+        raise BadSetting(f"{name} is {shown(raw)!r}: {problem}") from None
+
+
+def _usable(source: Origin, name: str, raw: str | None, value: T, why: str) -> Claim[T]:
+    said = Said(source=source, name=name, raw=raw, outcome="won", why=why)
+    return Claim(said=said, value=value, usable=True)
+
+
+def _passed_over(
+    row: Row[T], source: Origin, name: str, raw: str | None, outcome: Outcome, why: str
+) -> Claim[T]:
+    said = Said(source=source, name=name, raw=raw, outcome=outcome, why=why)
+    return Claim(said=said, value=row.built_in, usable=False)
+
+
+def _silent(row: Row[T], source: Origin, name: str) -> Claim[T]:
+    return _passed_over(row, source, name, None, "absent", "says nothing")
+
+
+def _near_names(
+    row: Row[T], source: Origin, wanted: str, names: Mapping[str, object]
+) -> Iterable[Claim[T]]:
+    """Names that were meant for this setting but are written differently; they don't count."""
+    for name, value in names.items():
+        if name != wanted and fold(name) == fold(wanted):
+            why = f"names are matched exactly: {wanted} was probably meant"
+            text = shown(value) if isinstance(value, str) else shown_json(value)
+            yield _passed_over(row, source, shown(name), text, "bad", why)

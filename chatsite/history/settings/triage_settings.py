@@ -1,0 +1,122 @@
+"""The settings of triage, and of what background tasks leave in a conversation.
+
+From `CONVERSATION_<NAME>` and `chatSettings.conversation.<name>`; no link sets them, and none of
+them locks the address. To add one, add a field and its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from chatsite.history.settings.grammar import Decimal, Flag, Grammar, Name, Number, Object
+from chatsite.history.settings.sources import (
+    Claim,
+    Row,
+    Setting,
+    built_in,
+    from_environment,
+    from_template,
+    settled,
+)
+
+T = TypeVar("T")
+
+PLACE = "conversation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSettings:
+    """What applies to the selector `triage`; counts are turns.
+
+    `enabled` false acts as the policy `none`. Looked at are the last `lookback_count` turns, and
+    of them those within `context_recency_hours` of the newest (0: all) and the newest
+    `context_min_messages` (0: no such minimum). Up to `skip_selection_threshold` all are kept;
+    otherwise the newest `always_include_recent` are, and with `use_selection` the model
+    `selection_model` is asked for the others, for `selection_timeout` seconds in all.
+    `context_truncation` cuts older answers to so many characters, 0 not at all.
+    `previous_tasks_count` messages of background tasks are given along with the message that
+    follows them, under every policy that looks back.
+    """
+
+    enabled: Setting[bool]
+    lookback_count: Setting[int]
+    context_recency_hours: Setting[float]
+    context_min_messages: Setting[int]
+    skip_selection_threshold: Setting[int]
+    always_include_recent: Setting[int]
+    use_selection: Setting[bool]
+    selection_model: Setting[str]
+    selection_timeout: Setting[float]
+    context_truncation: Setting[int]
+    previous_tasks_count: Setting[int]
+
+    @property
+    def all(self) -> dict[str, Setting[bool] | Setting[int] | Setting[float] | Setting[str]]:
+        """Every setting by its name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def to_dict(self) -> dict[str, object]:
+        return {name: setting.to_dict() for name, setting in self.all.items()}
+
+
+def _row(name: str, value: T, grammar: Grammar[T]) -> Row[T]:
+    return Row((f"CONVERSATION_{name.upper()}",), None, name, value, grammar)
+
+
+_ENABLED = _row("enabled", True, Flag())
+_LOOKBACK_COUNT = _row("lookback_count", 25, Number(0))
+_CONTEXT_RECENCY_HOURS = _row("context_recency_hours", 0.0, Decimal())
+_CONTEXT_MIN_MESSAGES = _row("context_min_messages", 10, Number(0))
+_SKIP_SELECTION_THRESHOLD = _row("skip_selection_threshold", 3, Number(0))
+_ALWAYS_INCLUDE_RECENT = _row("always_include_recent", 5, Number(0))
+_USE_SELECTION = _row("use_selection", True, Flag())
+_SELECTION_MODEL = _row("selection_model", "fast", Name())
+_SELECTION_TIMEOUT = _row("selection_timeout", 30.0, Decimal(above_zero=True))
+_CONTEXT_TRUNCATION = _row("context_truncation", 0, Number(0))
+_PREVIOUS_TASKS_COUNT = _row("previous_tasks_count", 3, Number(0))
+
+CONVERSATION_NAMES: tuple[str, ...] = tuple(
+    f"CONVERSATION_{field.name.upper()}" for field in fields(ConversationSettings)
+)
+_OBJECT: Row[Mapping[str, object]] = Row((), None, PLACE, MappingProxyType({}), Object())
+
+
+def resolve_conversation(
+    *, environment: Mapping[str, str], template: Mapping[str, object]
+) -> ConversationSettings:
+    """Decide every one of these settings; `template` is the agent's whole `chatSettings`.
+
+    Raises BadSetting for a bad environment. A template's bad value is passed over and shown with
+    its setting; a `conversation` that is no object, with `enabled`.
+    """
+    of_template = from_template(_OBJECT, template)
+    said = next((claim.value for claim in of_template if claim.usable), _OBJECT.built_in)
+    amiss = [claim.said for claim in of_template if claim.said.outcome == "bad"]
+
+    def settle(row: Row[T]) -> Setting[T]:
+        claims = [*from_environment(row, environment)]
+        claims += [_in_place(claim) for claim in from_template(row, said)]
+        return settled([*claims, built_in(row)])
+
+    enabled = settle(_ENABLED)
+    return ConversationSettings(
+        enabled=replace(enabled, said=(*enabled.said[:-1], *amiss, enabled.said[-1])),
+        lookback_count=settle(_LOOKBACK_COUNT),
+        context_recency_hours=settle(_CONTEXT_RECENCY_HOURS),
+        context_min_messages=settle(_CONTEXT_MIN_MESSAGES),
+        skip_selection_threshold=settle(_SKIP_SELECTION_THRESHOLD),
+        always_include_recent=settle(_ALWAYS_INCLUDE_RECENT),
+        use_selection=settle(_USE_SELECTION),
+        selection_model=settle(_SELECTION_MODEL),
+        selection_timeout=settle(_SELECTION_TIMEOUT),
+        context_truncation=settle(_CONTEXT_TRUNCATION),
+        previous_tasks_count=settle(_PREVIOUS_TASKS_COUNT),
+    )
+
+
+def _in_place(claim: Claim[T]) -> Claim[T]:
+    """With its place in `chatSettings` for a name."""
+    return replace(claim, said=replace(claim.said, name=f"{PLACE}.{claim.said.name}"))

@@ -1,0 +1,90 @@
+"""Messages of our own in a request: a summary's, and what is quoted from further up.
+
+Quoted text stands directly before the current message, so that the prompt's beginning stays as
+it was and a provider's cache holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, known_tokens
+from chatsite.history.values.transcript import Entry
+from chatsite.messages import Message, TokenCount
+
+SUMMARY_ID = "summary"
+QUOTED_ID = "recalled"
+
+_SUMMARY = "Summary of the earlier part of this conversation:"
+_EARLIER = "Earlier parts of this conversation that may matter for the next message:"
+_BACKGROUND = "Written by a background task since the last answer:"
+_GAP = "[...]"
+_SPEAKERS = {"user": "User", "assistant": "Assistant"}
+# What a quoted message takes besides its text: speaker, day, line breaks, sometimes a gap mark.
+LABEL_TOKENS = 16
+
+
+def can_be_quoted(message: Message) -> bool:
+    """Only what a person or the assistant said; a tool's result means nothing by itself."""
+    return message.role in _SPEAKERS and bool((message.content or "").strip())
+
+
+# What the block itself takes: its role markers and both headings, though one may be missing.
+BLOCK_TOKENS = TOKENS_PER_MESSAGE + estimate(_EARLIER) + estimate(_BACKGROUND) + 2
+
+
+def quote_tokens(entry: Entry) -> int:
+    """Tokens that one quoted message takes."""
+    return known_tokens(entry.message).count + LABEL_TOKENS
+
+
+def block_tokens(quoted: Collection[Entry]) -> int:
+    """Tokens of a block of these; 0 for none."""
+    return BLOCK_TOKENS + sum(map(quote_tokens, quoted)) if quoted else 0
+
+
+def quoted_message(quoted: Collection[Entry]) -> Message:
+    """One user message that quotes these, in path order, each whole.
+
+    Its tokens are estimated from those of its sources. ValueError where there are none.
+    """
+    entries = sorted(quoted, key=lambda entry: entry.seq)
+    if not entries:
+        raise ValueError("nothing to quote")
+    parts = [f"{text}\n\n{_quotes(group)}" for text, group in _groups(entries) if group]
+    tokens = block_tokens(entries)
+    message = Message.user("\n\n".join(parts), id=QUOTED_ID)
+    return _counted(message, TokenCount(count=tokens, tokenizer="estimate", basis="estimated"))
+
+
+def summary_text(text: str) -> str:
+    """What a request says for a summary."""
+    return f"{_SUMMARY}\n\n{text.strip()}"
+
+
+def summary_message(text: str, tokens: TokenCount) -> Message:
+    return _counted(Message.user(summary_text(text), id=SUMMARY_ID), tokens)
+
+
+def _groups(entries: Sequence[Entry]) -> tuple[tuple[str, list[Entry]], ...]:
+    return (
+        (_EARLIER, [entry for entry in entries if entry.message.source not in BACKGROUND]),
+        (_BACKGROUND, [entry for entry in entries if entry.message.source in BACKGROUND]),
+    )
+
+
+def _quotes(entries: Sequence[Entry]) -> str:
+    """One paragraph a message; a mark where a user message begins something not next to it."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and entry.message.role == "user":
+            lines.append(_GAP)
+        day = f" ({entry.at:%Y-%m-%d})" if entry.at else ""
+        speaker = _SPEAKERS[entry.message.role]
+        lines.append(f"{speaker}{day}: {(entry.message.content or '').strip()}")
+    return "\n\n".join(lines)
+
+
+def _counted(message: Message, tokens: TokenCount) -> Message:
+    return Message(id=message.id, role=message.role, content=message.content, tokens=tokens)

@@ -1,0 +1,138 @@
+"""What was gathered before a decision, because `decide` never waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from chatsite.history.values.layout import Item, items_from
+from chatsite.messages import Message, Role, TokenCount
+
+Report = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """The last request on this path, from its receipt.
+
+    `layout` is what followed the head, in order. `cut` is where the tail began, None when
+    nothing was cut; `under` are the settings it was cut under: a cut is kept only while they stay.
+    """
+
+    head_hash: str
+    layout: tuple[Item, ...]
+    cut: int | None = None
+    under: str = ""
+
+    @classmethod
+    def from_dict(cls, receipt: Mapping[str, object]) -> Previous | None:
+        """None for a receipt that can't be read: then the next request starts afresh."""
+        try:
+            return cls._read(receipt)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    @classmethod
+    def _read(cls, receipt: Mapping[str, object]) -> Previous:
+        match receipt:
+            case {"head": {"hash": str(head_hash)}, "layout": list(layout)}:
+                items = items_from(layout)
+            case _:
+                raise ValueError("not a receipt")
+        cut, under = receipt.get("cut"), receipt.get("under")
+        return cls(
+            head_hash=head_hash,
+            layout=items,
+            cut=cut if isinstance(cut, int) else None,
+            under=under if isinstance(under, str) else "",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """An older message that matters for the current one.
+
+    `score` only orders hits. `why` completes "chosen because ...", for a reader.
+    """
+
+    seq: int
+    score: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The lexical selector's hits, the best first."""
+
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triaged:
+    """What the fast model chose: `turns` are sequence numbers of turns' first messages."""
+
+    turns: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningSummary:
+    """A summary of the path up to and with the message `last`; `messages` of them.
+
+    `tokens` is what it takes as a message of its own, labels included. `by` is the model that
+    wrote it, or "you" where a person did.
+    """
+
+    id: str
+    version: int
+    text: str
+    first: int
+    last: int
+    messages: int
+    by: str
+    tokens: TokenCount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """What a strategy put together under one name, in order.
+
+    An item is the sequence number of a stored message, or a text of the strategy's own: a
+    message with its tokens. Over budget the slot of the lowest priority gives way first.
+    """
+
+    name: str
+    priority: float
+    items: tuple[int | Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A strategy's context, slot by slot. `role` of its texts is system, user or assistant."""
+
+    slots: tuple[Slot, ...]
+
+
+TEXT_ROLES: tuple[Role, ...] = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """`reply_to` holds ids of messages replied to, besides the one the current message names.
+
+    What a policy needs and isn't here was not to be had: then the newest turns are sent. `notes`
+    say so, a sentence each; `reports` hold, by selector or policy, what gathering it cost, for
+    the receipt.
+    """
+
+    previous: Previous | None = None
+    reply_to: frozenset[str] = frozenset()
+    recall: Recall | None = None
+    triaged: Triaged | None = None
+    summary: RunningSummary | None = None
+    chosen: Chosen | None = None
+    notes: tuple[str, ...] = ()
+    reports: Mapping[str, Report] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+
+NO_EVIDENCE = Evidence()

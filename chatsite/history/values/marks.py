@@ -1,0 +1,69 @@
+"""What people decide about single messages: forget, leave out, pin, reply to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.transcript import Entry, Turn
+
+BACKGROUND = frozenset({"scheduled", "briefing"})
+
+
+def below_marker(entries: Sequence[Entry]) -> int:
+    """The sequence number from which things are remembered; 0 without a marker."""
+    return max((entry.seq for entry in entries if entry.forgets_above), default=0)
+
+
+def is_excluded(turn: Turn) -> bool:
+    """Whether the whole turn is left out: its user message, or one of its tool calls, is.
+
+    A result goes with its call. An excluded answer is left out alone: `excluded_answers`.
+    """
+    return any(entry.excluded and not _is_answer(entry) for entry in turn.entries)
+
+
+def excluded_answers(turn: Turn) -> dict[int, Reason]:
+    return {entry.seq: "excluded" for entry in turn.entries if entry.excluded and _is_answer(entry)}
+
+
+def is_unloaded(turn: Turn) -> bool:
+    """Whether a cleanup of the KV cache took the turn out: one message of it is enough."""
+    return any(entry.message.kv_status <= 0 for entry in turn.entries)
+
+
+def is_pinned(turn: Turn) -> bool:
+    return any(entry.pinned for entry in turn.entries)
+
+
+def holds(turn: Turn, ids: AbstractSet[str]) -> bool:
+    """Whether one of these messages stands in the turn."""
+    return bool(ids) and any(entry.message.id in ids for entry in turn.entries)
+
+
+def is_background(turn: Turn) -> bool:
+    """Whether a scheduled task or a briefing asked, and not a person."""
+    return turn.entries[0].message.source in BACKGROUND
+
+
+def background_answers(turn: Turn) -> dict[int, Reason]:
+    """What a background task put into a person's turn."""
+    return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
+
+
+def following(entries: Sequence[Entry]) -> list[Entry]:
+    """What background tasks wrote since anybody else said something, oldest first.
+
+    `entries` lie before the current message.
+    """
+    found: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.message.source not in BACKGROUND:
+            break
+        found.append(entry)
+    return found[::-1]
+
+
+def _is_answer(entry: Entry) -> bool:
+    return entry.message.role == "assistant" and not entry.message.calls
