@@ -14,13 +14,13 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Info, Warning, register
 
-from chatsite.agents.catalogue import FILE, Catalogue, in_words
-from chatsite.agents.strategy.file import in_words as strategy_in_words
-from chatsite.agents.template import Broken, Template
+from chatsite.agents.catalogue import TEMPLATE_FILE, Catalogue, describe_broken
+from chatsite.agents.strategy.file import describe_strategy_fault
+from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.policies.table import LEXICAL, TRIAGE
 from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
-from chatsite.kv.settings import resolve_cleanup
+from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.providers.known.models_file import BUILT_IN
 from chatsite.providers.known.servers import LOCAL
 from chatsite.providers.tokens.vectors import SentenceVectors
@@ -50,7 +50,7 @@ def check_templates(
     found: list[CheckMessage] = []
     catalogue = Catalogue(settings.AGENTS_DIR)
     for agent in catalogue.all():
-        if isinstance(agent, Broken):
+        if isinstance(agent, BrokenTemplate):
             found.append(_broken(agent))
         else:
             found += _passed_over(agent)
@@ -219,9 +219,9 @@ def _vain_for(
         yield name, f"the policy of {', '.join(idle)} doesn't use it", hint
 
 
-def _broken(agent: Broken) -> CheckMessage:
+def _broken(agent: BrokenTemplate) -> CheckMessage:
     return Warning(
-        f"{in_words(agent)}.",
+        f"{describe_broken(agent)}.",
         hint="The agent is listed as broken and can't be used until this is mended.",
         id="chatsite.W001",
     )
@@ -239,21 +239,22 @@ def _passed_over(agent: Template) -> Iterator[CheckMessage]:
         for said in setting.said:
             if said.source == "template" and said.outcome == "bad":
                 yield Warning(
-                    f"{agent.slug}/{FILE}: chatSettings.{said.name}: passed over: {said.why}.",
+                    f"{agent.slug}/{TEMPLATE_FILE}: chatSettings.{said.name}: "
+                    f"passed over: {said.why}.",
                     hint=f"What applies instead: {applies} ({setting.source}).",
                     id="chatsite.W002",
                 )
     cleanup = resolve_cleanup(environment="", template=agent.chat_settings)
     for sentence in cleanup.passed_over:
         yield Warning(
-            f"{agent.slug}/{FILE}: {sentence}",
+            f"{agent.slug}/{TEMPLATE_FILE}: {sentence}",
             hint=f"What applies instead: {cleanup.value} ({cleanup.source}).",
             id="chatsite.W002",
         )
 
 
 def _strategy(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
-    said = strategy_in_words(agent, catalogue.strategy(agent.slug))
+    said = describe_strategy_fault(agent, catalogue.strategy(agent.slug))
     if said:
         hint = f"manage.py check_strategy {agent.slug} tries it out."
         yield Warning(f"{agent.slug}: {said}", hint=hint, id="chatsite.W004")
@@ -262,11 +263,12 @@ def _strategy(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
 def _unused(agent: Template) -> Iterator[CheckMessage]:
     if agent.unknown:
         yield Info(
-            f"{agent.slug}/{FILE}: kept but without effect: {', '.join(agent.unknown)}.",
+            f"{agent.slug}/{TEMPLATE_FILE}: kept but without effect: {', '.join(agent.unknown)}.",
             id="chatsite.I001",
         )
     if agent.agent_id != agent.slug:
         yield Info(
-            f"{agent.slug}/{FILE}: agentId: differs from the folder's name; the folder's counts.",
+            f"{agent.slug}/{TEMPLATE_FILE}: agentId: differs from the folder's name; "
+            "the folder's counts.",
             id="chatsite.I002",
         )

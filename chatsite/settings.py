@@ -14,7 +14,7 @@ import environ
 
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
-from chatsite.kv.settings import resolve_cleanup
+from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.providers.base.keys import Keys
 from chatsite.providers.known.models_file import ADDRESS, ModelsFile, elsewhere, is_address
 from chatsite.providers.known.models_file import read as read_models

@@ -11,7 +11,7 @@ from typing import IO
 from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.conversations import cache_store as cache
 from chatsite.conversations import store, summaries
 from chatsite.conversations.database.lock import lock
@@ -110,7 +110,7 @@ class Site:
             answering=self.agents.answering,
             publish=lambda conversation, event: self.turns.publish(conversation, event),
         )
-        self.strategies = Strategies()
+        self.strategies = StrategyWorker()
         self.vectors = SentenceVectors.find()
         self.recaller = Recaller(run=self.run, reads=said, vectors=self.vectors)
         self.turns = Turns(

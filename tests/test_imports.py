@@ -15,7 +15,7 @@ PROGRAM = ROOT / "chatsite"
 
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
-    ("messages", "errors", "bounds", "encoding"),
+    ("messages", "errors", "process_limits", "encoding"),
     ("history", "kv"),
     ("views", "tools", "files"),
     ("events",),

@@ -16,13 +16,13 @@ from pathlib import Path
 from threading import Lock
 from typing import NoReturn
 
-from chatsite.agents.files import Mark, content, mark, plain
+from chatsite.agents.files import FileStamp, file_stamp, read_bytes, system_reason
 from chatsite.agents.reading import join, on_one_line
-from chatsite.agents.strategy.file import StrategyFile, find
-from chatsite.agents.template import Broken, Template, parse
+from chatsite.agents.strategy.file import StrategyFile, find_strategy
+from chatsite.agents.template import BrokenTemplate, Template, parse_template
 from chatsite.errors import BadTemplate, NotFound
 
-FILE = "template.json"
+TEMPLATE_FILE = "template.json"
 LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -30,10 +30,10 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A folder as it was read. Without a mark nothing could be read, so it is looked at again."""
+    """A folder as it was read. Without a stamp nothing could be read, so it is looked at again."""
 
-    mark: Mark | None
-    agent: Template | Broken
+    stamp: FileStamp | None
+    agent: Template | BrokenTemplate
     strategy: StrategyFile | None = None
 
 
@@ -55,10 +55,10 @@ class Catalogue:
         known = self._look().get(slug)
         if known is None:
             raise NotFound("There is no agent of that name here.")
-        if isinstance(known.agent, Broken):
+        if isinstance(known.agent, BrokenTemplate):
             raise NotFound(
                 "This agent can't answer because its template is broken: "
-                f"{in_words(known.agent)}. The conversation is kept."
+                f"{describe_broken(known.agent)}. The conversation is kept."
             )
         return known.agent
 
@@ -67,11 +67,11 @@ class Catalogue:
         known = self._look().get(slug)
         return known.strategy if known else None
 
-    def all(self) -> tuple[Template | Broken, ...]:
+    def all(self) -> tuple[Template | BrokenTemplate, ...]:
         """Usable agents by priority, then name; the broken ones after them, by folder."""
         agents = [known.agent for known in self._look().values()]
         usable = [agent for agent in agents if isinstance(agent, Template)]
-        broken = [agent for agent in agents if isinstance(agent, Broken)]
+        broken = [agent for agent in agents if isinstance(agent, BrokenTemplate)]
         usable.sort(key=lambda agent: (agent.priority, agent.name.casefold(), agent.slug))
         broken.sort(key=lambda agent: agent.slug)
         return (*usable, *broken)
@@ -90,40 +90,40 @@ class Catalogue:
             with os.scandir(self._folder) as entries:
                 names = [entry.name for entry in entries if _is_candidate(entry)]
         except OSError as error:
-            reason = f"the folder of agents can't be read: {plain(error)}"
-            yield "", _Known(None, Broken(slug="", file=".", key="", reason=reason))
+            reason = f"the folder of agents can't be read: {system_reason(error)}"
+            yield "", _Known(None, BrokenTemplate(slug="", file=".", key="", reason=reason))
             return
         root = os.path.realpath(self._folder)
         for name in names:
             shown = on_one_line(name)
             known = self._one(root, name, shown)
             if isinstance(known.agent, Template):
-                known = replace(known, strategy=find(root, name, known=known.strategy))
+                known = replace(known, strategy=find_strategy(root, name, known=known.strategy))
             yield shown, known
 
     def _one(self, root: str, name: str, shown: str) -> _Known:
         """The folder as known already where nothing changed, else read again."""
-        there: Mark | None = None
+        there: FileStamp | None = None
         try:
             if not _SLUG.fullmatch(name):
                 raise BadTemplate(
                     "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
                     "a letter or digit first"
                 )
-            there = mark(root, name, FILE)
+            there = file_stamp(root, name, TEMPLATE_FILE)
             if there is None:
                 raise BadTemplate("there is no such file")
             known = self._known.get(shown)
-            if known is not None and known.mark == there:
+            if known is not None and known.stamp == there:
                 return known
-            return _Known(there, parse(name, read_document(content(there.path))))
+            return _Known(there, parse_template(name, read_document(read_bytes(there.path))))
         except BadTemplate as error:
-            file = f"{shown}/{FILE}"
-            broken = Broken(slug=shown, file=file, key=error.key, reason=error.message)
+            file = f"{shown}/{TEMPLATE_FILE}"
+            broken = BrokenTemplate(slug=shown, file=file, key=error.key, reason=error.message)
             return _Known(there, broken)
 
 
-def in_words(broken: Broken) -> str:
+def describe_broken(broken: BrokenTemplate) -> str:
     """File, key and reason on one line."""
     return ": ".join(part for part in (broken.file, broken.key, broken.reason) if part)
 

@@ -13,7 +13,7 @@ LARGEST = 1024 * 1024  # Bytes; what lies there is written by people, some kilob
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FileStamp:
     """What of a file changes when its content does; its size and times alone can stay the same."""
 
     path: str
@@ -23,7 +23,7 @@ class Mark:
     changed: int
 
 
-def mark(root: str, name: str, file: str) -> Mark | None:
+def file_stamp(root: str, name: str, file: str) -> FileStamp | None:
     """The file as it is now, None where there is none. `root` is a real path.
 
     Links are followed, but not out of the root. Raises BadTemplate for what isn't a file of
@@ -35,28 +35,28 @@ def mark(root: str, name: str, file: str) -> Mark | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadTemplate(f"can't be read: {plain(error)}") from None
+        raise BadTemplate(f"can't be read: {system_reason(error)}") from None
     if not Path(path).is_relative_to(root):
         raise BadTemplate("is a link that leads out of the folder of agents")
     if not stat.S_ISREG(found.st_mode):
         raise BadTemplate("is not a file")
     if found.st_size > LARGEST:
         raise BadTemplate("is larger than 1 MiB")
-    return Mark(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return FileStamp(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
-def content(path: str) -> bytes:
+def read_bytes(path: str) -> bytes:
     """Raises BadTemplate."""
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise BadTemplate(f"can't be read: {plain(error)}") from None
+        raise BadTemplate(f"can't be read: {system_reason(error)}") from None
     if len(data) > LARGEST:
         raise BadTemplate("is larger than 1 MiB")
     return data
 
 
-def plain(error: OSError) -> str:
+def system_reason(error: OSError) -> str:
     """What the system says, without the path, which visitors need not know."""
     return (error.strerror or "unknown reason").lower()

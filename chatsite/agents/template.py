@@ -95,7 +95,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class BrokenTemplate:
     """A template that can't be used, and why. `file` is relative to the folder of agents.
 
     `key` is the dotted place in the file, "" when it is the file itself.
@@ -107,7 +107,7 @@ class Broken:
     reason: str
 
 
-def parse(slug: str, document: object) -> Template:
+def parse_template(slug: str, document: object) -> Template:
     """Check a JSON document and return its template. Raises BadTemplate, and nothing else."""
     top = mapping(clean(document), "")
     configurations = _configurations(top)
@@ -166,7 +166,7 @@ def _configurations(top: Mapping[str, object]) -> dict[str, Mapping[str, object]
 
 
 def _model_settings(llm: str, said: Mapping[str, object]) -> ModelSettings:
-    """Also run by `parse` for every provider, so that a bad value is found before a turn."""
+    """Also run by `parse_template` for every provider: a bad value is found before a turn."""
     place = f"nodeConfigurations.{LLM}{llm}"
     default = 256 if llm == EMBEDDED else 1024
     tokens = whole(said.get("maxTokens"), join(place, "maxTokens"), lowest=1, highest=1_000_000)

@@ -19,8 +19,8 @@ import pytest
 from hypothesis.strategies import SearchStrategy
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.wire import Given, Problem
-from chatsite.agents.strategy.worker import Built, Strategies
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
+from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
 from chatsite.conformance import strategy
 from chatsite.conformance.cases import Case
 from chatsite.conformance.drawn import cases, plain_cases
@@ -156,10 +156,10 @@ def of_strategy(folder: Path, close: ExitStack) -> Tried:
     template, file = catalogue.get(folder.name), catalogue.strategy(folder.name)
     if file is None or file.fault:
         raise ValueError(file.fault if file else f"there is no {folder}/strategy.py")
-    runner, workers = close.enter_context(asyncio.Runner()), Strategies()
+    runner, workers = close.enter_context(asyncio.Runner()), StrategyWorker()
     close.callback(lambda: runner.run(workers.stop()))
 
-    def run(given: Given) -> Built | Problem:
+    def run(given: StrategyInput) -> StrategyResult | StrategyFailure:
         return runner.run(workers.run(file, given))
 
     return Tried(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chatsite.agents.strategy.given import given_of
-from chatsite.agents.strategy.wire import Given, Problem
-from chatsite.agents.strategy.worker import Built
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
+from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.agents.template import Template
 from chatsite.conformance.cases import Case, counted
 from chatsite.conformance.seen import Refused, Seen
@@ -25,7 +24,7 @@ NOT_ITS_OWN = "its own affair, or held for whatever a strategy chooses by the po
 IT_RUNS = "it runs, within its time limit"
 SLOWEST = 5
 
-Run = Callable[[Given], Built | Problem]
+Run = Callable[[StrategyInput], StrategyResult | StrategyFailure]
 
 
 class TooSlow(BaseException):
@@ -83,7 +82,7 @@ class Strategy:
 
     def slots(self, case: Case) -> tuple[Slot, ...]:
         """What it chooses, its texts counted. Raises AssertionError where it fails."""
-        given = given_of(
+        given = StrategyInput.from_transcript(
             case.transcript,
             self._template,
             head=case.head,
@@ -91,7 +90,7 @@ class Strategy:
             budget=case.budget,
         )
         built = self._run(given)
-        if isinstance(built, Built):
+        if isinstance(built, StrategyResult):
             return tuple(_counted(slot) for slot in built.slots)
         why = "\n".join([built.sentence(self.name), *built.trace.splitlines()])
         if built.ended:

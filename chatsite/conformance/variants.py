@@ -12,7 +12,7 @@ from chatsite.conformance.seen import Refused, Seen
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Cleaner, Settings, decide, resolve
 from chatsite.kv.cleanup import make_room
-from chatsite.kv.settings import resolve_cleanup
+from chatsite.kv.cleanup_setting import resolve_cleanup
 
 
 @dataclass(frozen=True)

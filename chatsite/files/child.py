@@ -11,10 +11,10 @@ import json
 import sys
 from pathlib import Path
 
-from chatsite.bounds import bound_memory, bound_writing, end_after
 from chatsite.errors import BadCommand
 from chatsite.files.kinds import PDF, TEXT, kind_of
-from chatsite.files.texts import text_of
+from chatsite.files.texts import write_text
+from chatsite.process_limits import end_process_after, limit_file_size, limit_memory
 
 # Fifty million pixels in four colours are 200 MB, and a PDF's page may hold as much.
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -22,10 +22,10 @@ WRITTEN_BYTES = 64 * 1024 * 1024
 SECONDS = 30.0
 
 
-def main() -> None:
-    end_after(SECONDS)
-    bound_memory(MEMORY_BYTES)
-    bound_writing(WRITTEN_BYTES)
+def inspect_file() -> None:
+    end_process_after(SECONDS)
+    limit_memory(MEMORY_BYTES)
+    limit_file_size(WRITTEN_BYTES)
     try:
         _look_at(Path(sys.argv[1]))
     except BadCommand as error:
@@ -38,16 +38,16 @@ def _look_at(path: Path) -> None:
     note = ""
     if kind.modality == "image":
         # Pillow and pypdf are loaded only for what needs them: they take longer than most files.
-        from chatsite.files.pictures import look_at
+        from chatsite.files.pictures import check_picture
 
-        measured = look_at(path, kind.mime_type)
+        measured = check_picture(path, kind.mime_type)
         _tell(width=measured.width, height=measured.height)
     elif kind.mime_type == PDF:
-        from chatsite.files.pdfs import pdf_text_of
+        from chatsite.files.pdfs import write_pdf_text
 
-        note = pdf_text_of(path, _tell)
+        note = write_pdf_text(path, _tell)
     elif kind.mime_type == TEXT:
-        note = text_of(path)
+        note = write_text(path)
     _tell(whole=True, note=note)
 
 
@@ -56,4 +56,4 @@ def _tell(**found: object) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    inspect_file()

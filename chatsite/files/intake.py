@@ -47,7 +47,7 @@ _ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ReceivedFile:
     """A file that came whole and was looked into. It lies at `path` until it is kept.
 
     `note` is a sentence on what of it wasn't read, "" where all was.
@@ -98,7 +98,7 @@ class Intake:
     @asynccontextmanager
     async def taken(
         self, blocks: AsyncIterator[bytes], *, owner: str, guest: bool = False
-    ) -> AsyncIterator[Taken]:
+    ) -> AsyncIterator[ReceivedFile]:
         """What came of `blocks`; after the block nothing of it is left that wasn't kept.
 
         Raises BadCommand for what isn't taken, Refused where it comes too slowly or the disk is
@@ -219,7 +219,7 @@ async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _taken(path: Path, size: int, found: dict[str, Any]) -> Taken:
+def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
     """Raises BadCommand with what the child refused it for, or where it ended too early."""
     if "refused" in found:
         raise BadCommand(found["refused"], code=found["code"])
@@ -237,7 +237,7 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> Taken:
     text = text.strip()
     if note and text:
         text += f"\n\n[{note}]"
-    return Taken(
+    return ReceivedFile(
         path=path,
         size=size,
         kind=Kind(found["modality"], found["mime_type"]),

@@ -10,13 +10,13 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
 from chatsite.files.kinds import Damaged
-from chatsite.files.texts import MOST_CHARACTERS, Full, Kept, beside, cut_after
+from chatsite.files.texts import MOST_CHARACTERS, TextLimitReached, TextWriter, beside, cut_after
 
 # A process that takes much longer is ended; what it wrote till then is kept, too.
 SECONDS = 20.0
 
 
-def pdf_text_of(path: Path, tell: Callable[..., None]) -> str:
+def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
     """The same for a PDF. `tell` is told `pages` and, after each, `page`: should this process be
     ended, what it wrote and told still holds. Raises Damaged."""
     since = time.monotonic()
@@ -27,7 +27,7 @@ def pdf_text_of(path: Path, tell: Callable[..., None]) -> str:
         _write_open_copy(reader, path)
     unread = 0
     with beside(path) as file:
-        kept = Kept(file)
+        kept = TextWriter(file)
         for number in range(1, pages + 1):
             if time.monotonic() - since > SECONDS:
                 return cut_after(number - 1, pages)
@@ -35,7 +35,7 @@ def pdf_text_of(path: Path, tell: Callable[..., None]) -> str:
                 text = reader.pages[number - 1].extract_text().strip()
                 if text:
                     kept.add(f"[Page {number}]\n{text}\n\n")
-            except Full:
+            except TextLimitReached:
                 said = f"Only its first {MOST_CHARACTERS:,} characters are read"
                 return f"{said}, up to page {number:,} of {pages:,}."
             except MemoryError:

@@ -27,14 +27,14 @@ FORMATS = {f"image/{name.lower()}": name for name in ("JPEG", "PNG", "BMP", "GIF
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PictureSize:
     """In pixels, as the picture is shown: turned as its orientation says."""
 
     width: int
     height: int
 
 
-def look_at(path: Path, mime_type: str) -> Measured:
+def check_picture(path: Path, mime_type: str) -> PictureSize:
     """Raises Damaged for a picture that is too large or can't be decoded.
 
     Where providers wouldn't take the file as it is, what they do is put beside it.
@@ -60,7 +60,7 @@ def look_at(path: Path, mime_type: str) -> Measured:
         raise Damaged(
             "This picture can't be read: the file is damaged or cut off. Nothing was kept."
         ) from None
-    return Measured(height, width) if lying else Measured(width, height)
+    return PictureSize(height, width) if lying else PictureSize(width, height)
 
 
 def _require_size(width: int, height: int) -> None:

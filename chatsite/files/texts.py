@@ -14,11 +14,11 @@ MOST_CHARACTERS = 400_000
 ENDING = ".text"
 
 
-class Full(Exception):
+class TextLimitReached(Exception):
     """There is as much text as is kept."""
 
 
-class Kept:
+class TextWriter:
     """What is written, up to the limit. Every piece is in the file when `add` returns."""
 
     def __init__(self, file: IO[str]) -> None:
@@ -32,13 +32,13 @@ class Kept:
         self._file.flush()
         self._left -= len(sound)
         if self._left < 0:
-            raise Full
+            raise TextLimitReached
 
 
-def text_of(path: Path) -> str:
+def write_text(path: Path) -> str:
     """What is to be said of it: "" where all of it was kept."""
     with path.open("rb") as file, beside(path) as out:
-        kept = Kept(out)
+        kept = TextWriter(out)
         head = file.read(HEAD)
         decoder = codecs.getincrementaldecoder(encoding_of(head))()
         block, open_end = head, ""
@@ -48,7 +48,7 @@ def text_of(path: Path) -> str:
                 open_end = "\r" if text.endswith("\r") else ""
                 kept.add(text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
                 block = file.read(BLOCK)
-        except Full:
+        except TextLimitReached:
             return f"Only its first {MOST_CHARACTERS:,} characters are read."
     return ""
 

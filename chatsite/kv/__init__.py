@@ -4,7 +4,7 @@ find there, what is saved, and what goes when there is no room."""
 from chatsite.kv.accounts import Account, Origin
 from chatsite.kv.books import EMPTY, LOADED, MARKED, UNLOADED, Book, Place, Span
 from chatsite.kv.reuse import Reuse, plan, reuse
-from chatsite.kv.sessions import Fingerprint, Kept, Session, outdated
+from chatsite.kv.sessions import Fingerprint, Session, SessionFile, outdated
 
 __all__ = [
     "EMPTY",
@@ -14,7 +14,7 @@ __all__ = [
     "Account",
     "Book",
     "Fingerprint",
-    "Kept",
+    "SessionFile",
     "Origin",
     "Place",
     "Reuse",

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 
-class Older(Protocol):
+class CleanableTurn(Protocol):
     """An older turn: the sequence number of its first message, its tokens, and whether a person's
     mark spares it (pinned, replied to)."""
 
@@ -24,7 +24,7 @@ class Older(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OlderTurn:
     """An older turn, as a value."""
 
     first: int
@@ -33,43 +33,43 @@ class Held:
 
 
 # Turns, oldest first, and how many tokens may stay, for the strategy that asks -> those that stay.
-Keeps = Callable[[Sequence[Older], int], Sequence[Older]]
+Keeps = Callable[[Sequence[CleanableTurn], int], Sequence[CleanableTurn]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
+class CleanupStrategy:
     """`words` say what it does, for a button."""
 
     words: str
     keeps: Keeps
 
 
-def _nothing(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
+def _nothing(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
     return ()
 
 
-def _newer_half(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
+def _newer_half(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
     """At most half of all tokens: a turn that lies across the middle goes, but the newest stays
     however large it is, or this would be another strategy."""
     half = sum(turn.tokens for turn in turns) // 2
     return _newest(turns, half) or turns[-1:]
 
 
-def _first(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
+def _first(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
     return turns[:1]
 
 
-def _last(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
+def _last(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
     return turns[-1:]
 
 
-def _what_fits(turns: Sequence[Older], down_to: int) -> Sequence[Older]:
+def _what_fits(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
     """The newest; what is spared stays wherever it stands, and takes its room first."""
     loose = [turn for turn in turns if not turn.spared]
     return _newest(loose, down_to - sum(turn.tokens for turn in turns if turn.spared))
 
 
-def _newest(turns: Sequence[Older], most: int) -> Sequence[Older]:
+def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn]:
     """As many of the newest, without a gap, as `most` tokens hold."""
     start, left = len(turns), most
     while start and turns[start - 1].tokens <= left:
@@ -78,19 +78,23 @@ def _newest(turns: Sequence[Older], most: int) -> Sequence[Older]:
     return turns[start:]
 
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
+STRATEGIES: Mapping[str, CleanupStrategy] = MappingProxyType(
     {
-        "keepSystemPromptOnly": Strategy(words="Keep only the instructions", keeps=_nothing),
-        "keepSystemPromptAndHalf": Strategy(words="Keep the newer half", keeps=_newer_half),
-        "keepSystemPromptAndFirstUserMessage": Strategy(words="Keep the first turn", keeps=_first),
-        "keepSystemPromptAndLastUserMessage": Strategy(words="Keep the last turn", keeps=_last),
-        "removeOldestMessages": Strategy(words="Unload the oldest turns", keeps=_what_fits),
+        "keepSystemPromptOnly": CleanupStrategy(words="Keep only the instructions", keeps=_nothing),
+        "keepSystemPromptAndHalf": CleanupStrategy(words="Keep the newer half", keeps=_newer_half),
+        "keepSystemPromptAndFirstUserMessage": CleanupStrategy(
+            words="Keep the first turn", keeps=_first
+        ),
+        "keepSystemPromptAndLastUserMessage": CleanupStrategy(
+            words="Keep the last turn", keeps=_last
+        ),
+        "removeOldestMessages": CleanupStrategy(words="Unload the oldest turns", keeps=_what_fits),
     }
 )
 DEFAULT = "removeOldestMessages"
 
 
-def unload(strategy: str, turns: Sequence[Older], *, down_to: int) -> frozenset[int]:
+def unload(strategy: str, turns: Sequence[CleanableTurn], *, down_to: int) -> frozenset[int]:
     """The `first` of every turn that goes, of the older `turns`, oldest first.
 
     What is spared never goes. `down_to` is how many tokens may stay under `removeOldestMessages`;
@@ -100,7 +104,9 @@ def unload(strategy: str, turns: Sequence[Older], *, down_to: int) -> frozenset[
     return frozenset(t.first for t in turns if not t.spared and t.first not in stay)
 
 
-def make_room(strategy: str, turns: Sequence[Older], *, room: int, down_to: int) -> frozenset[int]:
+def make_room(
+    strategy: str, turns: Sequence[CleanableTurn], *, room: int, down_to: int
+) -> frozenset[int]:
     """The same where the turns take more than their `room`, in tokens: afterwards they don't.
 
     Where the strategy keeps too much, the oldest of what it kept go too; spared turns only when

@@ -37,7 +37,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SessionFile:
     """A file in the folder; `used` orders them by last use."""
 
     key: str
@@ -45,7 +45,7 @@ class Kept:
     used: float
 
 
-def outdated(kept: Iterable[Kept], *, limit: int) -> list[str]:
+def outdated(kept: Iterable[SessionFile], *, limit: int) -> list[str]:
     """Keys of what has to go so that the rest takes at most `limit` bytes: least recently used
     first."""
     newest = sorted(kept, key=lambda one: one.used, reverse=True)

@@ -47,7 +47,7 @@ _DIALECTS: Mapping[Any, Any] = {
 }
 
 
-def read(text: str) -> dict[str, object]:
+def parse_arguments(text: str) -> dict[str, object]:
     """The object in this JSON; nothing at all counts as an empty one. Raises ToolError."""
     if len(text) > LONGEST:
         raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
@@ -66,7 +66,7 @@ def read(text: str) -> dict[str, object]:
     return found
 
 
-def check(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
+def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
     """Raise ToolError, with the place, for arguments that don't fit."""
     try:
         # An empty registry: a reference to another document is never fetched.
@@ -80,7 +80,9 @@ def check(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None
         raise _bad("don't fit: " + "; ".join(_in_words(fault) for fault in faults))
 
 
-def said(arguments: Mapping[str, object], schema: Mapping[str, object]) -> dict[str, object]:
+def without_nulls(
+    arguments: Mapping[str, object], schema: Mapping[str, object]
+) -> dict[str, object]:
     """Without nulls that can only mean "not said": many models write one for every argument that
     they may leave out."""
     properties, required = schema.get("properties"), schema.get("required")
@@ -98,7 +100,7 @@ def _takes_null(schema: object) -> bool:
     return kind is None or "null" in (kind if isinstance(kind, list) else [kind])
 
 
-def unfit(schema: Mapping[str, object]) -> str:
+def schema_fault(schema: Mapping[str, object]) -> str:
     """Why no provider can be given this schema; "" where it is one of type object."""
     wrong = "what it says of its arguments is no JSON schema of an object"
     if schema.get("type") != "object" or deeper_than(schema, DEEPEST):

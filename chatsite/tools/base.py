@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Using:
+class ToolContext:
     """Who uses a tool, and where: storage's own owner, and the conversation's id."""
 
     owner: Any
@@ -34,7 +34,7 @@ class Tool(Protocol):
     @property
     def parameters(self) -> Mapping[str, object]: ...
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         """A value that JSON can hold. Raises ToolError, or whatever goes wrong; it may be
         cancelled at any time."""
         ...

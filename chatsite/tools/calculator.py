@@ -16,7 +16,7 @@ from chatsite.tools.arithmetic import (
     operate,
     wrong,
 )
-from chatsite.tools.base import Using
+from chatsite.tools.base import ToolContext
 
 LONGEST = 1_000  # Characters of an expression: with the bounds on values some 10 ms at worst.
 DEEPEST = 50
@@ -53,7 +53,7 @@ class Calculator:
         "additionalProperties": False,
     }
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         """`result` is text, so that no reader of JSON rounds it; `exact`: nothing was rounded."""
         result, exact = calculated(str(arguments["expression"]))
         return {"result": result, "exact": exact}

@@ -7,7 +7,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 
 LONGEST_NAME = 64
 DEFAULT_ZONE = "UTC"
@@ -37,7 +37,7 @@ class Clock:
             "additionalProperties": False,
         }
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         """`time` is ISO 8601 with its offset from UTC, to the second."""
         said = str(arguments.get("zone") or self._zone).strip()
         try:

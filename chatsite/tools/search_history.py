@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from chatsite.history.lexical.passages import passages
 from chatsite.history.lexical.words import spelled, terms
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,7 @@ LONGEST = 500  # Characters of a query.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class FoundMessage:
     """A message that may be shown. `title` is "" where it could tell what is hidden."""
 
     conversation: str
@@ -37,22 +37,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class SearchResult:
     """What storage found, newest first; `whole`: in everything that was ever said."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[FoundMessage, ...]
     messages: int
     conversations: int
     whole: bool
 
 
-class Reads(Protocol):
+class MessageSearch(Protocol):
     """`conversations.reads.message_search` is one."""
 
-    def older_messages(self, *, owner: Any, without: str, words: Sequence[str]) -> Looked: ...
+    def older_messages(self, *, owner: Any, without: str, words: Sequence[str]) -> SearchResult: ...
 
 
-class Run(Protocol):
+class StorageRunner(Protocol):
     """Runs a unit of work of the store."""
 
     def __call__(
@@ -90,11 +90,11 @@ class SearchHistory:
         "additionalProperties": False,
     }
 
-    def __init__(self, *, run: Run, reads: Reads) -> None:
+    def __init__(self, *, run: StorageRunner, reads: MessageSearch) -> None:
         self._run = run
         self._reads = reads
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         query = str(arguments["query"])[:LONGEST]
         most = arguments.get("results", HITS)
         asked = dict.fromkeys(term for _, term in spelled(query))
@@ -130,13 +130,13 @@ def _needles(query: str) -> list[str]:
     return list(found)
 
 
-def _ranked(lines: Sequence[Line], asked: Sequence[str]) -> list[tuple[Line, str]]:
+def _ranked(lines: Sequence[FoundMessage], asked: Sequence[str]) -> list[tuple[FoundMessage, str]]:
     """Each with the part that fits best. A word counts the more, the fewer lines have it; of
     equals the newest comes first."""
     parts = [(line, part, Counter(terms(part))) for line in lines for part in passages(line.text)]
     having = Counter(term for _, _, counts in parts for term in asked if counts[term])
     weights = {term: math.log(1 + len(parts) / having[term]) for term in having}
-    best: dict[int, tuple[float, Line, str]] = {}
+    best: dict[int, tuple[float, FoundMessage, str]] = {}
     for line, part, counts in parts:
         # Said twice is hardly more than said once; whoever says it at length says it less.
         score = sum(
@@ -160,7 +160,7 @@ def _around(part: str, asked: Sequence[str]) -> str:
     return f"{'…' if place else ''}{shown}{'…' if place + TEXT < len(part) else ''}"
 
 
-def _hit(line: Line, text: str) -> dict[str, object]:
+def _hit(line: FoundMessage, text: str) -> dict[str, object]:
     return {
         "title": line.title,
         "agent": line.agent,

@@ -17,7 +17,7 @@ Maker = Callable[[Mapping[str, object]], Tool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class MissingTool:
     """A node without a tool. `reason` ends a sentence, for everybody to read."""
 
     name: str
@@ -25,11 +25,11 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class AgentTools:
     """Names are unique among the tools; `missing` are the template's own names."""
 
     tools: tuple[Tool, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingTool, ...] = ()
 
 
 class Toolbox:
@@ -45,55 +45,57 @@ class Toolbox:
 
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
-    ) -> Chosen:
+    ) -> AgentTools:
         """The tools of a template's `tools`, and what none could be found for."""
         tools: dict[str, Tool] = {}
-        missing: dict[str, Missing] = {}
+        missing: dict[str, MissingTool] = {}
         for node in nodes:
             for found in self._found(node, configurations.get(node, {})):
-                if isinstance(found, Missing):
+                if isinstance(found, MissingTool):
                     missing.setdefault(found.name, found)
                 elif found.name not in tools and len(tools) == MOST_TOOLS:
                     reason = f"an agent can have {MOST_TOOLS} tools, and this one has more"
-                    missing[node] = Missing(name=node, reason=reason)
+                    missing[node] = MissingTool(name=node, reason=reason)
                     break
                 else:
                     tools.setdefault(found.name, found)
-        return Chosen(tools=tuple(tools.values()), missing=tuple(missing.values()))
+        return AgentTools(tools=tuple(tools.values()), missing=tuple(missing.values()))
 
-    def _found(self, node: str, configuration: Mapping[str, object]) -> Iterator[Tool | Missing]:
+    def _found(
+        self, node: str, configuration: Mapping[str, object]
+    ) -> Iterator[Tool | MissingTool]:
         server, tool = _parts(node)
         if server:
             yield from self._of_server(node, server, tool)
         elif node not in self._builtin:
-            yield Missing(name=node, reason="there is no tool of that name here")
+            yield MissingTool(name=node, reason="there is no tool of that name here")
         else:
             try:
                 yield self._builtin[node](configuration)
             except ToolError as error:
                 reason = f"its settings can't be used: {error.message}"
-                yield Missing(name=node, reason=reason)
+                yield MissingTool(name=node, reason=reason)
 
-    def _of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | Missing]:
+    def _of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | MissingTool]:
         connection = self._servers.get(server)
         if connection is None:
-            yield Missing(name=node, reason="no tool server of that name is set up here")
+            yield MissingTool(name=node, reason="no tool server of that name is set up here")
         elif connection.problem:
-            yield Missing(name=node, reason=f"its tool server is missing: {connection.problem}")
+            yield MissingTool(name=node, reason=f"its tool server is missing: {connection.problem}")
         elif not tool:
             yield from connection.tools.values()
             for name, reason in connection.unfit.items():
-                yield Missing(name=f"{node}.{name}", reason=reason)
+                yield MissingTool(name=f"{node}.{name}", reason=reason)
         else:
             yield _one(connection, node, tool)
 
 
-def _one(connection: Connection, node: str, tool: str) -> Tool | Missing:
+def _one(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
     found = connection.tools.get(tool)
     if found is not None:
         return found
     reason = connection.unfit.get(tool, "its tool server has no tool of that name")
-    return Missing(name=node, reason=reason)
+    return MissingTool(name=node, reason=reason)
 
 
 def _parts(node: str) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.agents.catalogue import Catalogue, in_words, read_document
-from chatsite.agents.template import Broken, Template
+from chatsite.agents.catalogue import Catalogue, describe_broken, read_document
+from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.errors import BadTemplate, NotFound
 
 SHIPPED = Path(__file__).parents[2] / "agents"
@@ -37,9 +37,9 @@ def put(folder: Path, slug: str, content: str | bytes | None = None, **more: obj
     return file
 
 
-def the_broken(folder: Path) -> Broken:
+def the_broken(folder: Path) -> BrokenTemplate:
     (agent,) = Catalogue(folder).all()
-    assert isinstance(agent, Broken)
+    assert isinstance(agent, BrokenTemplate)
     return agent
 
 
@@ -112,7 +112,7 @@ def test_a_file_that_breaks_is_listed_as_broken_and_heals(tmp_path: Path) -> Non
     assert isinstance(catalogue.all()[0], Template)
     put(tmp_path, "ada", "{")
     clock.now += 1
-    assert isinstance(catalogue.all()[0], Broken)
+    assert isinstance(catalogue.all()[0], BrokenTemplate)
     put(tmp_path, "ada")
     clock.now += 1
     assert catalogue.get("ada").name == "Ada"
@@ -147,7 +147,7 @@ def test_a_broken_file_is_named_with_key_and_reason(
     broken = the_broken(tmp_path)
     assert (broken.slug, broken.file, broken.key) == ("ada", "ada/template.json", key)
     assert reason in broken.reason
-    assert str(tmp_path) not in in_words(broken)
+    assert str(tmp_path) not in describe_broken(broken)
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
 def test_links_to_nothing_and_in_a_circle_are_broken(tmp_path: Path) -> None:
     (tmp_path / "nothing").symlink_to(tmp_path / "gone")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    assert [type(agent) for agent in Catalogue(tmp_path).all()] == [Broken, Broken]
+    assert [type(agent) for agent in Catalogue(tmp_path).all()] == [BrokenTemplate, BrokenTemplate]
 
 
 def test_a_missing_folder_of_agents_is_said_without_its_path(tmp_path: Path) -> None:

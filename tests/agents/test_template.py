@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.agents.template import ModelSettings, Template, parse
+from chatsite.agents.template import ModelSettings, Template, parse_template
 from chatsite.errors import BadTemplate
 
 SMALLEST = {"name": "Ada", "personality": "You are Ada."}
@@ -87,7 +87,7 @@ DOCUMENTS = st.fixed_dictionaries(
 
 
 def a_template(**more: object) -> Template:
-    return parse("ada", {**SMALLEST, **more})
+    return parse_template("ada", {**SMALLEST, **more})
 
 
 def the_error(**more: object) -> BadTemplate:
@@ -106,12 +106,12 @@ def test_a_name_and_a_personality_are_enough() -> None:
 
 
 def test_a_personality_may_be_lines() -> None:
-    template = parse("ada", {"name": "Ada", "personality": ["You are Ada.", "You count."]})
+    template = parse_template("ada", {"name": "Ada", "personality": ["You are Ada.", "You count."]})
     assert template.personality == "You are Ada.\nYou count."
 
 
 def test_a_blank_personality_is_allowed_and_says_nothing() -> None:
-    assert parse("ada", {"name": "Ada", "personality": ["", " "]}).personality == ""
+    assert parse_template("ada", {"name": "Ada", "personality": ["", " "]}).personality == ""
 
 
 def test_providers_stand_in_order_of_preference_without_tools() -> None:
@@ -267,7 +267,7 @@ def test_the_switch_for_custom_keys_is_no_key() -> None:
 
 def test_the_document_can_change_afterwards_without_the_template() -> None:
     document: dict[str, Any] = {**SMALLEST, "chatSettings": {"historyLength": 3}}
-    template = parse("ada", document)
+    template = parse_template("ada", document)
     document["chatSettings"]["historyLength"] = 5
     assert template.chat_settings["historyLength"] == 3
 
@@ -353,7 +353,7 @@ def test_prefilled_turns_must_be_whole_turns(turns: object, key: str, reason: st
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
 def test_a_document_that_is_no_object_is_refused(document: object) -> None:
     with pytest.raises(BadTemplate, match="must be an object") as caught:
-        parse("ada", document)
+        parse_template("ada", document)
     assert caught.value.key == ""
 
 
@@ -361,7 +361,7 @@ def test_nesting_without_end_is_refused() -> None:
     document: dict[str, object] = dict(SMALLEST)
     document["notes"] = document
     with pytest.raises(BadTemplate, match="nested deeper"):
-        parse("ada", document)
+        parse_template("ada", document)
 
 
 def test_a_strange_key_is_shown_short_and_printable() -> None:
@@ -373,7 +373,7 @@ def test_a_strange_key_is_shown_short_and_printable() -> None:
 @given(document=JSON | DOCUMENTS | st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
     try:
-        template = parse("ada", document)
+        template = parse_template("ada", document)
     except BadTemplate as error:
         assert error.message
         return
@@ -387,7 +387,7 @@ def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
 @given(document=DOCUMENTS)
 def test_no_message_quotes_a_value(document: dict[str, object]) -> None:
     try:
-        parse("ada", {**document, "apiKey": A_SECRET, "priority": A_SECRET})
+        parse_template("ada", {**document, "apiKey": A_SECRET, "priority": A_SECRET})
     except BadTemplate as error:
         assert A_SECRET not in error.message + error.key
     else:

@@ -10,7 +10,7 @@ import pytest
 
 from chatsite.conversations.files import uploads
 from chatsite.conversations.values.owners import Owner
-from chatsite.files.intake import Taken
+from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment
 from tests.conversations.given import ADA, begin, end, new_id, row
@@ -43,7 +43,7 @@ def keep(folder: Path) -> Keep:
         if instead:
             path.with_suffix(".png").write_bytes(instead)
         size = len(content)
-        taken = Taken(path=path, size=size, kind=kind, text=text, width=4, height=3)
+        taken = ReceivedFile(path=path, size=size, kind=kind, text=text, width=4, height=3)
         return uploads.store_upload(owner, name=name, taken=taken)
 
     return kept

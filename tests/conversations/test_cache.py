@@ -27,7 +27,7 @@ from chatsite.conversations.upkeep import purge as purging
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
-from chatsite.kv import Book, Kept, Session, Span
+from chatsite.kv import Book, Session, SessionFile, Span
 from chatsite.messages import Message as Said
 from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
 
@@ -257,7 +257,7 @@ class TestSessions:
         then = datetime(2026, 11, 22, tzinfo=UTC)
         cache.save_session(conversation=chat, session=session(chat), used=then)
         cache.save_session(conversation=other, session=session(other, file="b.bin", size=5))
-        assert Kept(chat, 100, then.timestamp()) in cache.list_sessions()
+        assert SessionFile(chat, 100, then.timestamp()) in cache.list_sessions()
         cache.touch_session(key=chat)
         newest = max(cache.list_sessions(), key=lambda kept: kept.used)
         assert newest.key == chat

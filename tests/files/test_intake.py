@@ -12,7 +12,7 @@ import pytest
 
 from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files import intake as module
-from chatsite.files.intake import GUESTS_AT_ONCE, UNDER_WAY_PER_OWNER, Intake, Taken
+from chatsite.files.intake import GUESTS_AT_ONCE, UNDER_WAY_PER_OWNER, Intake, ReceivedFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from tests.files.given import DAMAGED, pdf, picture
 
@@ -26,7 +26,7 @@ def left(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
 
-async def come(intake: Intake, *content: bytes, owner: str = "ada") -> Taken:
+async def come(intake: Intake, *content: bytes, owner: str = "ada") -> ReceivedFile:
     async with intake.taken(pieces(*content), owner=owner) as taken:
         return taken
 

@@ -10,9 +10,9 @@ from PIL import Image
 
 from chatsite.errors import BadCommand
 from chatsite.files.kinds import Damaged, kind_of
-from chatsite.files.pdfs import pdf_text_of
-from chatsite.files.pictures import SENT_SIDE, Measured, look_at
-from chatsite.files.texts import MOST_CHARACTERS, text_of
+from chatsite.files.pdfs import write_pdf_text
+from chatsite.files.pictures import SENT_SIDE, PictureSize, check_picture
+from chatsite.files.texts import MOST_CHARACTERS, write_text
 from tests.files.given import DAMAGED, moving_gif, pdf, picture, turned_jpeg
 
 
@@ -21,15 +21,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "came"
 
 
-def looked(path: Path, content: bytes) -> tuple[Measured, set[str]]:
+def looked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
     """Its size, and the endings of what lies beside it."""
     path.write_bytes(content)
-    return look_at(path, kind_of(path).mime_type), {each.suffix for each in path.parent.iterdir()}
+    return check_picture(path, kind_of(path).mime_type), {
+        each.suffix for each in path.parent.iterdir()
+    }
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "WEBP"])
 def test_a_small_picture_is_sent_as_it_is(format: str, path: Path) -> None:
-    assert looked(path, picture(format)) == (Measured(40, 30), {""})
+    assert looked(path, picture(format)) == (PictureSize(40, 30), {""})
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,9 @@ def test_what_cannot_be_read_is_refused_with_the_reason(name: str, path: Path) -
     path.write_bytes(content)
     mime_type = kind_of(path).mime_type
     with pytest.raises(Damaged) as refused:
-        look_at(path, mime_type) if mime_type != "application/pdf" else pdf_text_of(path, print)
+        check_picture(path, mime_type) if mime_type != "application/pdf" else write_pdf_text(
+            path, print
+        )
     assert said in refused.value.message
     assert isinstance(refused.value, BadCommand)
     assert {each.name for each in path.parent.iterdir()} == {"came"}
@@ -79,14 +83,14 @@ class TestTexts:
     )
     def test_a_text_is_kept_in_one_encoding(self, content: bytes, text: str, path: Path) -> None:
         path.write_bytes(content)
-        assert text_of(path) == ""
+        assert write_text(path) == ""
         assert path.with_suffix(".text").read_bytes() == text.encode()
 
     def test_a_long_text_is_cut_and_that_is_said(self, path: Path) -> None:
         path.write_bytes("ü".encode() * MOST_CHARACTERS)
-        assert text_of(path) == ""
+        assert write_text(path) == ""
         path.write_bytes("ü".encode() * (MOST_CHARACTERS + 1))
-        assert text_of(path) == "Only its first 400,000 characters are read."
+        assert write_text(path) == "Only its first 400,000 characters are read."
         assert path.with_suffix(".text").read_text("utf-8") == "ü" * MOST_CHARACTERS
 
 
@@ -95,7 +99,7 @@ class TestPdfs:
         """The note, the text, and what was told on the way."""
         told: list[dict[str, Any]] = []
         path.write_bytes(content)
-        note = pdf_text_of(path, lambda **said: told.append(said))
+        note = write_pdf_text(path, lambda **said: told.append(said))
         return note, path.with_suffix(".text").read_text("utf-8"), told
 
     def test_its_text_comes_page_by_page(self, path: Path) -> None:

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.errors import BadSetting
-from chatsite.kv.cleanup import DEFAULT, STRATEGIES, Held, make_room, unload
-from chatsite.kv.settings import resolve_cleanup
+from chatsite.kv.cleanup import DEFAULT, STRATEGIES, OlderTurn, make_room, unload
+from chatsite.kv.cleanup_setting import resolve_cleanup
 from tests.kv.drawn import tried
 
 # Five older turns; the second is spared by a mark.
 TURNS = [
-    Held(1, 100, False),
-    Held(3, 50, True),
-    Held(5, 200, False),
-    Held(9, 30, False),
-    Held(11, 120, False),
+    OlderTurn(1, 100, False),
+    OlderTurn(3, 50, True),
+    OlderTurn(5, 200, False),
+    OlderTurn(9, 30, False),
+    OlderTurn(11, 120, False),
 ]
 
 turns = st.lists(st.tuples(st.integers(0, 300), st.booleans()), max_size=8).map(
-    lambda drawn: [Held(2 * n + 1, tokens, spared) for n, (tokens, spared) in enumerate(drawn)]
+    lambda drawn: [OlderTurn(2 * n + 1, tokens, spared) for n, (tokens, spared) in enumerate(drawn)]
 )
 
 
@@ -47,7 +47,12 @@ def test_each_strategy_keeps_what_its_name_says_and_what_is_spared(
 def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes_unless_it_is_the_newest() -> (
     None
 ):
-    turns = [Held(1, 10, False), Held(3, 10, False), Held(5, 300, False), Held(7, 10, False)]
+    turns = [
+        OlderTurn(1, 10, False),
+        OlderTurn(3, 10, False),
+        OlderTurn(5, 300, False),
+        OlderTurn(7, 10, False),
+    ]
     assert unload("keepSystemPromptAndHalf", turns, down_to=0) == {1, 3, 5}
     assert unload("keepSystemPromptAndHalf", turns[:3], down_to=0) == {1, 3}
 
@@ -59,7 +64,7 @@ def test_the_first_turn_goes_too_where_it_alone_is_too_large() -> None:
 
 
 def test_what_is_spared_goes_last_and_the_oldest_of_it_first() -> None:
-    spared = [Held(1, 60, True), Held(3, 60, False), Held(5, 60, True)]
+    spared = [OlderTurn(1, 60, True), OlderTurn(3, 60, False), OlderTurn(5, 60, True)]
     assert make_room(DEFAULT, spared, room=120, down_to=60) == {3}
     assert make_room(DEFAULT, spared, room=119, down_to=60) == {1, 3}
     assert make_room(DEFAULT, spared, room=0, down_to=0) == {1, 3, 5}
@@ -73,7 +78,7 @@ def test_what_is_spared_goes_last_and_the_oldest_of_it_first() -> None:
     low=st.integers(0, 100),
 )
 def test_afterwards_it_fits_and_nothing_spared_went_for_something_loose(
-    strategy: str, turns: list[Held], room: int, low: int
+    strategy: str, turns: list[OlderTurn], room: int, low: int
 ) -> None:
     gone = make_room(strategy, turns, room=room, down_to=room * low // 100)
     stay = [turn for turn in turns if turn.first not in gone]

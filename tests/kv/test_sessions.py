@@ -3,17 +3,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv import Fingerprint, Kept, outdated
+from chatsite.kv import Fingerprint, SessionFile, outdated
 from tests.kv.drawn import tried
 
 files = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=8).map(
-    lambda drawn: [Kept(str(n), size, float(used)) for n, (size, used) in enumerate(drawn)]
+    lambda drawn: [SessionFile(str(n), size, float(used)) for n, (size, used) in enumerate(drawn)]
 )
 
 
 @tried
 @given(files, st.integers(0, 200))
-def test_the_least_recently_used_go_and_no_more_than_must(kept: list[Kept], limit: int) -> None:
+def test_the_least_recently_used_go_and_no_more_than_must(
+    kept: list[SessionFile], limit: int
+) -> None:
     gone = outdated(kept, limit=limit)
     assert len(set(gone)) == len(gone)
     left = [one for one in kept if one.key not in gone]
@@ -28,11 +30,14 @@ def test_the_least_recently_used_go_and_no_more_than_must(kept: list[Kept], limi
 
 
 def test_where_all_fits_nothing_goes() -> None:
-    assert outdated([Kept("a", 5, 1.0), Kept("b", 5, 2.0)], limit=10) == []
+    assert outdated([SessionFile("a", 5, 1.0), SessionFile("b", 5, 2.0)], limit=10) == []
 
 
 def test_a_limit_of_nothing_keeps_nothing() -> None:
-    assert set(outdated([Kept("a", 5, 1.0), Kept("b", 5, 2.0)], limit=0)) == {"a", "b"}
+    assert set(outdated([SessionFile("a", 5, 1.0), SessionFile("b", 5, 2.0)], limit=0)) == {
+        "a",
+        "b",
+    }
 
 
 def test_two_engines_have_one_fingerprint_only_where_all_is_the_same() -> None:

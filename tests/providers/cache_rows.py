@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
-from chatsite.kv import Kept, Session
+from chatsite.kv import Session, SessionFile
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,8 +42,10 @@ class MemoryRows:
         gone = [self.sessions.pop(key) for key in keys if key in self.sessions]
         return [session.file for session in gone]
 
-    def list_sessions(self) -> list[Kept]:
-        return [Kept(key, s.size, float(self._used[key])) for key, s in self.sessions.items()]
+    def list_sessions(self) -> list[SessionFile]:
+        return [
+            SessionFile(key, s.size, float(self._used[key])) for key, s in self.sessions.items()
+        ]
 
     def session_files(self) -> set[str]:
         return {session.file for session in self.sessions.values()}

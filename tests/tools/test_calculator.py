@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.calculator import Calculator, calculated
 
-USING = Using(owner=None, conversation="here")
+USING = ToolContext(owner=None, conversation="here")
 
 # In angle brackets, so that Python can be given fractions in their place.
 NUMBERS = st.one_of(

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import check, read, unfit
-from chatsite.tools.base import ToolError, Using
-from chatsite.tools.calling import LONGEST_ERROR, Result, result_of
+from chatsite.tools.arguments import check_arguments, parse_arguments, schema_fault
+from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.call import LONGEST_ERROR, ToolResult, call_tool
 
-USING = Using(owner=None, conversation="here")
+USING = ToolContext(owner=None, conversation="here")
 CANARY = "sk-canary-in-an-exception"
 ANY: Mapping[str, object] = {"type": "object"}
 
@@ -38,7 +38,7 @@ class Given:
         self.parameters = parameters
         self._work = work
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         return await self._work(arguments)
 
 
@@ -50,9 +50,9 @@ async def of(
     seconds: float = 5,
     parameters: Mapping[str, object] = ANY,
     name: str = "given",
-) -> Result:
+) -> ToolResult:
     tool = Given(work, parameters=parameters)
-    return await result_of(name, arguments, [tool], USING, seconds=seconds, room_characters=room)
+    return await call_tool(name, arguments, [tool], USING, seconds=seconds, room_characters=room)
 
 
 def returning(value: object) -> Callable[[Mapping[str, object]], Awaitable[object]]:
@@ -69,7 +69,7 @@ def raising(error: BaseException) -> Callable[[Mapping[str, object]], Awaitable[
     return work
 
 
-def the_error(result: Result) -> tuple[str, str]:
+def the_error(result: ToolResult) -> tuple[str, str]:
     assert result.failed
     error = json.loads(result.content)["error"]
     assert set(error) == {"name", "message"}
@@ -81,7 +81,7 @@ async def test_what_it_returns_is_the_content_and_what_was_written_the_arguments
         return {"got": dict(arguments)}
 
     result = await of(echo, '{"a": [1, "é"]}')
-    assert result == Result(
+    assert result == ToolResult(
         content='{"got": {"a": [1, "é"]}}', failed=False, arguments={"a": [1, "é"]}
     )
 
@@ -263,7 +263,7 @@ class TestForeignSchemas:
     ) -> None:
         long = "x" * 5_000
         began = time.process_time()
-        check({"a": long, long: 1, "b": [{"c": n} for n in range(3_000)]}, schema)
+        check_arguments({"a": long, long: 1, "b": [{"c": n} for n in range(3_000)]}, schema)
         assert time.process_time() - began < 0.5
 
     @pytest.mark.parametrize(
@@ -278,13 +278,15 @@ class TestForeignSchemas:
     )
     def test_one_that_cannot_be_used_is_told(self, schema: dict[str, Any]) -> None:
         with pytest.raises(ToolError, match="own schema can't be used"):
-            check({"a": 1}, schema)
+            check_arguments({"a": 1}, schema)
 
     def test_which_are_schemas_of_an_object(self) -> None:
-        assert not unfit({"type": "object", "properties": {"a": {"type": ["string", "null"]}}})
+        assert not schema_fault(
+            {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
+        )
         old = "http://json-schema.org/draft-07/schema#"
         lists = {"a": {"items": [{"type": "string"}]}}
-        assert not unfit({"$schema": old, "type": "object", "properties": lists})
+        assert not schema_fault({"$schema": old, "type": "object", "properties": lists})
         for bad in (
             {},
             {"type": "array"},
@@ -292,14 +294,14 @@ class TestForeignSchemas:
             {"type": "object", "properties": {"a": {"type": "strange"}}},
             {"type": "object", "properties": lists},
         ):
-            assert "no JSON schema" in unfit(bad)
-        assert "50,000" in unfit({"type": "object", "title": "x" * 50_000})
+            assert "no JSON schema" in schema_fault(bad)
+        assert "50,000" in schema_fault({"type": "object", "title": "x" * 50_000})
 
 
 @settings(max_examples=40)
 @given(text=st.text() | JSON.map(lambda value: json.dumps(value)))
 def test_any_text_is_read_or_refused_in_words(text: str) -> None:
     try:
-        assert isinstance(read(text), dict)
+        assert isinstance(parse_arguments(text), dict)
     except ToolError as error:
         assert error.name == "BadArguments"

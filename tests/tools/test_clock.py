@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.clock import Clock
 
-USING = Using(owner=None, conversation="here")
+USING = ToolContext(owner=None, conversation="here")
 NEW_YEAR = datetime(2025, 12, 31, 23, 30, 15, 123456, tzinfo=UTC)
 
 

@@ -14,15 +14,15 @@ import pytest
 import pytest_asyncio
 import uvicorn
 
-from chatsite.tools.base import ToolError, Using
-from chatsite.tools.calling import result_of
+from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.call import call_tool
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.servers import Connection, ToolServers, tool_name
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port
 
 FAKES = Path(__file__).resolve().parent.parent / "fakes"
-USING = Using(owner=None, conversation="here")
+USING = ToolContext(owner=None, conversation="here")
 SECONDS = 60.0  # A bound for a busy machine; nothing here waits for it.
 
 
@@ -123,7 +123,7 @@ async def test_it_sees_nothing_of_the_environment_but_what_the_file_says(
 async def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(
     server: Connection,
 ) -> None:
-    slow = result_of(
+    slow = call_tool(
         "real__slow",
         '{"seconds": 30}',
         [server.tools["slow"]],

@@ -18,7 +18,7 @@ from chatsite.conversations.reads import queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message as Said
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.search_history import SearchHistory
 from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, said, words
 
@@ -34,7 +34,7 @@ TOOL = SearchHistory(run=in_a_thread, reads=searching)
 
 
 async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: int = 5) -> list[Any]:
-    using = Using(owner=owner, conversation=here)
+    using = ToolContext(owner=owner, conversation=here)
     answer: Any = await TOOL.run({"query": query, "results": results}, using)
     return list(answer["found"])
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from chatsite.agents.template import parse
+from chatsite.agents.template import parse_template
 from chatsite.providers.known.servers import SERVERS
-from chatsite.tools.arguments import unfit
-from chatsite.tools.base import Tool, Using
+from chatsite.tools.arguments import schema_fault
+from chatsite.tools.base import Tool, ToolContext
 from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.servers import LONGEST_NAME, ToolServers
-from chatsite.tools.search_history import Looked, SearchHistory
-from chatsite.tools.toolbox import MOST_TOOLS, Chosen, Toolbox
+from chatsite.tools.search_history import SearchHistory, SearchResult
+from chatsite.tools.toolbox import MOST_TOOLS, AgentTools, Toolbox
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server.py")
@@ -27,8 +27,8 @@ CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server
 class Nothing:
     """Storage without a conversation."""
 
-    def older_messages(self, **asked: Any) -> Looked:
-        return Looked(lines=(), messages=0, conversations=0, whole=True)
+    def older_messages(self, **asked: Any) -> SearchResult:
+        return SearchResult(lines=(), messages=0, conversations=0, whole=True)
 
 
 async def at_once(work: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -40,11 +40,11 @@ def a_toolbox(servers: ToolServers) -> Toolbox:
     return Toolbox(builtin(now=lambda: NOON, search_history=search), servers)
 
 
-def chosen(*nodes: str, **configurations: Mapping[str, object]) -> Chosen:
+def chosen(*nodes: str, **configurations: Mapping[str, object]) -> AgentTools:
     return a_toolbox(ToolServers([], logs=Path())).for_nodes(nodes, configurations)
 
 
-def reasons(found: Chosen) -> dict[str, str]:
+def reasons(found: AgentTools) -> dict[str, str]:
     assert len({gone.name for gone in found.missing}) == len(found.missing)
     return {gone.name: gone.reason for gone in found.missing}
 
@@ -54,13 +54,13 @@ def test_the_built_in_tools_are_fit_for_every_provider() -> None:
     assert [tool.name for tool in found.tools] == ["clock", "calculator", "search_history"]
     assert not found.missing
     for tool in found.tools:
-        assert not unfit(tool.parameters)
+        assert not schema_fault(tool.parameters)
         assert 20 < len(tool.description) < 1_024
 
 
 async def test_a_template_may_set_the_clocks_zone() -> None:
     (clock,) = chosen("clock", clock={"zone": "Asia/Tokyo"}).tools
-    time: Any = await clock.run({}, Using(owner=None, conversation="here"))
+    time: Any = await clock.run({}, ToolContext(owner=None, conversation="here"))
     assert time["time"] == "2026-05-04T21:00:00+09:00"
     for bad in ("Mars/Olympus", 3):
         found = chosen("clock", clock={"zone": bad})
@@ -154,7 +154,7 @@ TOOLS = (
 def test_every_node_of_agentdocks_templates_is_a_provider_a_tool_or_named_as_missing(
     provider: str,
 ) -> None:
-    template = parse(
+    template = parse_template(
         "from-agentdock",
         {
             "version": "1.0",

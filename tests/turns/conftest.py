@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from chatsite.agents.template import Template, parse
+from chatsite.agents.template import Template, parse_template
 from chatsite.conversations import store
 from chatsite.conversations.database.work import Store
 from chatsite.conversations.reads import loading, queries
@@ -97,7 +97,7 @@ class Failing:
 
 
 def template(**more: Any) -> Template:
-    return parse("demo", {"name": "Demo", "personality": "You are Demo.", **more})
+    return parse_template("demo", {"name": "Demo", "personality": "You are Demo.", **more})
 
 
 @dataclass

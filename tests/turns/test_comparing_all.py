@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.conversations import active_path as path
 from chatsite.conversations import summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
@@ -68,7 +68,7 @@ async def named(
     write_agent(tmp_path, "demo")
     (tmp_path / "demo" / "strategy.py").write_text(OLDEST)
     made = Named(run=world.run)
-    strategies = Strategies()
+    strategies = StrategyWorker()
     gatherers: dict[str, Any] = {
         "lexical": Recaller(run=made.run, reads=said),
         "summary": Summariser(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from chatsite.agents.template import parse
+from chatsite.agents.template import parse_template
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider, Usage
@@ -105,7 +105,7 @@ class TestTheModel:
         described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
         configured = {f"llm.{provider.kind}": {"model": "big"}}
         return answering(
-            parse("demo", {**described, "nodeConfigurations": configured}),
+            parse_template("demo", {**described, "nodeConfigurations": configured}),
             {provider.kind: provider},
         )
 

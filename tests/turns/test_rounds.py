@@ -27,7 +27,7 @@ from chatsite.providers.base.provider import (
     Usage,
 )
 from chatsite.providers.base.provider import Calling as CallBegun
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.base import ToolContext, ToolError
 from chatsite.turns.context.turn_context import Asking
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, saying
@@ -50,7 +50,7 @@ class Lookup:
         self.asked: list[object] = []
         self.waiting = asyncio.Event()
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         of = arguments["of"]
         self.asked.append(of)
         if of == "boom":
@@ -351,7 +351,7 @@ async def test_a_guest_who_signs_in_while_a_tool_runs_keeps_the_turn(
     guest = Owner(guest="g" * 20)
     asking = replace(world.asking(), owner=guest)
 
-    async def moved(arguments: Mapping[str, object], using: Using) -> object:
+    async def moved(arguments: Mapping[str, object], using: ToolContext) -> object:
         await world.run(store.move_to_account, guest=guest.guest, user=user)
         return "moved"
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.history import Entry, Evidence, Transcript, decide, resolve
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
@@ -26,8 +26,8 @@ REPORT = Attachment(id="f", name="report.pdf", size=9, modality="document")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def strategies() -> AsyncIterator[Strategies]:
-    made = Strategies()
+async def strategies() -> AsyncIterator[StrategyWorker]:
+    made = StrategyWorker()
     yield made
     await made.stop()
 
@@ -70,7 +70,7 @@ def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -
 
 
 async def gathered(
-    strategies: Strategies, catalogue: Catalogue, tmp_path: Path, source: str, turn: Gathering
+    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str, turn: Gathering
 ) -> Evidence:
     (tmp_path / "ada" / "strategy.py").write_text(source)
     gatherer = StrategyGatherer(strategies=strategies, file=Catalogue(tmp_path).strategy)
@@ -91,7 +91,7 @@ def request(turn: Gathering, evidence: Evidence) -> list[str]:
 
 
 async def test_what_was_chosen_comes_with_counts_and_a_report(
-    strategies: Strategies, catalogue: Catalogue, tmp_path: Path
+    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = """
 def build(ctx):
@@ -124,7 +124,7 @@ def build(ctx):
 
 
 async def test_the_budget_is_what_head_and_current_message_leave(
-    strategies: Strategies, catalogue: Catalogue, tmp_path: Path
+    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = """
 def build(ctx):
@@ -140,7 +140,7 @@ def build(ctx):
 
 
 async def test_it_never_sees_what_the_user_took_out(
-    strategies: Strategies, catalogue: Catalogue, tmp_path: Path
+    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = "def build(ctx): ctx.slots.add('all', ctx.history.recent_text(99))"
     entries = talk(5)
@@ -164,7 +164,7 @@ async def test_it_never_sees_what_the_user_took_out(
     ],
 )
 async def test_one_that_fails_is_named_and_the_newest_turns_are_sent(
-    strategies: Strategies, catalogue: Catalogue, tmp_path: Path, source: str, words: str
+    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str, words: str
 ) -> None:
     turn = gathering(catalogue, talk(3))
     evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
@@ -176,7 +176,7 @@ async def test_one_that_fails_is_named_and_the_newest_turns_are_sent(
     assert len(request(turn, evidence)) == 6
 
 
-async def test_a_missing_file_is_said(strategies: Strategies, catalogue: Catalogue) -> None:
+async def test_a_missing_file_is_said(strategies: StrategyWorker, catalogue: Catalogue) -> None:
     gatherer = StrategyGatherer(strategies=strategies, file=catalogue.strategy)
     evidence = await gatherer.gather(gathering(catalogue, talk(1)))
     assert "ada/strategy.py: there is no such file" in evidence.notes[0]
@@ -188,7 +188,7 @@ class TestTheShippedExample:
         return (Path(__file__).parents[2] / "agents" / "keeper" / "strategy.py").read_text()
 
     async def test_keeps_notes_in_view_and_names_files_that_are_not(
-        self, strategies: Strategies, catalogue: Catalogue, tmp_path: Path, source: str
+        self, strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str
     ) -> None:
         entries = talk(20)
         note = counted(Message.user("Keep: we go to Lisbon", id="q1"))
@@ -207,7 +207,7 @@ class TestTheShippedExample:
         ]
 
     async def test_without_notes_and_files_it_adds_nothing_of_its_own(
-        self, strategies: Strategies, catalogue: Catalogue, tmp_path: Path, source: str
+        self, strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str
     ) -> None:
         turn = gathering(catalogue, talk(3))
         evidence = await gathered(strategies, catalogue, tmp_path, source, turn)

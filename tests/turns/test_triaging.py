@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.agents.template import parse
+from chatsite.agents.template import parse_template
 from chatsite.history import Evidence, Transcript, resolve
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
@@ -54,7 +54,9 @@ def gathering(
         "conversation": conversation or {},
     }
     described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
-    who = answering(parse("demo", {**described, "chatSettings": chat}), {provider.kind: provider})
+    who = answering(
+        parse_template("demo", {**described, "chatSettings": chat}), {provider.kind: provider}
+    )
     older = [entry for turn in turns_of(turns) for entry in turn.entries]
     current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
     return Gathering(

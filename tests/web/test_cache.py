@@ -22,7 +22,7 @@ from chatsite.conversations.database.work import Store
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
 from chatsite.kv import Book, Session, Span
-from chatsite.kv.settings import Cleanup
+from chatsite.kv.cleanup_setting import Cleanup
 from chatsite.turns.context.turn_context import Asking
 from chatsite.turns.what_if.cleanup_preview import Offer, Offered
 from chatsite.web.api import cache as views

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from pytest_django import Settings
 
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.web.management.commands import check_strategy
 from tests.story.agents import write_agent
 
@@ -82,7 +82,7 @@ def test_one_that_chooses_by_chance_is_found(agents: Path) -> None:
 def test_one_that_never_ends_is_ended_a_few_times_only(
     agents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_strategy, "Strategies", partial(Strategies, seconds=0.1))
+    monkeypatch.setattr(check_strategy, "StrategyWorker", partial(StrategyWorker, seconds=0.1))
     write(agents, "def build(ctx):", "    while ctx.history.last_assistant(): pass")
     printed, error = check(examples=50)
     assert "breaks 1 of the properties" in error

@@ -21,8 +21,8 @@ from types import CodeType, ModuleType
 from typing import IO, Any
 
 from chatsite.agents.strategy.context import Context, SlotError
-from chatsite.agents.strategy.wire import Given, Problem, line_of
-from chatsite.bounds import bound_memory, end_after
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput, line_of
+from chatsite.process_limits import end_process_after, limit_memory
 
 MEMORY_BYTES = 512 * 1024 * 1024
 LONGEST_TRACE = 4_000  # Characters.
@@ -31,13 +31,13 @@ MODULE = "strategy"
 Codes = dict[str, tuple[bytes, CodeType]]
 
 
-def main() -> None:
+def answer_lines() -> None:
     # Ctrl-C reaches the whole group, and so does a service manager's SIGTERM; the parent decides
     # when we end: answers may still be written then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     asked, answers = _private_pipes()
-    bound_memory(MEMORY_BYTES)
+    limit_memory(MEMORY_BYTES)
     lines: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(asked, lines), name="parent", daemon=True).start()
     codes: Codes = {}
@@ -48,22 +48,22 @@ def main() -> None:
         answer = _answer(json.loads(lines.get()), codes)
 
 
-def _answer(said: Mapping[str, Any], codes: Codes) -> dict[str, object]:
-    """Run one strategy once; whatever it raises becomes a problem."""
-    path = str(said["path"])
-    end_after(float(said["seconds"]))
+def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
+    """Run one strategy once; whatever it raises becomes a failure."""
+    path = str(question["path"])
+    end_process_after(float(question["seconds"]))
     try:
-        context = Context.of(Given.from_dict(said["given"]))
+        context = Context.of(StrategyInput.from_dict(question["given"]))
         result = _loaded(path, codes).build(context)
         if result is not None:
             kind = type(result).__name__
             wrong = f"build must return nothing and add to ctx.slots; it returned a {kind}"
-            return {"problem": asdict(Problem(said=wrong))}
+            return {"problem": asdict(StrategyFailure(reason=wrong))}
         return {"slots": context.slots.to_list()}
     except BaseException as error:  # sys.exit() in a strategy ends the strategy only.
-        return {"problem": asdict(_problem(error, path))}
+        return {"problem": asdict(_failure(error, path))}
     finally:
-        end_after(0)
+        end_process_after(0)
         sys.modules.pop(MODULE, None)
 
 
@@ -84,21 +84,23 @@ def _loaded(path: str, codes: Codes) -> Any:
     return module
 
 
-def _problem(error: BaseException, path: str) -> Problem:
-    """The error with its place in the file. Only our own words are said: others' may hold texts."""
+def _failure(error: BaseException, path: str) -> StrategyFailure:
+    """The error with its place in the file. Other libraries' sentences may quote messages."""
     frames = traceback.extract_tb(error.__traceback__)
     line = next((frame.lineno for frame in reversed(frames) if frame.filename == path), None)
-    said = ""
+    reason = ""
     if isinstance(error, SlotError):
-        said = str(error)
+        reason = str(error)
     elif isinstance(error, SyntaxError) and error.filename == path:
-        line, said = error.lineno, "it isn't valid Python"
+        line, reason = error.lineno, "it isn't valid Python"
     elif isinstance(error, OSError) and line is None:
-        said = "the file can't be read"
+        reason = "the file can't be read"
     elif isinstance(error, AttributeError) and line is None and error.name == "build":
-        said = "it has no function build(ctx)"
+        reason = "it has no function build(ctx)"
     trace = "".join(traceback.format_exception(error))
-    return Problem(error=type(error).__name__, line=line, said=said, trace=trace[-LONGEST_TRACE:])
+    return StrategyFailure(
+        error=type(error).__name__, line=line, reason=reason, trace=trace[-LONGEST_TRACE:]
+    )
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -117,4 +119,4 @@ def _read(asked: IO[bytes], lines: SimpleQueue[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    answer_lines()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chatsite.agents.strategy.wire import Given
+from chatsite.agents.strategy.protocol import StrategyInput
 from chatsite.history import Selection, estimate
 from chatsite.history.values.evidence import TEXT_ROLES
 from chatsite.messages import Message
@@ -48,10 +48,10 @@ class Agent:
     personality: str
 
 
-class Slots:
+class SlotBuilder:
     """What the strategy chose, in the order in which it was added."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: StrategyInput) -> None:
         self._input = given.input.strip()
         self._stored = {message.id: (seq, message) for seq, message in given.history}
         self._added: list[dict[str, object]] = []
@@ -98,16 +98,16 @@ class Context:
     """`history` holds what was said before the current message, whose text is `input`."""
 
     history: Selection
-    slots: Slots
+    slots: SlotBuilder
     budget: Budget
     input: str
     agent: Agent
 
     @classmethod
-    def of(cls, given: Given) -> Context:
+    def of(cls, given: StrategyInput) -> Context:
         return cls(
             history=Selection([message for _, message in given.history]),
-            slots=Slots(given),
+            slots=SlotBuilder(given),
             budget=Budget.of(given.budget, limit=given.limit),
             input=given.input,
             agent=Agent(slug=given.slug, name=given.name, personality=given.personality),

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chatsite.agents.files import Mark, content, mark
+from chatsite.agents.files import FileStamp, file_stamp, read_bytes
 from chatsite.agents.template import Template
 from chatsite.errors import BadTemplate
 
-FILE = "strategy.py"
+STRATEGY_FILE = "strategy.py"
 FUNCTION = "build"
 
 
@@ -23,34 +23,34 @@ class StrategyFile:
 
     path: str
     shown: str
-    mark: Mark | None = None
+    stamp: FileStamp | None = None
     fault: str = ""
     line: int | None = None
 
 
-def find(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | None:
+def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | None:
     """The strategy in that folder, None where there is none; `known` as long as it is the same."""
-    shown = f"{name}/{FILE}"
-    there: Mark | None = None
+    shown = f"{name}/{STRATEGY_FILE}"
+    there: FileStamp | None = None
     try:
-        there = mark(root, name, FILE)
+        there = file_stamp(root, name, STRATEGY_FILE)
         if there is None:
             return None
-        if known is not None and known.mark == there:
+        if known is not None and known.stamp == there:
             return known
-        fault, line = _fault(content(there.path))
-        return StrategyFile(path=there.path, shown=shown, mark=there, fault=fault, line=line)
+        fault, line = _fault(read_bytes(there.path))
+        return StrategyFile(path=there.path, shown=shown, stamp=there, fault=fault, line=line)
     except BadTemplate as error:
-        return StrategyFile(path="", shown=shown, mark=there, fault=f"it {error.message}")
+        return StrategyFile(path="", shown=shown, stamp=there, fault=f"it {error.message}")
 
 
-def in_words(template: Template, file: StrategyFile | None) -> str:
+def describe_strategy_fault(template: Template, file: StrategyFile | None) -> str:
     """What is wrong with the agent's strategy and what applies instead, "" where nothing is."""
     instead = "Until that is mended, the newest turns within the budget are sent."
     if file is None:
         if template.chat_settings.get("historyPolicy") != "strategy":
             return ""
-        return f"Its template names the policy strategy, and there is no {FILE}. {instead}"
+        return f"Its template names the policy strategy, and there is no {STRATEGY_FILE}. {instead}"
     if not file.fault:
         return ""
     where = file.shown if file.line is None else f"{file.shown}, line {file.line}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chatsite.agents.strategy.file import StrategyFile
-from chatsite.agents.strategy.wire import Given, Problem, line_of, read_answer
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput, line_of, read_answer
 from chatsite.history.values.evidence import Slot
 
 log = logging.getLogger("chatsite.strategy")
@@ -27,32 +27,36 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class StrategyResult:
     """What a strategy chose, its texts without tokens, and how long that took."""
 
     slots: tuple[Slot, ...]
     milliseconds: int
 
 
-class Strategies:
+class StrategyWorker:
     """The worker and its replacements. Called in the event loop; it runs one at a time."""
 
     def __init__(self, *, seconds: float = LIMIT_SECONDS) -> None:
         self._seconds = seconds
         self._turn = asyncio.Lock()
         self._starting: asyncio.Task[Process] | None = None
-        self._running: asyncio.Task[Built | Problem] | None = None
+        self._running: asyncio.Task[StrategyResult | StrategyFailure] | None = None
         self._stopped = False
 
-    async def run(self, file: StrategyFile, given: Given) -> Built | Problem:
+    async def run(
+        self, file: StrategyFile, given: StrategyInput
+    ) -> StrategyResult | StrategyFailure:
         """Never raises but when cancelled; the strategy then still ends, or is ended, by itself."""
         if file.fault:
-            return Problem(said=file.fault, line=file.line)
+            return StrategyFailure(reason=file.fault, line=file.line)
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 await self._turn.acquire()
         except TimeoutError:
-            return Problem(said=f"others kept its worker busy for {WAIT_SECONDS:.0f} seconds")
+            return StrategyFailure(
+                reason=f"others kept its worker busy for {WAIT_SECONDS:.0f} seconds"
+            )
         self._running = asyncio.create_task(self._run(file, given), name="strategy")
         self._running.add_done_callback(lambda _: self._turn.release())
         return await asyncio.shield(self._running)
@@ -73,29 +77,33 @@ class Strategies:
         if self._running is not None:
             await asyncio.wait([self._running])
 
-    async def _run(self, file: StrategyFile, given: Given) -> Built | Problem:
+    async def _run(
+        self, file: StrategyFile, given: StrategyInput
+    ) -> StrategyResult | StrategyFailure:
         if self._stopped:
-            return Problem(said="the server is ending")
+            return StrategyFailure(reason="the server is ending")
         try:
             process = await self._ready()
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             log.error("the worker for strategies can't be started: %s", type(error).__name__)
             self._starting = None
-            return Problem(said="its worker process can't be started")
+            return StrategyFailure(reason="its worker process can't be started")
         since = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await self._asked(process, file, given)
-            if isinstance(answer, Problem):
+            if isinstance(answer, StrategyFailure):
                 return answer
-            return Built(slots=answer, milliseconds=round((time.monotonic() - since) * 1000))
+            return StrategyResult(
+                slots=answer, milliseconds=round((time.monotonic() - since) * 1000)
+            )
         except TimeoutError:
-            said = f"it took longer than {self._seconds:g} seconds and was ended"
-            problem = Problem(said=said, ended=True)
+            reason = f"it took longer than {self._seconds:g} seconds and was ended"
+            problem = StrategyFailure(reason=reason, ended=True)
         except (OSError, asyncio.IncompleteReadError):
-            problem = Problem(said="its worker process ended while it ran")
+            problem = StrategyFailure(reason="its worker process ended while it ran")
         except (KeyError, TypeError, ValueError, asyncio.LimitOverrunError):
-            problem = Problem(said="it gave an answer that can't be used")
+            problem = StrategyFailure(reason="it gave an answer that can't be used")
         await self._replace(process)
         return problem
 
@@ -114,8 +122,8 @@ class Strategies:
             self.start()
 
     async def _asked(
-        self, process: Process, file: StrategyFile, given: Given
-    ) -> tuple[Slot, ...] | Problem:
+        self, process: Process, file: StrategyFile, given: StrategyInput
+    ) -> tuple[Slot, ...] | StrategyFailure:
         assert process.stdin is not None and process.stdout is not None
         # Its own alarm only rings where we can't end it any more.
         question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}

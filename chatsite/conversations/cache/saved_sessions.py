@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, KvSession
-from chatsite.kv import Book, Kept, Session, Span
+from chatsite.kv import Book, Session, SessionFile, Span
 
 
 def read_session(*, key: str) -> Session | None:
@@ -74,10 +74,10 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
     return files
 
 
-def list_sessions() -> list[Kept]:
+def list_sessions() -> list[SessionFile]:
     """All that are saved, for `kv.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
-    return [Kept(key, size, used.timestamp()) for key, size, used in rows]
+    return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
 
 
 def session_files() -> frozenset[str]:

@@ -21,7 +21,7 @@ from chatsite.conversations.models import Conversation, FileReference, Upload
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.folder import Folder
-from chatsite.files.intake import Taken
+from chatsite.files.intake import ReceivedFile
 from chatsite.messages import Attachment
 
 GONE = "This file isn't stored any more."
@@ -50,7 +50,7 @@ def _megabytes(size: int) -> str:
     return f"{max(0, size) / MEGABYTE:.1f}"
 
 
-def store_upload(owner: Owner, *, name: str, taken: Taken) -> Attachment:
+def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
     """Store what came and was looked at: its row, and its bytes under the row's id.
 
     Raises Refused where the owner's files are too many together. Transactions of SQLite that write

@@ -13,7 +13,7 @@ from django.db.models.functions import Substr
 
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.values.owners import Owner
-from chatsite.tools.search_history import Line, Looked
+from chatsite.tools.search_history import FoundMessage, SearchResult
 
 # The bound on what one search reads, newest first: words are looked for in the text itself, since
 # an index of all that everybody says would cost each message more than a search now and then.
@@ -24,7 +24,7 @@ CANDIDATES = 300
 CHARACTERS = 20_000  # Of one message.
 
 
-def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Looked:
+def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
     """The newest messages that hold one of these parts of words, in three queries.
 
     Of this owner alone, on active paths, not of the conversation `without` nor of deleted ones;
@@ -38,7 +38,7 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Looke
     agents = {row.id: row.agent for row in rows}
     found = _said([row.id for row in rows], words)
     lines = tuple(
-        Line(
+        FoundMessage(
             conversation=str(chat),
             title=titles[chat],
             agent=agents[chat],
@@ -49,7 +49,7 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Looke
         for id, chat, turn, role, created, text in found
         if (chat, turn) not in turns and id not in answers
     )
-    return Looked(
+    return SearchResult(
         lines=lines,
         messages=sum(min(row.path_messages, OF_ONE) for row in rows),
         conversations=len(rows),

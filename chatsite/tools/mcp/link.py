@@ -25,7 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chatsite.tools.base import ToolError
 from chatsite.tools.mcp.config_file import ToolServer
-from chatsite.tools.mcp.results import value_of
+from chatsite.tools.mcp.results import result_value
 
 # Of a listing; a server that never ends one must not fill the memory.
 MOST_PAGES, MOST_TOOLS = 20, 500
@@ -93,11 +93,11 @@ class Link:
             raise ToolError(
                 "The tool server's answer isn't what it promised to give.", name="BadResult"
             ) from None
-        return value_of(result)
+        return result_value(result)
 
 
 @asynccontextmanager
-async def linked(
+async def connect(
     server: ToolServer, *, log: Path, changed: Callable[[], None], lost: Callable[[], None]
 ) -> AsyncIterator[Link]:
     """Connect and shake hands. `lost` is called when the other side is gone."""
@@ -175,7 +175,7 @@ class _Watched:
         return ended
 
 
-def in_words(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """Why there is no connection, for everybody to read: no host, no path, none of its words."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

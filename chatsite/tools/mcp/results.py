@@ -16,7 +16,7 @@ from mcp_types import (
 from chatsite.tools.base import ToolError
 
 
-def value_of(result: CallToolResult) -> object:
+def result_value(result: CallToolResult) -> object:
     """Structure where there is any, else text; images and the like are named on a line.
 
     Raises ToolError with the tool's own words where it says that it failed.

@@ -20,8 +20,8 @@ from typing import Any
 
 import anyio
 
-from chatsite.tools.arguments import unfit as unfit_schema
-from chatsite.tools.base import ToolError, Using
+from chatsite.tools.arguments import schema_fault
+from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.mcp.config_file import ToolServer
 
 logger = logging.getLogger("chatsite.tools")
@@ -63,7 +63,7 @@ class McpTool:
     remote: str
     connection: Connection = field(repr=False)
 
-    async def run(self, arguments: Mapping[str, object], using: Using) -> object:
+    async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         return await self.connection.call(self.remote, arguments)
 
 
@@ -118,7 +118,7 @@ class Connection:
 
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_SECONDS) as limit:
-                opened = package.linked(
+                opened = package.connect(
                     self._server, log=self._log, changed=self._changed.set, lost=lost
                 )
                 async with opened as link:
@@ -130,7 +130,7 @@ class Connection:
             problem = _LOST if reached else _ENDED if ended else _SILENT
         except Exception as error:
             # A lost connection ends in whatever the package was just doing.
-            problem = _LOST if reached else package.in_words(error)
+            problem = _LOST if reached else package.describe_failure(error)
         finally:
             self._stand(problem=problem)
 
@@ -159,7 +159,7 @@ class Connection:
         for tool in await link.listed():
             if tool.name in tools:
                 continue
-            if reason := unfit_schema(tool.input_schema):
+            if reason := schema_fault(tool.input_schema):
                 unfit[tool.name] = reason
                 continue
             tools[tool.name] = McpTool(

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.file import in_words
-from chatsite.agents.template import EMBEDDED, Broken, Template
+from chatsite.agents.strategy.file import describe_strategy_fault
+from chatsite.agents.template import EMBEDDED, BrokenTemplate, Template
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.reachable import Providers
-from chatsite.tools.toolbox import Chosen
+from chatsite.tools.toolbox import AgentTools
 from chatsite.turns.agents.model_choice import Choosing
 from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
 
@@ -24,7 +24,7 @@ class Tools(Protocol):
 
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
-    ) -> Chosen: ...
+    ) -> AgentTools: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Agents:
             return found
         return replace(found, tools=self._tools(template).tools)
 
-    def _tools(self, template: Template) -> Chosen:
+    def _tools(self, template: Template) -> AgentTools:
         return self.tools.for_nodes(template.tools, template.configurations)
 
     def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
@@ -91,8 +91,8 @@ class Agents:
     def all(self) -> list[dict[str, Any]]:
         return [self._described(agent) for agent in self.catalogue.all()]
 
-    def _described(self, agent: Template | Broken) -> dict[str, Any]:
-        if isinstance(agent, Broken):
+    def _described(self, agent: Template | BrokenTemplate) -> dict[str, Any]:
+        if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
             return nobody(agent.slug) | {"broken": broken}
         who, chosen = self.answering(agent.slug), self._tools(agent)
@@ -122,5 +122,5 @@ class Agents:
         notes = [who.note]
         if who.provider is self.echo and self.start_engine is not None:
             notes.append(self.embedded.status().sentence)
-        notes.append(in_words(who.template, self.catalogue.strategy(who.agent)))
+        notes.append(describe_strategy_fault(who.template, self.catalogue.strategy(who.agent)))
         return " ".join(note for note in notes if note)

@@ -15,9 +15,9 @@ from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Called, Finished
 from chatsite.providers.base.text import sound
-from chatsite.tools.arguments import read
-from chatsite.tools.base import ToolError, Using
-from chatsite.tools.calling import failure, fitting, result_of
+from chatsite.tools.arguments import parse_arguments
+from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.call import call_tool, content_within, error_content
 from chatsite.turns.agents.resolved_agent import Answering
 from chatsite.turns.answer.feed import Feed, Generation
 from chatsite.turns.answer.progress import Progress
@@ -28,7 +28,7 @@ from chatsite.views import MessageView
 logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")
 # What a call says as long as it has no result: it must have one at every moment.
-NO_RESULT = failure(
+NO_RESULT = error_content(
     "NoResult",
     "The turn ended before this call had its result. It may have been carried out all the same.",
 )
@@ -104,11 +104,11 @@ class Calls:
         return places, max(0, min(share, self.answering.window.room // CHARACTERS))
 
     async def _result(self, called: Called, place: Message, most: int) -> None:
-        result = await result_of(
+        result = await call_tool(
             called.name,
             called.arguments,
             self.answering.tools,
-            Using(owner=self.asking.owner, conversation=self.asking.conversation),
+            ToolContext(owner=self.asking.owner, conversation=self.asking.conversation),
             seconds=self.seconds,
             room_characters=min(most * CHARACTERS, LONGEST),
         )
@@ -123,7 +123,9 @@ class Calls:
         if taken <= max(most, LEAST):
             return counted
         characters = len(result.content or "") * max(most, LEAST) // taken
-        shorter = await asyncio.to_thread(fitting, json.loads(result.content or ""), characters)
+        shorter = await asyncio.to_thread(
+            content_within, json.loads(result.content or ""), characters
+        )
         (counted,) = await self._counted([replace(result, content=shorter)])
         return counted
 
@@ -162,7 +164,7 @@ def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
 def _arguments(called: Called) -> dict[str, object]:
     """What can't be read is stored as none; the call's result says so."""
     try:
-        return read(called.arguments)
+        return parse_arguments(called.arguments)
     except ToolError:
         return {}
 

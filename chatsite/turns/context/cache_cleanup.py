@@ -8,7 +8,7 @@ from functools import partial
 from chatsite.agents.template import EMBEDDED
 from chatsite.history import Cleaner
 from chatsite.kv.cleanup import make_room
-from chatsite.kv.settings import Cleanup, resolve_cleanup
+from chatsite.kv.cleanup_setting import Cleanup, resolve_cleanup
 from chatsite.turns.agents.resolved_agent import Answering
 
 

@@ -29,7 +29,7 @@ from chatsite.history import (
     reach,
     resolve,
 )
-from chatsite.kv.settings import Cleanup
+from chatsite.kv.cleanup_setting import Cleanup
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.provider import NO_FILES, Files
 from chatsite.turns.agents.resolved_agent import Answering

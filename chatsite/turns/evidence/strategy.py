@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chatsite.agents.strategy.file import FILE, StrategyFile
-from chatsite.agents.strategy.given import given_of
-from chatsite.agents.strategy.wire import Problem
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.file import STRATEGY_FILE, StrategyFile
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
+from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.history import Chosen, Evidence, Slot
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
@@ -21,14 +20,14 @@ INSTEAD = "The newest turns within the budget are sent instead"
 class StrategyGatherer:
     """`file` finds an agent's strategy by its slug. A preview runs it too: it is no model."""
 
-    strategies: Strategies
+    strategies: StrategyWorker
     file: Callable[[str], StrategyFile | None]
 
     async def gather(self, gathering: Gathering) -> Evidence:
         file = self.file(gathering.agent)
         if file is None:
-            return _failed(f"{gathering.agent}/{FILE}: there is no such file")
-        given = given_of(
+            return _failed(f"{gathering.agent}/{STRATEGY_FILE}: there is no such file")
+        given = StrategyInput.from_transcript(
             gathering.transcript,
             gathering.answering.template,
             head=gathering.head,
@@ -36,7 +35,7 @@ class StrategyGatherer:
             budget=gathering.settings.tokens.value,
         )
         built = await self.strategies.run(file, given)
-        if isinstance(built, Problem):
+        if isinstance(built, StrategyFailure):
             return _failed(built.sentence(file.shown))
         slots = await _counted(built.slots, gathering.tokenizer)
         report = {

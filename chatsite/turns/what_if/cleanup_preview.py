@@ -16,8 +16,8 @@ from chatsite.errors import BadCommand, Refused
 from chatsite.history import Decision, Everything, Run, Transcript, Turn, tokens_of, turns
 from chatsite.history.values.marks import is_pinned
 from chatsite.history.values.selectable import offered
-from chatsite.kv.cleanup import STRATEGIES, Held, unload
-from chatsite.kv.settings import Cleanup, unknown_strategy
+from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
+from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.cache_cleanup import has_cache
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Asking
@@ -72,8 +72,8 @@ class _Older:
     goes_along: bool
 
     @property
-    def held(self) -> Held:
-        return Held(self.turn.entries[0].seq, self.tokens, is_pinned(self.turn))
+    def held(self) -> OlderTurn:
+        return OlderTurn(self.turn.entries[0].seq, self.tokens, is_pinned(self.turn))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from chatsite.conversations.cache.queries import CacheBooks
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
 from chatsite.events import CacheChanged
-from chatsite.kv.settings import resolve_cleanup, unknown_strategy
+from chatsite.kv.cleanup_setting import resolve_cleanup, unknown_strategy
 from chatsite.turns.context.turn_context import Asking
 from chatsite.turns.what_if.cleanup_preview import Offered
 from chatsite.web.api.conversations import answers_errors, fields, sound

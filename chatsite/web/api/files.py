@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatsite.conversations.files import uploads
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand
-from chatsite.files.intake import Taken
+from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES
 from chatsite.files.names import safe_name
 from chatsite.messages import Attachment
@@ -66,7 +66,7 @@ def _name(request: HttpRequest) -> str:
     return safe_name(unquote(said, errors="replace"))
 
 
-async def _kept(site: Site, owner: Owner, name: str, taken: Taken) -> Attachment:
+async def _kept(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
     """Whoever goes away in this moment never learns the file's id: it is removed again."""
     keeping = asyncio.ensure_future(site.run(uploads.store_upload, owner, name=name, taken=taken))
     try:

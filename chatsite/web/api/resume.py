@@ -15,7 +15,7 @@ from chatsite.errors import ChatsiteError
 from chatsite.history import POLICIES, Settings, may_use_url, resolve
 from chatsite.history.policies.table import Terms
 from chatsite.history.settings.sources import Setting
-from chatsite.kv.settings import resolve_cleanup
+from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.wiring import Site
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chatsite.agents.strategy.file import StrategyFile, find
-from chatsite.agents.strategy.wire import Given, Problem
-from chatsite.agents.strategy.worker import Built
+from chatsite.agents.strategy.file import StrategyFile, find_strategy
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
+from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.history import Slot
 from chatsite.messages import Attachment, Message, TokenCount
 
@@ -34,7 +34,7 @@ SAID = (
     Message.tool("42", id="e", call_id="call"),
 )
 # Numbers as on a path with several versions; each message takes ten times its place in tokens.
-GIVEN = Given(
+GIVEN = StrategyInput(
     history=tuple((3 * n, counted(m, 10 * n)) for n, m in enumerate(SAID, 1)),
     input="yes",
     budget=100,
@@ -48,17 +48,17 @@ GIVEN = Given(
 def write(folder: Path, source: str) -> StrategyFile:
     (folder / "ada").mkdir(exist_ok=True)
     (folder / "ada" / "strategy.py").write_text(source)
-    found = find(str(folder.resolve()), "ada", known=None)
+    found = find_strategy(str(folder.resolve()), "ada", known=None)
     assert found is not None
     return found
 
 
-def slots(built: Built | Problem) -> tuple[Slot, ...]:
-    assert isinstance(built, Built), built
+def slots(built: StrategyResult | StrategyFailure) -> tuple[Slot, ...]:
+    assert isinstance(built, StrategyResult), built
     return built.slots
 
 
-def plain(built: Built | Problem) -> list[tuple[str, list[Any]]]:
+def plain(built: StrategyResult | StrategyFailure) -> list[tuple[str, list[Any]]]:
     """Slots as names and items; a text as its role and words."""
     return [
         (slot.name, [i if isinstance(i, int) else (i.role, i.content) for i in slot.items])

@@ -1,4 +1,4 @@
-"""Strategies in the real worker process: what they see, what they choose, and how they fail."""
+"""StrategyWorker in the real worker process: what they see, what they choose, and how they fail."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import pytest
 import pytest_asyncio
 
 from chatsite.agents.strategy.file import StrategyFile
-from chatsite.agents.strategy.wire import Problem
-from chatsite.agents.strategy.worker import Built, Strategies
+from chatsite.agents.strategy.protocol import StrategyFailure
+from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
 from chatsite.messages import Message
 from tests.agents.strategy.given import GIVEN, plain, slots, write
 
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def strategies() -> AsyncIterator[Strategies]:
-    made = Strategies()
+async def strategies() -> AsyncIterator[StrategyWorker]:
+    made = StrategyWorker()
     yield made
     await made.stop()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def hasty() -> AsyncIterator[Strategies]:
+async def hasty() -> AsyncIterator[StrategyWorker]:
     """With a limit of half a second."""
-    made = Strategies(seconds=0.5)
+    made = StrategyWorker(seconds=0.5)
     yield made
     await made.stop()
 
@@ -47,9 +47,9 @@ def adding(expression: str) -> str:
     return body(f"ctx.slots.add('s', {expression})")
 
 
-async def said(strategies: Strategies, file: StrategyFile) -> Problem:
+async def said(strategies: StrategyWorker, file: StrategyFile) -> StrategyFailure:
     problem = await strategies.run(file, GIVEN)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, StrategyFailure)
     return problem
 
 
@@ -82,14 +82,14 @@ async def said(strategies: Strategies, file: StrategyFile) -> Problem:
     ],
 )
 async def test_every_helper_works(
-    strategies: Strategies, tmp_path: Path, expression: str, items: list[object]
+    strategies: StrategyWorker, tmp_path: Path, expression: str, items: list[object]
 ) -> None:
     built = await strategies.run(write(tmp_path, adding(expression)), GIVEN)
     assert plain(built) == [("s", items)]
 
 
 async def test_the_example_of_the_documentation_runs(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     documentation = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text()
     source = documentation.split("```python\n")[1].split("```")[0]
@@ -102,14 +102,14 @@ async def test_the_example_of_the_documentation_runs(
 
 
 async def test_the_current_message_is_no_part_of_the_history_and_adds_nothing(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     file = write(tmp_path, body("ctx.slots.add('input', ctx.input, priority=9)"))
     assert slots(await strategies.run(file, GIVEN)) == ()
 
 
 async def test_the_same_words_said_before_are_another_message(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     file = write(tmp_path, adding("ctx.history.last_user()"))
     assert GIVEN.history[3][1].content == GIVEN.input
@@ -117,7 +117,7 @@ async def test_the_same_words_said_before_are_another_message(
 
 
 async def test_a_changed_message_becomes_a_text_and_a_copy_of_it_does_not(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     source = "import copy, dataclasses\n" + body(
         "report, answer = ctx.history.recent(4)[:2]",
@@ -135,7 +135,7 @@ async def test_a_changed_message_becomes_a_text_and_a_copy_of_it_does_not(
 
 
 async def test_slots_keep_names_priorities_and_order(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     source = body(
         "ctx.slots.add('system', 'Rules.', priority=3)",
@@ -176,7 +176,7 @@ async def test_slots_keep_names_priorities_and_order(
     ],
 )
 async def test_a_wrong_slot_is_named_with_what_is_allowed_and_the_line(
-    strategies: Strategies, tmp_path: Path, call: str, words: str
+    strategies: StrategyWorker, tmp_path: Path, call: str, words: str
 ) -> None:
     problem = await said(strategies, write(tmp_path, body("", f"ctx.slots.add{call}")))
     assert words in problem.sentence("ada/strategy.py")
@@ -184,7 +184,7 @@ async def test_a_wrong_slot_is_named_with_what_is_allowed_and_the_line(
 
 
 async def test_an_error_says_file_line_and_kind_but_no_words_of_a_message(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     source = body("for m in ctx.history.recent(9):", "    raise ValueError(m.content)")
     problem = await said(strategies, write(tmp_path, source))
@@ -207,13 +207,13 @@ async def test_an_error_says_file_line_and_kind_but_no_words_of_a_message(
     ],
 )
 async def test_what_else_goes_wrong_is_said(
-    strategies: Strategies, tmp_path: Path, source: str, sentence: str
+    strategies: StrategyWorker, tmp_path: Path, source: str, sentence: str
 ) -> None:
     assert sentence in (await said(strategies, write(tmp_path, source))).sentence("s.py")
 
 
 async def test_what_a_strategy_prints_disturbs_nothing(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     source = "import os, sys\n" + body(
         "print('{}')",
@@ -225,7 +225,7 @@ async def test_what_a_strategy_prints_disturbs_nothing(
 
 
 async def test_the_environment_of_the_server_is_not_there(
-    hasty: Strategies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hasty: StrategyWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")  # its worker isn't started yet
     source = "import os\n" + adding("' '.join(sorted(os.environ))")
@@ -234,7 +234,7 @@ async def test_the_environment_of_the_server_is_not_there(
 
 
 async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     file = write(tmp_path, "kept = []\n" + body("kept.append('x')", "ctx.slots.add('s', *kept)"))
     times = os.stat(file.path)
@@ -252,31 +252,31 @@ async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
     ["while True: pass", "import time; time.sleep(99)", "import re; re.match('(a+)+b', 'a' * 40)"],
 )
 async def test_one_that_takes_too_long_is_ended_and_the_next_one_runs(
-    hasty: Strategies, tmp_path: Path, endless: str
+    hasty: StrategyWorker, tmp_path: Path, endless: str
 ) -> None:
     problem = await said(hasty, write(tmp_path, body(endless)))
-    assert problem.said == "it took longer than 0.5 seconds and was ended"
+    assert problem.reason == "it took longer than 0.5 seconds and was ended"
     assert plain(await hasty.run(write(tmp_path, adding("'a'")), GIVEN)) == [("s", [("user", "a")])]
 
 
 async def test_a_crash_is_said_and_the_next_one_runs(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     file = write(tmp_path, "import os\n" + body("os._exit(3)"))
-    assert (await said(strategies, file)).said == "its worker process ended while it ran"
+    assert (await said(strategies, file)).reason == "its worker process ended while it ran"
     assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
 
 
 async def test_an_answer_that_is_too_large_is_refused(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     file = write(tmp_path, adding("'x' * 9_000_000"))
-    assert (await said(strategies, file)).said == "it gave an answer that can't be used"
+    assert (await said(strategies, file)).reason == "it gave an answer that can't be used"
     assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
 
 
 async def test_a_worker_that_died_while_it_waited_is_replaced(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     source = "import os\n" + adding("str(os.getpid())")
     file = write(tmp_path, source)
@@ -291,7 +291,7 @@ async def test_a_worker_that_died_while_it_waited_is_replaced(
 
 
 async def test_stopping_a_turn_leaves_the_worker_in_step(
-    strategies: Strategies, tmp_path: Path
+    strategies: StrategyWorker, tmp_path: Path
 ) -> None:
     slow = write(tmp_path, "import time\n" + body("time.sleep(0.05)", "ctx.slots.add('s', 'slow')"))
     turn = asyncio.create_task(strategies.run(slow, GIVEN))
@@ -301,7 +301,7 @@ async def test_stopping_a_turn_leaves_the_worker_in_step(
         await turn
     other = replace(GIVEN, input="other")
     runs = [strategies.run(slow, given) for given in (GIVEN, other, GIVEN)]
-    assert all(isinstance(built, Built) for built in await asyncio.gather(*runs))
+    assert all(isinstance(built, StrategyResult) for built in await asyncio.gather(*runs))
     quick = write(tmp_path, adding("'quick'"))
     assert plain(await strategies.run(quick, GIVEN)) == [("s", [("user", "quick")])]
 
@@ -317,7 +317,7 @@ async def test_stopping_a_turn_leaves_the_worker_in_step(
 async def test_the_end_of_the_server_ends_the_worker_and_what_it_runs(
     tmp_path: Path, begun: bool, steps: int, words: str
 ) -> None:
-    strategies = Strategies(seconds=60)
+    strategies = StrategyWorker(seconds=60)
     file = write(tmp_path, body("while True: pass"))
     run = asyncio.create_task(strategies.run(file, GIVEN))
     if begun:
@@ -326,8 +326,8 @@ async def test_the_end_of_the_server_ends_the_worker_and_what_it_runs(
         await asyncio.sleep(0)
     await strategies.stop()
     problem = await run
-    assert isinstance(problem, Problem)
-    assert problem.said == words
+    assert isinstance(problem, StrategyFailure)
+    assert problem.reason == words
     assert [task.get_name() for task in asyncio.all_tasks() if "strategy" in task.get_name()] == []
 
 
@@ -338,10 +338,10 @@ async def test_the_worker_ends_when_its_parent_is_killed(tmp_path: Path, state: 
     program = f"""
 import asyncio
 from chatsite.agents.strategy.file import StrategyFile
-from chatsite.agents.strategy.worker import Strategies
+from chatsite.agents.strategy.worker import StrategyWorker
 from tests.agents.strategy.given import GIVEN
 async def main():
-    strategies = Strategies(seconds=60)
+    strategies = StrategyWorker(seconds=60)
     process = await strategies.start()
     print(process.pid, flush=True)
     if {state == "busy"}:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
-from chatsite.kv import Book, Kept, Session, outdated
+from chatsite.kv import Book, Session, SessionFile, outdated
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import Running
 from chatsite.providers.embedded.folder import Doubt, Folder
@@ -46,7 +46,7 @@ class Rows(Protocol):
     def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
         """The names of their files."""
 
-    def list_sessions(self) -> Sequence[Kept]: ...
+    def list_sessions(self) -> Sequence[SessionFile]: ...
 
     def session_files(self) -> Collection[str]: ...
 

@@ -16,7 +16,7 @@ from chatsite.conversations.reads.receipts import Stored
 from chatsite.errors import ChatsiteError
 from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
-from chatsite.kv.settings import unknown_strategy
+from chatsite.kv.cleanup_setting import unknown_strategy
 from chatsite.turns.context.turn_context import Asking
 from chatsite.turns.what_if.cleanup_preview import Cleaning, Offered
 from chatsite.wiring import Site

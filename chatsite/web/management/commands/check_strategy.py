@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.agents.catalogue import Catalogue
-from chatsite.agents.strategy.file import FILE, StrategyFile
-from chatsite.agents.strategy.wire import Given, Problem
-from chatsite.agents.strategy.worker import LIMIT_SECONDS, Built, Strategies
+from chatsite.agents.strategy.file import STRATEGY_FILE, StrategyFile
+from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
+from chatsite.agents.strategy.worker import LIMIT_SECONDS, StrategyResult, StrategyWorker
 from chatsite.agents.template import Template
 from chatsite.errors import NotFound
 
@@ -50,9 +50,9 @@ class Command(BaseCommand):
             ) from None
         template, file = _found(slug)
         with asyncio.Runner() as runner:
-            strategies = Strategies()
+            strategies = StrategyWorker()
 
-            def run(given: Given) -> Built | Problem:
+            def run(given: StrategyInput) -> StrategyResult | StrategyFailure:
                 return runner.run(strategies.run(file, given))
 
             def tried() -> None:
@@ -117,7 +117,8 @@ def _found(slug: str) -> tuple[Template, StrategyFile]:
         raise CommandError(error.message) from None
     file = catalogue.strategy(slug)
     if file is None:
-        raise CommandError(f"{slug}/{FILE}: there is no such file.")
+        raise CommandError(f"{slug}/{STRATEGY_FILE}: there is no such file.")
     if file.fault:
-        raise CommandError(f"{Problem(said=file.fault, line=file.line).sentence(file.shown)}.")
+        failure = StrategyFailure(reason=file.fault, line=file.line)
+        raise CommandError(f"{failure.sentence(file.shown)}.")
     return template, file

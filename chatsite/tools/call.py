@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import check, read, said
-from chatsite.tools.base import Tool, ToolError, Using
+from chatsite.tools.arguments import check_arguments, parse_arguments, without_nulls
+from chatsite.tools.base import Tool, ToolContext, ToolError
 
 logger = logging.getLogger("chatsite.tools")
 
@@ -24,7 +24,7 @@ _CUT = "Only the first {kept:,}{of} characters of the result are here; there was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ToolResult:
     """`content` is JSON: the returned value, or `{"error": {"name", "message"}}` where `failed`.
 
     `arguments` are empty where what the model wrote could not be read.
@@ -35,15 +35,15 @@ class Result:
     arguments: dict[str, object] = field(hash=False)
 
 
-async def result_of(
+async def call_tool(
     call_name: str,
     arguments_text: str,
     tools: Sequence[Tool],
-    using: Using,
+    using: ToolContext,
     *,
     seconds: float,
     room_characters: int,
-) -> Result:
+) -> ToolResult:
     """Run a tool. Raises CancelledError, and nothing else: each failure becomes a result.
 
     A ToolError's text is shown as it is. What another exception says may hold a key or a path, so
@@ -52,13 +52,13 @@ async def result_of(
     arguments: dict[str, object] = {}
     try:
         tool = _named(call_name, tools)
-        arguments = read(arguments_text)
-        given = said(arguments, tool.parameters)
-        check(given, tool.parameters)
+        arguments = parse_arguments(arguments_text)
+        given = without_nulls(arguments, tool.parameters)
+        check_arguments(given, tool.parameters)
         value = await _run(tool, given, using, seconds=seconds)
         # Beside the event loop: a tool may return more than can be written down in a moment.
-        content = await asyncio.to_thread(fitting, value, room_characters)
-        return Result(content=content, failed=False, arguments=arguments)
+        content = await asyncio.to_thread(content_within, value, room_characters)
+        return ToolResult(content=content, failed=False, arguments=arguments)
     except ToolError as error:
         name, message = error.name, error.message
     except asyncio.CancelledError:
@@ -70,10 +70,10 @@ async def result_of(
         logger.error("the tool %s failed with %s", call_name[:_LONGEST_NAME], _where(error))
         name = type(error).__name__
         message = "The tool failed. The server's log says where."
-    return Result(content=failure(name, message), failed=True, arguments=arguments)
+    return ToolResult(content=error_content(name, message), failed=True, arguments=arguments)
 
 
-def failure(name: str, message: str) -> str:
+def error_content(name: str, message: str) -> str:
     """The content of a tool message for a call that has no result."""
     if len(message) > LONGEST_ERROR:
         message = f"{message[:LONGEST_ERROR]}…"
@@ -90,7 +90,7 @@ def _named(name: str, tools: Sequence[Tool]) -> Tool:
 
 
 async def _run(
-    tool: Tool, arguments: Mapping[str, object], using: Using, *, seconds: float
+    tool: Tool, arguments: Mapping[str, object], using: ToolContext, *, seconds: float
 ) -> object:
     try:
         async with asyncio.timeout(seconds) as limit:
@@ -128,7 +128,7 @@ def _beginning(value: object, room: int) -> str:
     return "".join(pieces)
 
 
-def fitting(value: object, room: int) -> str:
+def content_within(value: object, room: int) -> str:
     """Its JSON in at most `room` characters. Cut, and said so, where it is too long; a text is cut
     in itself, all else as JSON. Of what is cut nothing is read that isn't kept."""
     room = min(max(room, _SMALLEST), _LARGEST)

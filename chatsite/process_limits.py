@@ -9,19 +9,19 @@ import signal
 import sys
 
 
-def bound_memory(size: int) -> None:
+def limit_memory(size: int) -> None:
     """More than `size` bytes is a MemoryError from now on."""
-    _bound("RLIMIT_AS", size)
+    _limit("RLIMIT_AS", size)
 
 
-def bound_writing(size: int) -> None:
+def limit_file_size(size: int) -> None:
     """No file grows beyond `size` bytes: writing on is an OSError."""
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    _bound("RLIMIT_FSIZE", size)
+    _limit("RLIMIT_FSIZE", size)
 
 
-def _bound(what: str, size: int) -> None:
+def _limit(what: str, size: int) -> None:
     try:
         import resource
 
@@ -30,7 +30,7 @@ def _bound(what: str, size: int) -> None:
         print(f"{what} can't be set here", file=sys.stderr)
 
 
-def end_after(seconds: float) -> None:
+def end_process_after(seconds: float) -> None:
     """Have the system end this process after so long, 0 for never again.
 
     The parent does so earlier, if there still is one. A thread that looks for the parent's end

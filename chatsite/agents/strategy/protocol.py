@@ -1,6 +1,7 @@
-"""What goes over the worker's pipes: a line of JSON asked, a line answered.
+"""The protocol between the server and the worker: one line of JSON asks, one line answers.
 
-A stored message is known by its sequence number, and comes back as that number and never as text.
+A stored message travels under its sequence number. The answer names it by that number, never by
+its text.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from chatsite.agents.template import Template
+from chatsite.history import Head, Transcript, Window
+from chatsite.history.path.room import Room
 from chatsite.history.values.evidence import TEXT_ROLES, Slot
+from chatsite.history.values.selectable import offered
+from chatsite.history.values.transcript import turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class StrategyInput:
     """What a strategy builds the context from.
 
-    `history` is what was said before the current message, oldest first, each message with its
-    sequence number; `input` is the current message's text. `budget` is how many tokens the
-    history may take, `limit` what the whole prompt may.
+    `history` holds the messages before the current one, oldest first, each with its sequence
+    number; `input` is the current message's text. `budget` is how many tokens the history may
+    take, `limit` how many the whole prompt may.
     """
 
     history: tuple[tuple[int, Message], ...]
@@ -30,6 +36,41 @@ class Given:
     slug: str
     name: str
     personality: str
+
+    @classmethod
+    def from_transcript(
+        cls,
+        transcript: Transcript,
+        template: Template,
+        *,
+        head: Head,
+        window: Window,
+        budget: int | None,
+    ) -> StrategyInput:
+        """The messages before the current one that may be sent, and the tokens there are for them.
+
+        `budget` is that of the settings. Every message must carry its tokens (else ValueError).
+        """
+        stored = [entry for entry in transcript.entries if entry.message.role != "system"]
+        current = [entry.message for entry in turns(stored)[-1].entries]
+        replied = current[0].reply_to
+        before = offered(transcript, reply_to=frozenset({replied} if replied else ()))
+        room = Room.of(
+            window,
+            budget=budget,
+            head=head,
+            system=[entry.message for entry in before if entry.message.role == "system"],
+            current=current,
+        )
+        return cls(
+            history=tuple((entry.seq, entry.message) for entry in before),
+            input=current[0].content or "",
+            budget=max(0, room.limit - room.fixed),
+            limit=room.limit,
+            slug=template.slug,
+            name=template.name,
+            personality=template.personality,
+        )
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -43,57 +84,57 @@ class Given:
         }
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> Given:
-        history = tuple((item["seq"], _message_from_dict(item)) for item in said["history"])
-        return cls(**{**said, "history": history})
+    def from_dict(cls, data: Mapping[str, Any]) -> StrategyInput:
+        history = tuple((item["seq"], _message_from_dict(item)) for item in data["history"])
+        return cls(**{**data, "history": history})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class StrategyFailure:
     """Why a strategy gave nothing. `error` is the exception's class, `line` its line in the file.
 
-    `said` is in words of our own, "" where the strategy or Python raised: what those say may hold
-    parts of messages. `trace` may, too, and is for the administrator's own screen only. `ended`:
-    it was killed at its time limit.
+    `reason` is our own sentence, "" where the strategy or Python raised: their messages may hold
+    parts of a conversation. So may `trace`, which is only for the administrator's own screen.
+    `ended`: the strategy was killed at its time limit.
     """
 
     error: str = ""
     line: int | None = None
-    said: str = ""
+    reason: str = ""
     trace: str = ""
     ended: bool = False
 
     def sentence(self, file: str) -> str:
         """File, line and what went wrong, on one line; never a message's text."""
         where = file if self.line is None else f"{file}, line {self.line}"
-        return f"{where}: {self.said or self.error}"
+        return f"{where}: {self.reason or self.error}"
 
 
 def line_of(document: Mapping[str, object]) -> bytes:
     return json.dumps(document).encode() + b"\n"
 
 
-def read_answer(line: bytes, given: Given) -> tuple[Slot, ...] | Problem:
-    """What the worker answered. Texts come without tokens.
+def read_answer(line: bytes, given: StrategyInput) -> tuple[Slot, ...] | StrategyFailure:
+    """The worker's answer. Texts have no token counts yet.
 
-    Raises KeyError, TypeError or ValueError for what no worker of ours says.
+    Raises KeyError, TypeError or ValueError for an answer that no worker of ours gives.
     """
     answer = json.loads(line)
     if "problem" in answer:
-        said = answer["problem"]
-        number = said["line"]
-        return Problem(
-            error=str(said["error"]),
+        problem = answer["problem"]
+        number = problem["line"]
+        return StrategyFailure(
+            error=str(problem["error"]),
             line=int(number) if number is not None else None,
-            said=str(said["said"]),
-            trace=str(said["trace"]),
+            reason=str(problem["reason"]),
+            trace=str(problem["trace"]),
         )
     known = {seq for seq, _ in given.history}
     texts = 0
     slots = []
-    for said in answer["slots"]:
+    for slot in answer["slots"]:
         items: list[int | Message] = []
-        for item in said["items"]:
+        for item in slot["items"]:
             if isinstance(item, int):
                 if item not in known:
                     raise ValueError("a message that isn't in the history")
@@ -101,7 +142,7 @@ def read_answer(line: bytes, given: Given) -> tuple[Slot, ...] | Problem:
             else:
                 items.append(_text(item, f"strategy-{texts}"))
                 texts += 1
-        name, priority = _sound(said["name"]), float(said["priority"])
+        name, priority = _sound(slot["name"]), float(slot["priority"])
         slots.append(Slot(name=name, priority=priority, items=tuple(items)))
     return tuple(slots)
 
@@ -134,19 +175,19 @@ def _message_to_dict(seq: int, message: Message) -> dict[str, object]:
     }
 
 
-def _message_from_dict(said: Mapping[str, Any]) -> Message:
+def _message_from_dict(data: Mapping[str, Any]) -> Message:
     """The message's id is its sequence number: an id of our database is of no use there."""
     return Message(
-        id=str(said["seq"]),
-        role=said["role"],
-        content=said["content"],
-        attachments=tuple(_attachment(*file) for file in said["attachments"]),
+        id=str(data["seq"]),
+        role=data["role"],
+        content=data["content"],
+        attachments=tuple(_attachment(*file) for file in data["attachments"]),
         calls=tuple(
-            ToolCall(id=id, name=name, arguments=arguments) for id, name, arguments in said["calls"]
+            ToolCall(id=id, name=name, arguments=arguments) for id, name, arguments in data["calls"]
         ),
-        call_id=said["call_id"],
-        source=said["source"],
-        tokens=_tokens(*said["tokens"]) if said["tokens"] else None,
+        call_id=data["call_id"],
+        source=data["source"],
+        tokens=_tokens(*data["tokens"]) if data["tokens"] else None,
     )
 
 
