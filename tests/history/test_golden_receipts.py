@@ -1,0 +1,127 @@
+"""Stored receipts keep their form: the same path gives the same JSON, byte for byte.
+
+`golden_receipts.jsonl` holds a receipt a line. To write it again after a wanted change of the form:
+`GOLDEN=write .venv/bin/python -m pytest tests/history/test_golden_receipts.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsite.conformance.cases import counted, head
+from chatsite.conformance.variants import cleaner
+from chatsite.history import (
+    Chosen,
+    Entry,
+    Evidence,
+    Hit,
+    Previous,
+    Recall,
+    RunningSummary,
+    Slot,
+    Transcript,
+    Triaged,
+    Unloaded,
+    Window,
+    decide,
+    resolve,
+)
+from chatsite.messages import Message, TokenCount, ToolCall
+
+FILE = Path(__file__).with_name("golden_receipts.jsonl")
+EVIDENCE = Evidence(
+    previous=Previous(head_hash=head().hash, layout=(), cut=15, under="tokens  400 40"),
+    recall=Recall(hits=(Hit(seq=7, score=1.0, why="it says tea"),)),
+    triaged=Triaged(turns=frozenset({3})),
+    summary=RunningSummary(
+        id="s1",
+        version=2,
+        text="They spoke of tea.",
+        first=1,
+        last=4,
+        messages=4,
+        by="small",
+        tokens=TokenCount(count=12, tokenizer="test", basis="counted"),
+    ),
+    chosen=Chosen(
+        slots=(
+            Slot(name="notes", priority=2, items=(counted(Message.user("I like tea.", id="t1")),)),
+            Slot(name="history", priority=1, items=(5, 6, 13)),
+        )
+    ),
+    notes=("A note.",),
+    reports={"lexical": {"hits": 1}},
+)
+CASES: dict[str, dict[str, object]] = {
+    "none": {"historyPolicy": "none"},
+    "lastN": {"historyPolicy": "lastN", "historyLength": 3, "historyStep": 2},
+    "all": {"historyPolicy": "all"},
+    "cleaned": {"historyPolicy": "all"},
+    "tokens": {"historyPolicy": "tokens", "historyTokens": 400},
+    "lexical": {"historyPolicy": "relevant", "historyTokens": 400},
+    "triage": {"historyPolicy": "relevant", "historySelector": "triage"},
+    "triage off": {
+        "historyPolicy": "relevant",
+        "historySelector": "triage",
+        "conversation": {"enabled": False},
+    },
+    "summary": {"historyPolicy": "summary", "historyTokens": 400},
+    "strategy": {"historyPolicy": "strategy", "historyTokens": 400},
+}
+
+
+def path() -> Transcript:
+    """Nine turns: one pinned, one left out, a tool call, a note of a background task."""
+    entries: list[Entry] = []
+    for turn in range(9):
+        seq = 2 * turn + 1
+        asked = counted(Message.user(f"Question {seq} " + "tea " * 20, id=f"m{seq}"))
+        answer = Message.assistant(f"Answer {seq + 1} " + "milk " * 20, id=f"m{seq + 1}")
+        entries += [
+            Entry(message=asked, seq=seq, pinned=turn == 1, excluded=turn == 4),
+            Entry(message=counted(answer), seq=seq + 1),
+        ]
+    call = replace(Message.assistant("", id="m19"), calls=(ToolCall(id="c1", name="clock"),))
+    result = Message.tool("Noon.", call_id="c1", id="m20")
+    note = replace(Message.assistant("Rain is coming.", id="m21"), source="scheduled")
+    entries += [
+        Entry(message=counted(message), seq=seq)
+        for seq, message in enumerate((call, result, note), 19)
+    ]
+    entries.append(Entry(message=counted(Message.user("And now?", id="m22")), seq=22))
+    away = Unloaded(messages=4, users=2, tokens=120, first=1, last=2)
+    return Transcript(entries=tuple(entries[2:]), unloaded=away)
+
+
+def receipt(name: str) -> dict[str, Any]:
+    decision = decide(
+        path(),
+        resolve(environment={"HISTORY_LOW_WATER": "40"}, url={}, template=CASES[name]),
+        head=head(prefilled=True),
+        window=Window(700 if name == "cleaned" else 4_096, 256),
+        evidence=EVIDENCE,
+        agent="demo",
+        cleanup=cleaner({"cacheCleanup": "removeOldestMessages"}) if name == "cleaned" else None,
+    )
+    return decision.to_dict()
+
+
+def test_the_golden_receipts_are_all_there() -> None:
+    if os.environ.get("GOLDEN") == "write":
+        lines = (json.dumps([name, receipt(name)], ensure_ascii=False) for name in CASES)
+        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = [json.loads(line)[0] for line in FILE.read_text(encoding="utf-8").splitlines()]
+    assert found == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_receipt_has_the_form_it_was_stored_in(name: str) -> None:
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    stored = next(line for line in lines if json.loads(line)[0] == name)
+    assert json.dumps([name, receipt(name)], ensure_ascii=False) == stored
