@@ -40,21 +40,21 @@ from chatsite.tools.mcp.servers import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.toolbox import Toolbox
 from chatsite.turns.agents.agents import Agents
-from chatsite.turns.agents.model_choice import Choosing
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.model_choice import ModelChoice
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.stored_files import StoredFiles
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.evidence.triage import Triager
-from chatsite.turns.registry import Caps
+from chatsite.turns.registry import TurnLimits
 from chatsite.turns.sockets import Sockets
-from chatsite.turns.turns import Around, Turns
-from chatsite.turns.what_if.cleanup_preview import Cleaning
-from chatsite.turns.what_if.comparison import Comparing
-from chatsite.turns.what_if.trim_ahead import Ahead
+from chatsite.turns.turns import TurnHooks, Turns
+from chatsite.turns.what_if.cleanup_preview import CleanupPreview
+from chatsite.turns.what_if.comparison import PolicyComparison
+from chatsite.turns.what_if.trim_ahead import TrimAhead
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -98,7 +98,7 @@ class Site:
             embedded=embedded,
             echo=EchoProvider(),
             tools=self.tools,
-            choosing=Choosing(
+            choosing=ModelChoice(
                 who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, reach=self.models
             ),
             start_engine=self.engine.start if settings.CHAT_ENGINE != "off" else None,
@@ -117,9 +117,9 @@ class Site:
             decider=self._decider(),
             answering=self.agents.answering,
             describe=self.agents.describe,
-            caps=Caps(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
+            caps=TurnLimits(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
             uploads=uploads,
-            around=Around(
+            around=TurnHooks(
                 ready=self._tools_ready,
                 before=self._before_turn,
                 after=self._after_turn,
@@ -127,19 +127,19 @@ class Site:
             ),
             tool_seconds=settings.TOOL_SECONDS,
         )
-        self.ahead = Ahead(
+        self.ahead = TrimAhead(
             decider=self.turns.decider,
             cache=embedded,
             running=self.turns.is_running,
         )
-        self.comparing = Comparing(
+        self.comparing = PolicyComparison(
             decider=self.turns.decider,
             reads=receipts,
             offering=self.turns.offering,
             answering=self.agents.answering,
             vectors=self.vectors,
         )
-        self.cleaning = Cleaning(decider=self.turns.decider, answering=self.agents.answering)
+        self.cleaning = CleanupPreview(decider=self.turns.decider, answering=self.agents.answering)
         self._lock: IO[str] | None = None
         self.keeping = Keeping(self.run, self.sessions.sweep)
 
@@ -171,18 +171,20 @@ class Site:
         )
         self.turns.publish(conversation, CacheChanged(status=changed))
 
-    def _before_turn(self, asking: Asking, answering: Answering) -> None:
+    def _before_turn(self, asking: PageRequest, answering: ResolvedAgent) -> None:
         self.summariser.give_way(asking, answering)
         self.ahead.give_way(asking.conversation)
 
-    def _after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+    def _after_turn(
+        self, asking: PageRequest, answering: ResolvedAgent, settings: Settings
+    ) -> None:
         self.summariser.after_turn(asking, answering, settings)
         self.ahead.after_turn(asking, answering, settings)
 
-    async def _tools_ready(self, asking: Asking) -> None:
+    async def _tools_ready(self, asking: PageRequest) -> None:
         await self.tools.ready(self.catalogue.get(asking.agent).tools)
 
-    async def _path_changed(self, asking: Asking) -> None:
+    async def _path_changed(self, asking: PageRequest) -> None:
         """An answer left the path or is being written further: nothing may be made of its text as
         it was."""
         self.recaller.forget(asking.conversation)
@@ -225,8 +227,8 @@ class Site:
         agent: str,
         query: str,
         model: str = "",
-    ) -> Asking:
-        return Asking(
+    ) -> PageRequest:
+        return PageRequest(
             owner=owner,
             conversation=conversation,
             agent=agent,

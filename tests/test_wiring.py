@@ -21,7 +21,7 @@ from chatsite.conversations.database.lock import lock
 from chatsite.conversations.database.work import Store, writing
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
-from chatsite.turns.agents.resolved_agent import nobody
+from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.wiring import Site
 from tests.conversations.given import ADA, new_id, talk
@@ -69,7 +69,7 @@ async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
 
 
 async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
-    demo, gone = site.agents.describe("demo"), nobody("gone")
+    demo, gone = site.agents.describe("demo"), missing_agent("gone")
     assert site.agents.describe("gone") is None and demo is not None
     assert set(gone) == set(demo)
     assert gone["broken"]["reason"] == "There is no such agent any more."

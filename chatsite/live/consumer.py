@@ -27,8 +27,8 @@ from chatsite.live.commands import (
     parse,
     ref_of,
 )
-from chatsite.turns.answer.feed import Reader, ReaderLost
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.answer.feed import FeedReader, ReaderLost
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
 from chatsite.wiring import Site
 
@@ -146,7 +146,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             asking, client_id=client_id, message=str(command.message), mode=command.type
         )
 
-    def _asking(self, command: Command, agent: str, *, model: str = "") -> Asking:
+    def _asking(self, command: Command, agent: str, *, model: str = "") -> PageRequest:
         assert self.owner is not None
         return self.site.asking(
             owner=self.owner,
@@ -157,7 +157,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             model=model,
         )
 
-    async def _open(self, asking: Asking) -> None:
+    async def _open(self, asking: PageRequest) -> None:
         snapshot, reader = await self.site.turns.open(asking)
         if self.following is not None:
             self.following.cancel()
@@ -165,7 +165,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.model = snapshot.conversation.model if snapshot.conversation else ""
         self.following = asyncio.create_task(self._follow(asking, reader))
 
-    async def _follow(self, asking: Asking, reader: Reader) -> None:
+    async def _follow(self, asking: PageRequest, reader: FeedReader) -> None:
         engine = asyncio.create_task(self._follow_engine(asking))
         try:
             while True:
@@ -179,7 +179,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             engine.cancel()
             reader.close()
 
-    async def _follow_engine(self, asking: Asking) -> None:
+    async def _follow_engine(self, asking: PageRequest) -> None:
         """While the conversation's model loads, say how far it is."""
         said = None
         while True:

@@ -20,14 +20,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Owner(Protocol):
+class TurnOwner(Protocol):
     """Whose conversation it is; `key` is one text per owner."""
 
     @property
     def key(self) -> str: ...
 
 
-class Run(Protocol):
+class WorkRunner(Protocol):
     """Runs a unit of work of the store on a thread of the executor."""
 
     def __call__(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from chatsite.errors import TooMany
 from chatsite.events import TurnStarted
-from chatsite.turns.answer.writer import Writing
+from chatsite.turns.answer.writer import AnswerWriter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caps:
+class TurnLimits:
     """How many answers may be written at once."""
 
     answers: int
@@ -20,32 +20,32 @@ class Caps:
 
 
 @dataclass(slots=True, eq=False)
-class Running:
+class RunningTurn:
     """A turn from the moment it is admitted until it has ended."""
 
     owner: str
     client_id: str
     started: asyncio.Future[TurnStarted]
-    writing: Writing | None = None
+    writing: AnswerWriter | None = None
     task: asyncio.Task[None] | None = None
 
 
-class Registry:
+class RunningTurns:
     """By conversation."""
 
-    def __init__(self, caps: Caps) -> None:
+    def __init__(self, caps: TurnLimits) -> None:
         self.caps = caps
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, RunningTurn] = {}
         self._owners: Counter[str] = Counter()
         self._draining = False
 
     def __contains__(self, conversation: str) -> bool:
         return conversation in self._running
 
-    def get(self, conversation: str) -> Running | None:
+    def get(self, conversation: str) -> RunningTurn | None:
         return self._running.get(conversation)
 
-    def admit(self, conversation: str, owner: str, client_id: str) -> Running:
+    def admit(self, conversation: str, owner: str, client_id: str) -> RunningTurn:
         """A place for a turn. Raises TooMany."""
         if self._draining:
             raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
@@ -56,12 +56,12 @@ class Registry:
             )
         if len(self._running) >= self.caps.answers:
             raise TooMany("Too many answers are being written right now. Your text is kept.")
-        running = Running(owner, client_id, asyncio.Future())
+        running = RunningTurn(owner, client_id, asyncio.Future())
         self._running[conversation] = running
         self._owners[owner] += 1
         return running
 
-    def forget(self, conversation: str, running: Running) -> None:
+    def forget(self, conversation: str, running: RunningTurn) -> None:
         if self._running.get(conversation) is running:
             del self._running[conversation]
             self._owners[running.owner] -= 1

@@ -9,20 +9,20 @@ from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.events import Engine, Event, Snapshot
 from chatsite.providers.base.provider import Status
-from chatsite.turns.agents.resolved_agent import Answering, nobody
-from chatsite.turns.answer.feed import Feed, Reader
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent
+from chatsite.turns.answer.feed import Feed, FeedReader
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import TurnView
 
 # To look costs 1 to 2 ms, and 200 pages look at about the same time.
 FRESH_SECONDS = 0.2
 
 
-class Answers(Protocol):
+class AgentResolver(Protocol):
     """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
 
-    def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> Answering: ...
+    def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent: ...
 
 
 class Following:
@@ -32,7 +32,7 @@ class Following:
         self,
         *,
         decider: Decider,
-        answering: Answers,
+        answering: AgentResolver,
         describe: Callable[[str], dict[str, Any] | None],
         clock: Callable[[], float],
     ) -> None:
@@ -60,7 +60,7 @@ class Following:
         if conversation in self._feeds:
             self._feeds[conversation].publish(event)
 
-    async def open(self, asking: Asking) -> tuple[Snapshot, Reader]:
+    async def open(self, asking: PageRequest) -> tuple[Snapshot, FeedReader]:
         """A snapshot and a reader of all that follows; close the reader when done.
 
         The reader is there before the snapshot is read, so that nothing falls between: an event
@@ -73,7 +73,7 @@ class Following:
             reader.close()
             raise
 
-    async def _snapshot(self, asking: Asking, reader: Reader) -> Snapshot:
+    async def _snapshot(self, asking: PageRequest, reader: FeedReader) -> Snapshot:
         opened = await self._opened(asking)
         if opened.running is not None and not self.is_running(asking.conversation):
             # This turn alone: the next one may begin while we wait.
@@ -95,7 +95,7 @@ class Following:
         return Snapshot(
             conversation_id=asking.conversation,
             conversation=opened.conversation,
-            agent=described or nobody(agent),
+            agent=described or missing_agent(agent),
             messages=opened.messages,
             earlier=opened.earlier,
             turn=turn,
@@ -105,7 +105,7 @@ class Following:
             summary=opened.summary,
         )
 
-    async def _opened(self, asking: Asking) -> OpenConversation:
+    async def _opened(self, asking: PageRequest) -> OpenConversation:
         return await self.decider.run(
             self.decider.reads.open_conversation,
             owner=asking.owner,
@@ -135,5 +135,5 @@ class Following:
             state=status.state,
             sentence=status.sentence,
             progress=status.progress,
-            provider=(self.describe(agent) or nobody(agent))["provider"],
+            provider=(self.describe(agent) or missing_agent(agent))["provider"],
         )

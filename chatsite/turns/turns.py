@@ -14,33 +14,33 @@ from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.history import Settings
 from chatsite.messages import Attachment, Message
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.answer.checkpoints import Saver
-from chatsite.turns.answer.circuit_breaker import Breaker
-from chatsite.turns.answer.progress import Progress
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.answer.checkpoints import CheckpointSaver
+from chatsite.turns.answer.circuit_breaker import CircuitBreaker
+from chatsite.turns.answer.progress import TurnProgress
 from chatsite.turns.answer.rounds import Rounds
-from chatsite.turns.answer.writer import Writing
+from chatsite.turns.answer.writer import AnswerWriter
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.file_forms import told_of_draft
+from chatsite.turns.context.file_forms import draft_file_notes
 from chatsite.turns.context.policy_offers import Offering
-from chatsite.turns.context.turn_context import Asking, greetings
+from chatsite.turns.context.turn_context import PageRequest, greeting_messages
 from chatsite.turns.ports import Uploads
-from chatsite.turns.registry import Caps, Registry, Running
-from chatsite.turns.snapshots import Answers, Following
+from chatsite.turns.registry import RunningTurn, RunningTurns, TurnLimits
+from chatsite.turns.snapshots import AgentResolver, Following
 
 # What makes way for a turn, and what is begun after its end; neither is waited for.
-BeforeTurn = Callable[[Asking, Answering], None]
-AfterTurn = Callable[[Asking, Answering, Settings], None]
+BeforeTurn = Callable[[PageRequest, ResolvedAgent], None]
+AfterTurn = Callable[[PageRequest, ResolvedAgent, Settings], None]
 # Waited for.
-Meanwhile = Callable[[Asking], Awaitable[None]]
+Meanwhile = Callable[[PageRequest], Awaitable[None]]
 
 
-async def _nothing(asking: Asking) -> None:
+async def _nothing(asking: PageRequest) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class TurnHooks:
     """What others do around turns: what must be `ready` before it is known who answers, `before`
     an answer is begun, `after` it has ended, and when a path `changed` otherwise than by growing.
     """
@@ -51,7 +51,7 @@ class Around:
     changed: Meanwhile = _nothing
 
 
-NOTHING = Around()
+NO_HOOKS = TurnHooks()
 
 
 class Turns(Following):
@@ -61,12 +61,12 @@ class Turns(Following):
         self,
         *,
         decider: Decider,
-        answering: Answers,
+        answering: AgentResolver,
         describe: Callable[[str], dict[str, Any] | None],
-        caps: Caps,
+        caps: TurnLimits,
         uploads: Uploads | None = None,
         clock: Callable[[], float] = time.monotonic,
-        around: Around = NOTHING,
+        around: TurnHooks = NO_HOOKS,
         tool_seconds: float = 30.0,
     ) -> None:
         super().__init__(decider=decider, answering=answering, describe=describe, clock=clock)
@@ -74,9 +74,9 @@ class Turns(Following):
         self.around = around
         self.tool_seconds = tool_seconds
         self.offering = Offering(decider.environment)
-        self.breaker = Breaker(clock)
-        self.saver = Saver(decider.run, decider.writes)
-        self._running = Registry(caps)
+        self.breaker = CircuitBreaker(clock)
+        self.saver = CheckpointSaver(decider.run, decider.writes)
+        self._running = RunningTurns(caps)
         self._toolless: set[str] = set()
 
     def is_running(self, conversation: str) -> bool:
@@ -84,7 +84,7 @@ class Turns(Following):
 
     async def preview(
         self,
-        asking: Asking,
+        asking: PageRequest,
         draft: str,
         *,
         reply_to: str | None = None,
@@ -97,11 +97,11 @@ class Turns(Following):
             asking, answering, draft, reply_to=reply_to, attachments=attached
         )
         return decision.to_dict() | {
-            "files": list(told_of_draft(decision.request, attached, answering.model)),
+            "files": list(draft_file_notes(decision.request, attached, answering.model)),
             "offers": self.offering.offers(asking, answering),
         }
 
-    async def attachments(self, asking: Asking, ids: Sequence[str]) -> tuple[Attachment, ...]:
+    async def attachments(self, asking: PageRequest, ids: Sequence[str]) -> tuple[Attachment, ...]:
         """Raises NotFound or Refused for what can't be attached here by this owner."""
         if not ids:
             return ()
@@ -114,7 +114,7 @@ class Turns(Following):
     # ---- beginning ---------------------------------------------------------------------------
     async def send(
         self,
-        asking: Asking,
+        asking: PageRequest,
         *,
         client_id: str,
         text: str,
@@ -128,7 +128,7 @@ class Turns(Following):
         ProviderError: nothing has been stored then, and the page keeps the draft.
         """
 
-        async def stored(answering: Answering) -> StartedTurn:
+        async def stored(answering: ResolvedAgent) -> StartedTurn:
             found = await self.attachments(asking, attachments)
             said = text if text.strip() or not found else None
             user = Message.user(said, *found, id=_new_id(), reply_to=reply_to)
@@ -141,11 +141,16 @@ class Turns(Following):
         return await self._start(asking, client_id, stored)
 
     async def again(
-        self, asking: Asking, *, client_id: str, message: str, mode: Literal["again", "continue"]
+        self,
+        asking: PageRequest,
+        *,
+        client_id: str,
+        message: str,
+        mode: Literal["again", "continue"],
     ) -> TurnStarted:
         """Answer the last message once more, or write its answer further. Raises as `send` does."""
 
-        async def stored(answering: Answering) -> StartedTurn:
+        async def stored(answering: ResolvedAgent) -> StartedTurn:
             begun = await self.decider.run(
                 self.decider.writes.begin_retry,
                 owner=asking.owner,
@@ -164,7 +169,10 @@ class Turns(Following):
         return await self._start(asking, client_id, stored)
 
     async def _start(
-        self, asking: Asking, client_id: str, store: Callable[[Answering], Awaitable[StartedTurn]]
+        self,
+        asking: PageRequest,
+        client_id: str,
+        store: Callable[[ResolvedAgent], Awaitable[StartedTurn]],
     ) -> TurnStarted:
         known = self._running.get(asking.conversation)
         if known is not None:
@@ -184,7 +192,7 @@ class Turns(Following):
         running.started.set_result(started)
         return started
 
-    async def _require_own(self, asking: Asking, running: Running | None) -> None:
+    async def _require_own(self, asking: PageRequest, running: RunningTurn | None) -> None:
         """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
         the turn began: then only storage knows."""
         if running is None or running.owner != asking.owner.key:
@@ -193,7 +201,10 @@ class Turns(Following):
             )
 
     async def _begin(
-        self, asking: Asking, running: Running, store: Callable[[Answering], Awaitable[StartedTurn]]
+        self,
+        asking: PageRequest,
+        running: RunningTurn,
+        store: Callable[[ResolvedAgent], Awaitable[StartedTurn]],
     ) -> TurnStarted:
         await self.around.ready(asking)
         answering = self.answering(asking.agent, asking.model, staff=asking.staff)
@@ -222,7 +233,7 @@ class Turns(Following):
         self.around.before(asking, answering)
         feed = self.feed(asking.conversation)
 
-        def rounds(progress: Progress) -> Rounds:
+        def rounds(progress: TurnProgress) -> Rounds:
             return Rounds(
                 asking=asking,
                 answering=answering,
@@ -236,7 +247,7 @@ class Turns(Following):
                 toolless=self._toolless,
             )
 
-        running.writing = Writing(begun, feed, self.decider, self.saver, rounds)
+        running.writing = AnswerWriter(begun, feed, self.decider, self.saver, rounds)
         # Begun before it is told: the provider is asked sooner by as long as telling takes.
         running.writing.start()
         feed.publish(started)
@@ -244,9 +255,9 @@ class Turns(Following):
         return started
 
     async def _store(
-        self, asking: Asking, answering: Answering, client_id: str, user: Message
+        self, asking: PageRequest, answering: ResolvedAgent, client_id: str, user: Message
     ) -> StartedTurn:
-        greeting = [replace(said, id=_new_id()) for said in greetings(answering)]
+        greeting = [replace(said, id=_new_id()) for said in greeting_messages(answering)]
         messages = [*greeting, user]
         counts = await self.decider.counting(asking, answering).of(messages)
         counted = [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
@@ -264,7 +275,9 @@ class Turns(Following):
             model=asking.model,
         )
 
-    async def _write(self, asking: Asking, answering: Answering, running: Running) -> None:
+    async def _write(
+        self, asking: PageRequest, answering: ResolvedAgent, running: RunningTurn
+    ) -> None:
         assert running.writing is not None
         try:
             await running.writing.run()
@@ -273,7 +286,7 @@ class Turns(Following):
         self.around.after(asking, answering, self.decider.settings(asking, answering))
 
     # ---- ending ------------------------------------------------------------------------------
-    async def stop(self, asking: Asking) -> bool:
+    async def stop(self, asking: PageRequest) -> bool:
         """Stop the answer being written, from whichever page; False where none is.
 
         Raises NotFound, the same for a conversation that isn't there and for another's.

@@ -115,7 +115,7 @@ async def _case(run: Any, count: int) -> Case:
     from chatsite.conversations.values.owners import Owner
     from chatsite.turns.agents.resolved_agent import answering
     from chatsite.turns.context.decider import Decider
-    from chatsite.turns.context.turn_context import Asking
+    from chatsite.turns.context.turn_context import PageRequest
     from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")
@@ -125,7 +125,7 @@ async def _case(run: Any, count: int) -> Case:
     )
     case = Case(
         Decider(environment={}, run=run, loads=loading, reads=queries, writes=store),
-        Asking(owner=owner, conversation=id, agent="demo", query=""),
+        PageRequest(owner=owner, conversation=id, agent="demo", query=""),
         who,
     )
 

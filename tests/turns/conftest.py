@@ -18,11 +18,11 @@ from chatsite.events import Event, TurnEnded
 from chatsite.providers.base.provider import Chunk, Finished, Model, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.base import Tool
-from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
-from chatsite.turns.answer.feed import Reader
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
+from chatsite.turns.answer.feed import FeedReader
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.registry import Caps
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.registry import TurnLimits
 from chatsite.turns.turns import Turns
 from tests.conversations.given import ADA, new_id
 
@@ -105,7 +105,7 @@ class World:
     provider: Scripted = field(default_factory=Scripted)
     writes: Failing = field(default_factory=Failing)
     run: Store = field(default_factory=Store)
-    caps: Caps = Caps(answers=5, per_owner=2)
+    caps: TurnLimits = TurnLimits(answers=5, per_owner=2)
     tools: tuple[Tool, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
 
@@ -115,25 +115,25 @@ class World:
                 environment={}, run=self.run, loads=loading, reads=queries, writes=self.writes
             ),
             answering=self.answering,
-            describe=nobody,
+            describe=missing_agent,
             caps=self.caps,
         )
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"echo": self.provider}
         return replace(answering(template(**self.fields), providers), tools=self.tools)
 
-    def asking(self, conversation: str = "") -> Asking:
-        return Asking(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
+    def asking(self, conversation: str = "") -> PageRequest:
+        return PageRequest(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
 
-    async def say(self, asking: Asking, text: str = "Hello") -> tuple[str, TurnEnded]:
+    async def say(self, asking: PageRequest, text: str = "Hello") -> tuple[str, TurnEnded]:
         """One whole turn; the text that was told piece by piece, and its end."""
         _, reader = await self.turns.open(asking)
         await self.turns.send(asking, client_id=new_id(), text=text)
         return await until_end(reader)
 
 
-async def until_end(reader: Reader) -> tuple[str, TurnEnded]:
+async def until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
     text = ""
     while True:
         event: Event = await asyncio.wait_for(reader.read(), 20)

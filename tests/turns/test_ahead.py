@@ -12,10 +12,10 @@ from chatsite.conversations.models import Message as Row
 from chatsite.conversations.upkeep import marks
 from chatsite.events import Delta
 from chatsite.messages import Message
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.turns import Around
-from chatsite.turns.what_if.trim_ahead import KEPT, Ahead
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.turns import TurnHooks
+from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
 from tests.conversations.given import ADA, BOB, new_id
 from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end
 
@@ -31,10 +31,12 @@ class Told:
 
     def __post_init__(self) -> None:
         turns = self.world.turns
-        self.ahead = Ahead(decider=turns.decider, cache=self, running=turns.is_running, quiet=0.01)
-        turns.around = Around(before=self.before, after=self.ahead.after_turn)
+        self.ahead = TrimAhead(
+            decider=turns.decider, cache=self, running=turns.is_running, quiet=0.01
+        )
+        turns.around = TurnHooks(before=self.before, after=self.ahead.after_turn)
 
-    def before(self, asking: Asking, answering: Answering) -> None:
+    def before(self, asking: PageRequest, answering: ResolvedAgent) -> None:
         self.ahead.give_way(asking.conversation)
 
     def can_trim(self, conversation: str) -> bool:

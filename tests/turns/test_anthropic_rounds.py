@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
-from chatsite.turns.agents.resolved_agent import Answering, answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
 from tests.conversations.given import new_id
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -28,7 +28,7 @@ class Claude(World):
     claude: AnthropicProvider = field(kw_only=True)
     model: str = field(kw_only=True)
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         said = {"llm.anthropic": {"model": self.model, "maxTokens": 500}}
         made = template(nodes=["llm.anthropic"], nodeConfigurations=said)
         return replace(answering(made, {"anthropic": self.claude}), tools=self.tools)

@@ -10,7 +10,7 @@ import pytest
 
 from chatsite.providers.known.models import ModelFacts, ModelTable, Told
 from chatsite.providers.known.servers import SERVERS, Server
-from chatsite.turns.agents.model_choice import Choosing
+from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import answering
 from tests.turns.conftest import template
 from tests.turns.test_answering import Named, among
@@ -48,11 +48,11 @@ OLLAMA = {"ollama": {"llama3:8b": Told(), "qwen3": Told()}}
 
 def choosing(
     known: Known | None = None, *, who: str = "everyone", offered: tuple[str, ...] | None = None
-) -> Choosing:
-    return Choosing(who=who, offered=offered, reach=known or Known(found=OLLAMA))
+) -> ModelChoice:
+    return ModelChoice(who=who, offered=offered, reach=known or Known(found=OLLAMA))
 
 
-def listed(made: Choosing, *, staff: bool = False) -> dict[str, Any]:
+def listed(made: ModelChoice, *, staff: bool = False) -> dict[str, Any]:
     return made.choices(answering(AGENT, THERE), THERE, staff=staff)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound, Refused
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.cleanup_preview import Cleaning, Offer
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupPreview
 from tests.conversations.given import BOB
 from tests.turns.conftest import OnThisMachine, World, saying
 
@@ -27,29 +27,29 @@ def here(world: World) -> World:
     return world
 
 
-def cleaning(world: World) -> Cleaning:
-    return Cleaning(decider=world.turns.decider, answering=world.answering)
+def cleaning(world: World) -> CleanupPreview:
+    return CleanupPreview(decider=world.turns.decider, answering=world.answering)
 
 
-async def talk(world: World, turns: int, query: str = "") -> Asking:
+async def talk(world: World, turns: int, query: str = "") -> PageRequest:
     asking = replace(world.asking(), query=query)
     for _ in range(turns):
         await world.say(asking, QUESTION)
     return asking
 
 
-async def offers(world: World, asking: Asking) -> dict[str, Offer]:
+async def offers(world: World, asking: PageRequest) -> dict[str, CleanupOffer]:
     found = await cleaning(world).offers(asking)
     assert found.note == ""
     return {offer.name: offer for offer in found.offers}
 
 
-async def history_tokens(world: World, asking: Asking) -> int:
+async def history_tokens(world: World, asking: PageRequest) -> int:
     seen = await world.turns.preview(asking, "")
     return sum(part["tokens"] for part in seen["parts"] if part["name"] == "history")
 
 
-async def mark(asking: Asking, turns: Sequence[int]) -> None:
+async def mark(asking: PageRequest, turns: Sequence[int]) -> None:
     rows = Row.objects.filter(conversation__id=asking.conversation, turn_seq__in=turns)
     await rows.aupdate(kv_status=-1)
 
@@ -120,7 +120,7 @@ async def test_only_who_has_a_cache_here_is_offered_a_cleanup(world: World) -> N
 
 
 class TestInATurn:
-    async def full(self, world: World) -> Asking:
+    async def full(self, world: World) -> PageRequest:
         """Four turns, and so small a window that a fifth has no room."""
         asking = await talk(world, 4)
         seen = await world.turns.preview(asking, QUESTION)

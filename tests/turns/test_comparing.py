@@ -15,10 +15,10 @@ from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Basis, Message, ToolCall
 from chatsite.providers.base.provider import Model
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.policy_offers import Offering
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.comparison import Comparing
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.comparison import PolicyComparison
 from tests.conversations.given import ADA, BOB, new_id, row
 from tests.turns.conftest import World
 
@@ -35,8 +35,8 @@ class Letters:
         return [len(one.content or "") + len(self.name) for one in messages]
 
 
-def comparing(world: World) -> Comparing:
-    return Comparing(
+def comparing(world: World) -> PolicyComparison:
+    return PolicyComparison(
         decider=world.turns.decider,
         reads=receipts,
         offering=Offering(world.turns.decider.environment),
@@ -48,7 +48,7 @@ def by_words(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["words"]: row for row in found["rows"]}
 
 
-async def talk(world: World, *texts: str, query: str = "") -> Asking:
+async def talk(world: World, *texts: str, query: str = "") -> PageRequest:
     asking = replace(world.asking(), query=query)
     for text in texts:
         await world.say(asking, text)
@@ -143,7 +143,7 @@ class TestTheModelThatAnswers:
         """A model of this agent's own, and another one that can be chosen, by the same provider."""
         one = world.answering("demo")
 
-        def answers(agent: str, model: str = "", *, staff: bool = False) -> Answering:
+        def answers(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
             if model != "echo:large":
                 return one
             return replace(one, model=replace(one.model, name="large", label="Large"))

@@ -21,9 +21,9 @@ from chatsite.conversations.upkeep import marks
 from chatsite.history import Everything, Users
 from chatsite.history.policies import table as policies
 from chatsite.providers.base.provider import Provider
-from chatsite.turns.agents.resolved_agent import Answering, answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
 from chatsite.turns.context.loaded_path import as_loaded
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
@@ -54,7 +54,7 @@ class Named(World):
 
     chat: dict[str, Any] = field(default_factory=dict)
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"echo": self.provider}
         return answering(template(chatSettings={"historyTokens": BUDGET, **self.chat}), providers)
 
@@ -102,7 +102,7 @@ def fold(chat: str, count: int, text: str) -> None:
     assert made is not None
 
 
-async def talked(world: Named, *, query: str = "") -> Asking:
+async def talked(world: Named, *, query: str = "") -> PageRequest:
     """Eight turns; after the fourth and the seventh older ones are folded."""
     asking = replace(world.asking(), query=query)
     for number, text in enumerate(TEXTS, 1):

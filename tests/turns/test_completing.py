@@ -13,8 +13,8 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider, Usage
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.turns.agents.resolved_agent import Answering, answering
-from chatsite.turns.evidence.completion import Completed, Unfinished, complete, side_model
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
+from chatsite.turns.evidence.completion import Completion, Unfinished, complete, side_model
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -34,7 +34,7 @@ async def provider(fake: FakeOpenAI) -> AsyncIterator[OpenAIProvider]:
 
 async def ask(
     provider: Provider, text: str, *, model: str = "small", seconds: float = 20.0
-) -> Completed:
+) -> Completion:
     return await complete(
         provider,
         provider.model(model),
@@ -101,7 +101,7 @@ async def test_the_time_is_for_the_whole_call_and_its_end_stops_the_provider(
 
 
 class TestTheModel:
-    def who(self, provider: Provider) -> Answering:
+    def who(self, provider: Provider) -> ResolvedAgent:
         described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
         configured = {f"llm.{provider.kind}": {"model": "big"}}
         return answering(

@@ -13,13 +13,13 @@ from chatsite.messages import Attachment, Basis, Message, TokenCount
 from chatsite.providers.base.provider import NoFiles
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import answering
-from chatsite.turns.context.token_counts import Counting as ForModel
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.token_counts import TokenCounter as ForModel
+from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
 from tests.turns.conftest import World, template
 
 
-class Counting:
+class TokenCounter:
     """Ten tokens a message."""
 
     def __init__(self, name: str, basis: Basis) -> None:
@@ -50,7 +50,7 @@ def test_an_estimate_never_replaces_a_count(
     tokens = TokenCount(count=3, tokenizer=stored[0], basis=stored[1]) if stored else None
     message = Message(id="m", role="user", content="Hello", tokens=tokens)
     provider = EchoProvider()
-    provider.tokenizer = lambda model: Counting(*tokenizer)  # type: ignore[assignment, method-assign, return-value]
+    provider.tokenizer = lambda model: TokenCounter(*tokenizer)  # type: ignore[assignment, method-assign, return-value]
     counting = ForModel(answering(template(), {"echo": provider}))
     assert counting.is_missing(message, provider.tokenizer(provider.model(None))) is needed
 
@@ -77,18 +77,18 @@ async def test_a_file_is_read_and_counted_once_however_often_a_page_asks() -> No
 
 class TestDrafts:
     @pytest.fixture
-    def asking(self, world: World) -> Asking:
+    def asking(self, world: World) -> PageRequest:
         asking = world.asking()
         talk(asking.conversation, 2)
         return asking
 
-    def use(self, world: World, tokenizer: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(self, world: World, tokenizer: TokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(world.provider, "tokenizer", lambda model: tokenizer)
 
     async def test_a_better_count_is_made_once_and_stored(
-        self, world: World, asking: Asking, monkeypatch: pytest.MonkeyPatch
+        self, world: World, asking: PageRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        tokenizer = Counting("o200k", "counted")
+        tokenizer = TokenCounter("o200k", "counted")
         self.use(world, tokenizer, monkeypatch)
         await world.turns.preview(asking, "draft")
         await world.turns.preview(asking, "draft")
@@ -103,16 +103,18 @@ class TestDrafts:
         assert await world.run(bases) == {(10, "o200k", "counted")}
 
     async def test_an_estimate_changes_no_count(
-        self, world: World, asking: Asking, monkeypatch: pytest.MonkeyPatch
+        self, world: World, asking: PageRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        tokenizer = Counting("guess", "estimated")
+        tokenizer = TokenCounter("guess", "estimated")
         self.use(world, tokenizer, monkeypatch)
         before = await world.run(totals, asking.conversation)
         await world.turns.preview(asking, "draft")
         assert "question 1" not in tokenizer.asked
         assert await world.run(totals, asking.conversation) == before
 
-    async def test_nothing_is_stored_and_no_model_asked(self, world: World, asking: Asking) -> None:
+    async def test_nothing_is_stored_and_no_model_asked(
+        self, world: World, asking: PageRequest
+    ) -> None:
         before = await world.run(row, asking.conversation)
         for draft in ("", "draft", "你好"):
             found = await world.turns.preview(asking, draft)
@@ -128,18 +130,18 @@ class TestDrafts:
         assert [verdict["reason"] for verdict in found["verdicts"]] == ["system", "current"]
 
     async def test_another_agent_and_another_owner_get_none(
-        self, world: World, asking: Asking
+        self, world: World, asking: PageRequest
     ) -> None:
-        other = Asking(owner=ADA, conversation=asking.conversation, agent="other", query="")
+        other = PageRequest(owner=ADA, conversation=asking.conversation, agent="other", query="")
         with pytest.raises(BadCommand):
             await world.turns.preview(other, "draft")
-        theirs = Asking(owner=BOB, conversation=asking.conversation, agent="demo", query="")
+        theirs = PageRequest(owner=BOB, conversation=asking.conversation, agent="demo", query="")
         with pytest.raises(NotFound):
             await world.turns.preview(theirs, "draft")
 
 
 async def test_the_turn_sends_what_the_preview_said(world: World) -> None:
-    asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2")
+    asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2")
     for number in range(4):
         await world.say(asking, f"question {number}")
     preview = await world.turns.preview(asking, "What now?")

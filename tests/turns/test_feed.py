@@ -17,8 +17,8 @@ from chatsite.turns.answer.feed import (
     FRAME_SECONDS,
     MAX_WAITING,
     Feed,
+    FeedReader,
     Generation,
-    Reader,
     ReaderLost,
 )
 from chatsite.views import ConversationView, MessageView
@@ -26,7 +26,7 @@ from chatsite.views import ConversationView, MessageView
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 
 
-async def at_hand(reader: Reader) -> Event | None:
+async def at_hand(reader: FeedReader) -> Event | None:
     """The next event if there is one now."""
     reading = asyncio.ensure_future(reader.read())
     for _ in range(3):
@@ -41,7 +41,7 @@ async def at_hand(reader: Reader) -> Event | None:
 class Shown:
     """What a page shows: begun from a snapshot, changed by events alone."""
 
-    reader: Reader
+    reader: FeedReader
     turn: str | None
     text: str
     reasoning: str

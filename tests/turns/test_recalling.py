@@ -21,7 +21,7 @@ from chatsite.conversations.values.index_records import IndexLines, IndexProgres
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
 from chatsite.providers.tokens.vectors import SentenceVectors
-from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.given import ADA, begin, end, messages, new_id, row
@@ -87,7 +87,7 @@ class Talk:
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
         answering = self.world.answering("demo")
-        gathering = Gathering(
+        gathering = DecisionInputs(
             owner=ADA,
             conversation=asking.conversation,
             agent="demo",

@@ -15,7 +15,7 @@ from chatsite.turns.answer.circuit_breaker import (
     PAUSE_SECONDS,
     PROBE_SECONDS,
     WITHIN_SECONDS,
-    Breaker,
+    CircuitBreaker,
 )
 from chatsite.turns.answer.retries import reliably
 from tests.turns.conftest import Scripted, saying
@@ -31,7 +31,9 @@ class Clock:
         return self.now
 
 
-async def asked(provider: Scripted, clock: Clock, breaker: Breaker) -> tuple[str, list[float]]:
+async def asked(
+    provider: Scripted, clock: Clock, breaker: CircuitBreaker
+) -> tuple[str, list[float]]:
     waits: list[float] = []
     stream = reliably(
         provider,
@@ -77,10 +79,10 @@ async def test_only_what_can_pass_soon_is_asked_again_and_the_wait_is_told(
     clock = Clock()
     provider = failing_first(error)
     if requests == 2:
-        assert await asked(provider, clock, Breaker(clock)) == ("Here I am.", [0])
+        assert await asked(provider, clock, CircuitBreaker(clock)) == ("Here I am.", [0])
     else:
         with pytest.raises(ProviderError) as found:
-            await asked(provider, clock, Breaker(clock))
+            await asked(provider, clock, CircuitBreaker(clock))
         assert found.value is error
     assert len(provider.requests) == requests
 
@@ -89,18 +91,18 @@ async def test_never_more_than_once_and_never_after_the_first_token() -> None:
     clock = Clock()
     twice = failing_first(DOWN, DOWN)
     with pytest.raises(ProviderError):
-        await asked(twice, clock, Breaker(clock))
+        await asked(twice, clock, CircuitBreaker(clock))
     assert len(twice.requests) == 2
     midway = Scripted()
     midway.script = saying("Some", error=DOWN)
     with pytest.raises(ProviderError):
-        await asked(midway, clock, Breaker(clock))
+        await asked(midway, clock, CircuitBreaker(clock))
     assert len(midway.requests) == 1
 
 
 async def test_after_five_failures_nobody_is_asked_and_one_probe_ends_it() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     final = ProviderError("Down.", code="unreachable")
     broken = failing_first(*[final] * (FAILURES + 1))
     for _ in range(FAILURES):
@@ -122,7 +124,7 @@ async def test_after_five_failures_nobody_is_asked_and_one_probe_ends_it() -> No
 
 async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_seconds() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
         breaker.admit("echo:m", label="Acme")
         breaker.failed("echo:m", ProviderError("Down.", code="timeout"))
@@ -152,7 +154,7 @@ async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_secon
 
 def test_trouble_that_nobody_asked_about_for_long_is_forgotten() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
         breaker.failed("echo:m", ProviderError("Down.", code="unreachable"))
     clock.now += PAUSE_SECONDS + WITHIN_SECONDS + 1
@@ -162,7 +164,7 @@ def test_trouble_that_nobody_asked_about_for_long_is_forgotten() -> None:
 
 def test_failures_that_lie_far_apart_or_are_our_own_begin_no_pause() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(FAILURES * 3):
         breaker.admit("echo", label="Acme")
         breaker.failed("echo", ProviderError("Down.", code="timeout"))

@@ -15,7 +15,13 @@ from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.forms import SENT_BYTES, SENT_SIDE
 from chatsite.providers.base.provider import Content, Medium, Model, NoFiles
-from chatsite.turns.context.file_forms import best_forms, forms_of, rendered, told, told_of_draft
+from chatsite.turns.context.file_forms import (
+    best_forms,
+    draft_file_notes,
+    file_notes,
+    forms_of,
+    rendered,
+)
 from chatsite.turns.context.stored_files import StoredFiles
 from tests.conversations.given import ADA, BOB
 from tests.conversations.keeping import Keep, folder, keep
@@ -106,15 +112,15 @@ async def test_messages_without_files_stay_the_same_object() -> None:
 
 
 def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:
-    assert told([asked(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
-    assert told([asked(None, *EVERY)], model("audio")) == (
+    assert file_notes([asked(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
+    assert file_notes([asked(None, *EVERY)], model("audio")) == (
         "report.pdf goes in as its text, 12,300 characters, because Sigma takes no PDFs.",
         "Of scan.pdf only the name goes in, because Sigma takes no PDFs.",
         "Of map.png only the name goes in, because Sigma takes no pictures.",
         "Of film.mp4 only the name goes in, because Sigma takes no video.",
     )
     empty = replace(NOTES, characters=0)
-    assert told([asked(None, empty)], model()) == (
+    assert file_notes([asked(None, empty)], model()) == (
         "Of notes.md only the name goes in, because no text was found in it.",
     )
 
@@ -136,8 +142,8 @@ def test_all_files_of_a_request_are_bounded_and_newer_ones_come_first() -> None:
         f"Of scan.pdf only the name goes in, {why}",
         f"Of small.png only the name goes in, {why}",
     )
-    assert told(request, takes) == said
-    assert told_of_draft(request, request[2].attachments, takes) == said
+    assert file_notes(request, takes) == said
+    assert draft_file_notes(request, request[2].attachments, takes) == said
     # What doesn't fit in doesn't keep smaller ones out.
     assert forms_of([asked("One", small), asked("Two", large, old, large)], takes) == (
         ("name",),

@@ -20,7 +20,7 @@ from chatsite.history.records.replay import Kept
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.provider import NO_FILES, Model, NoFiles
 from chatsite.providers.openai.wire import wire_messages
-from chatsite.turns.answer.sent_requests import fingerprint, request_of
+from chatsite.turns.answer.sent_requests import fingerprint, rebuild_request
 from chatsite.turns.context.file_forms import forms_of, rendered
 from tests.conversations.given import ADA
 from tests.turns.conftest import World
@@ -47,7 +47,7 @@ def as_bytes(messages: Sequence[Message]) -> bytes:
 
 
 async def test_the_request_is_head_and_what_was_sent() -> None:
-    found = (await request_of(kept(), HEAD, NO_FILES)).to_dict()
+    found = (await rebuild_request(kept(), HEAD, NO_FILES)).to_dict()
     assert found["messages"] == [
         {"role": "system", "content": "You are Demo."},
         {"role": "user", "content": "Hello"},
@@ -96,7 +96,7 @@ CHANGED = replace(ENTRIES[1], message=replace(SENT[1], content="Ho."))
     ],
 )
 async def test_it_says_where_it_can_not_be_the_same(head: Head, what: Kept, note: str) -> None:
-    found = (await request_of(what, head, NO_FILES)).to_dict()
+    found = (await rebuild_request(what, head, NO_FILES)).to_dict()
     assert not found["complete"] and note in found["note"]
 
 
@@ -132,7 +132,7 @@ async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
     given = json.loads(json.dumps([file.to_dict() for file in sent.given]))
     asked: dict[str, Any] = {"layout": [{"first": 1, "last": 3}], "fingerprint": mark}
     what = kept(entries, given=given, **asked)
-    rebuilt = await request_of(what, HEAD, then)
+    rebuilt = await rebuild_request(what, HEAD, then)
     assert rebuilt.messages[-1] == sent.messages[0]
     found = rebuilt.to_dict()
     assert found["complete"] and "only their names are shown" in found["note"]
@@ -147,13 +147,13 @@ async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
         (Texts(f2=""), "plan.pdf isn't stored any more: its text, which was sent, can't be shown."),
         (Texts(f1="Dredge it."), "map.png isn't stored any more: it was sent."),
     ]:
-        unlike = (await request_of(what, HEAD, files)).to_dict()
+        unlike = (await rebuild_request(what, HEAD, files)).to_dict()
         assert not unlike["complete"] and note in unlike["note"]
-    old = (await request_of(kept(entries, **asked), HEAD, then)).differences
+    old = (await rebuild_request(kept(entries, **asked), HEAD, then)).differences
     assert old[0] == "How plan.pdf went isn't in this receipt: only its name is shown."
     assert len(old) == 3
     with pytest.raises(ValueError, match="form"):
-        await request_of(kept(entries, given=[{"id": "f1", "form": "x"}], **asked), HEAD, then)
+        await rebuild_request(kept(entries, given=[{"id": "f1", "form": "x"}], **asked), HEAD, then)
 
 
 async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> None:
@@ -164,10 +164,10 @@ async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> No
     ]
     old = {"head": {"hash": HEAD.hash}, "verdicts": verdicts, "facts": {"sent": 1}}
     what = Kept(agent="demo", receipt=old, entries=ENTRIES[1:], summaries={})
-    found = (await request_of(what, HEAD, NO_FILES)).to_dict()
+    found = (await rebuild_request(what, HEAD, NO_FILES)).to_dict()
     assert found["complete"]
     assert [one["content"] for one in found["messages"]] == ["You are Demo.", "Hi."]
-    gone = await request_of(replace(what, entries=()), HEAD, NO_FILES)
+    gone = await rebuild_request(replace(what, entries=()), HEAD, NO_FILES)
     assert gone.differences
 
 
@@ -183,12 +183,12 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
     head = world.answering("demo").head
     for turn, sent in zip(turns, world.provider.requests, strict=True):
         found = await world.run(receipts.kept, owner=ADA, turn=str(turn.id))
-        rebuilt = await request_of(found, head, NO_FILES)
+        rebuilt = await rebuild_request(found, head, NO_FILES)
         assert rebuilt.differences == ()
         assert as_bytes(rebuilt.messages) == as_bytes(sent.messages)
     await world.run(lambda: Row.objects.filter(content="Two").update(content="2"))
     found = await world.run(receipts.kept, owner=ADA, turn=str(turns[2].id))
-    assert "was changed since" in (await request_of(found, head, NO_FILES)).differences[0]
+    assert "was changed since" in (await rebuild_request(found, head, NO_FILES)).differences[0]
 
 
 async def test_each_turn_logs_its_settings_and_what_was_left_out_without_a_word_of_it(

@@ -28,7 +28,7 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.provider import Calling as CallBegun
 from chatsite.tools.base import ToolContext, ToolError
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, saying
 
@@ -91,7 +91,7 @@ def calls(*of: object, **more: Any) -> list[Chunk]:
 ANSWER: list[Chunk] = [Text("It is 4."), Finished(reason="stop", usage=Usage(prompt=60))]
 
 
-async def turn(world: World, asking: Asking, text: str = "Double 2") -> list[Event]:
+async def turn(world: World, asking: PageRequest, text: str = "Double 2") -> list[Event]:
     """Every event of one turn."""
     _, reader = await world.turns.open(asking)
     await world.turns.send(asking, client_id=new_id(), text=text)
@@ -106,7 +106,7 @@ def roles(request: Request) -> list[str]:
     return [message.role for message in request.messages]
 
 
-def stored(asking: Asking) -> list[tuple[str, str | None, str]]:
+def stored(asking: PageRequest) -> list[tuple[str, str | None, str]]:
     rows = Message.objects.filter(conversation_id=asking.conversation, on_path=True).order_by("seq")
     return [(row.role, row.content, row.state) for row in rows]
 

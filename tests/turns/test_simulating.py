@@ -13,17 +13,17 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as stored_said
 from chatsite.history import Everything
 from chatsite.providers.base.prices import Price
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
-from chatsite.turns.what_if.past_evidence import PathSaid, at_the_time
-from chatsite.turns.what_if.simulation import Replay, Sum
+from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
+from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from tests.conversations.given import ADA
 from tests.turns.conftest import OnThisMachine, World
 
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
 
 
-async def replayed(world: World, asking: Asking, query: str) -> Sum:
+async def replayed(world: World, asking: PageRequest, query: str) -> SimulationTotals:
     answering = world.answering("demo")
     asking = replace(asking, query=query)
     decider = world.turns.decider
@@ -31,10 +31,10 @@ async def replayed(world: World, asking: Asking, query: str) -> Sum:
         loading.load_path, owner=ADA, conversation=asking.conversation, reach=Everything()
     )
     loaded = await decider.counted(asking, answering, loaded)
-    said = PathSaid(loaded.transcript.entries)
+    said = PathIndexReader(loaded.transcript.entries)
     ticks: list[None] = []
     found = await Replay(
-        decider=at_the_time(decider, said, (), vectors=None),
+        decider=decider_of_path(decider, said, (), vectors=None),
         asking=asking,
         answering=answering,
         loaded=loaded,

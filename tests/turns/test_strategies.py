@@ -15,7 +15,7 @@ from chatsite.history import Entry, Evidence, Transcript, decide, resolve
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import answering
-from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from tests.conversations.given import ADA
 from tests.story.agents import write_agent
@@ -51,12 +51,12 @@ def talk(turns: int, *, question: str = "question {}") -> list[Entry]:
     return [Entry(message=counted(m), seq=seq) for seq, m in enumerate(said[:-1], 1)]
 
 
-def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -> Gathering:
+def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -> DecisionInputs:
     provider = EchoProvider(delay=0)
     who = answering(catalogue.get("ada"), {"echo": provider})
     head = who.head
     chat = {"historyPolicy": "strategy", "historyTokens": budget}
-    return Gathering(
+    return DecisionInputs(
         owner=ADA,
         conversation="c",
         agent="ada",
@@ -70,14 +70,18 @@ def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -
 
 
 async def gathered(
-    strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str, turn: Gathering
+    strategies: StrategyWorker,
+    catalogue: Catalogue,
+    tmp_path: Path,
+    source: str,
+    turn: DecisionInputs,
 ) -> Evidence:
     (tmp_path / "ada" / "strategy.py").write_text(source)
     gatherer = StrategyGatherer(strategies=strategies, file=Catalogue(tmp_path).strategy)
     return await gatherer.gather(turn)
 
 
-def request(turn: Gathering, evidence: Evidence) -> list[str]:
+def request(turn: DecisionInputs, evidence: Evidence) -> list[str]:
     """What the decision sends with it."""
     decision = decide(
         turn.transcript,

@@ -21,12 +21,12 @@ from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import Settings
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
-from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
-from chatsite.turns.registry import Caps
-from chatsite.turns.turns import Around, Turns
+from chatsite.turns.registry import TurnLimits
+from chatsite.turns.turns import TurnHooks, Turns
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
@@ -66,13 +66,13 @@ class House:
                 gatherers={"summary": self.summariser},
             ),
             answering=self.answering,
-            describe=nobody,
-            caps=Caps(answers=5, per_owner=5),
-            around=Around(before=self.summariser.give_way, after=self.summariser.after_turn),
+            describe=missing_agent,
+            caps=TurnLimits(answers=5, per_owner=5),
+            around=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),
         )
-        self.asking = Asking(owner=ADA, conversation=new_id(), agent="demo", query="")
+        self.asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="")
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"openai": self.provider}
         made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
         return answering(made, providers)

@@ -16,7 +16,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import answering
-from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence.triage import Triager
 from tests.conversations.given import ADA
 from tests.fakes.openai_provider import provider_at
@@ -46,7 +46,7 @@ def gathering(
     turns: int = 9,
     preview: bool = False,
     conversation: Mapping[str, object] | None = None,
-) -> Gathering:
+) -> DecisionInputs:
     """Turns 1, 3, 5 and so on, and a current one that asks "And now?"."""
     chat = {
         "historyPolicy": "relevant",
@@ -59,7 +59,7 @@ def gathering(
     )
     older = [entry for turn in turns_of(turns) for entry in turn.entries]
     current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
-    return Gathering(
+    return DecisionInputs(
         owner=ADA,
         conversation="c",
         agent="demo",

@@ -11,19 +11,19 @@ from chatsite.conversations.models import Message
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
 from chatsite.providers.base.provider import Chunk, Finished, Request, Text
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, endless, saying, until_end
 
 
-async def opened(world: World, asking: Asking) -> Snapshot:
+async def opened(world: World, asking: PageRequest) -> Snapshot:
     snapshot, reader = await world.turns.open(asking)
     reader.close()
     return snapshot
 
 
-async def under_way(world: World, asking: Asking) -> None:
+async def under_way(world: World, asking: PageRequest) -> None:
     """Begin an endless answer and wait for its first words."""
     _, reader = await world.turns.open(asking)
     await world.turns.send(asking, client_id=new_id(), text="Count")
@@ -164,7 +164,7 @@ class TestFirstThings:
     ) -> None:
         now, looks = [0.0], []
 
-        def answering(agent: str, model: str = "", *, staff: bool = False) -> Answering:
+        def answering(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
             looks.append(model)
             return world.answering(agent, model, staff=staff)
 

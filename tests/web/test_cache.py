@@ -23,8 +23,8 @@ from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
 from chatsite.kv import Book, Session, Span
 from chatsite.kv.cleanup_setting import Cleanup
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.cleanup_preview import Offer, Offered
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupOffers
 from chatsite.web.api import cache as views
 from tests.conversations.given import ADA, begin, end, messages, new_id, talk
 from tests.person import Person
@@ -99,7 +99,7 @@ async def test_what_is_asked_wrongly_is_refused_in_words(
 
 # ---- where the engine answers: its keeper and its offers stand in, all else is real -----------
 OFFERS = (
-    Offer(
+    CleanupOffer(
         name="keepSystemPromptOnly",
         words="Keep only the instructions",
         turns=(1, 3),
@@ -127,12 +127,12 @@ class Engine:
             available=True, note="", window=2048, used=used, place=self.place, misses=1
         )
 
-    async def offers(self, asking: Any) -> Offered:
+    async def offers(self, asking: Any) -> CleanupOffers:
         self.asked.append(asking)
         if self.fails:
             raise self.fails
         cleanup = Cleanup(value="keepSystemPromptOnly", source="template")
-        return Offered(note="", window=2048, cleanup=cleanup, offers=OFFERS)
+        return CleanupOffers(note="", window=2048, cleanup=cleanup, offers=OFFERS)
 
     async def choose(self, asking: Any, strategy: str) -> tuple[int, ...]:
         return next(offer.turns for offer in (await self.offers(asking)).offers)
@@ -156,7 +156,7 @@ class Engine:
             cache=self,
             cleaning=self,
             may_debug=lambda *, staff: True,
-            asking=lambda **asked: Asking(**asked),
+            asking=lambda **asked: PageRequest(**asked),
             turns=SimpleNamespace(publish=lambda conversation, event: self.told.append(event)),
             ahead=SimpleNamespace(changed=self.changed.append),
         )

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.turns.what_if.simulation import Sum
+from chatsite.turns.what_if.simulation import SimulationTotals
 from chatsite.web.management.commands.simulate_history import Progress, Simulated, as_table
 
 
@@ -30,9 +30,13 @@ def test_a_bad_value_is_refused_by_the_rules_of_the_settings(
 
 def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
     found = Simulated(conversations=2, asking={"relevant, triage"}, skipped=["x: no agent."])
-    found.add("all", Sum(turns=3, messages=9, tokens=1_500, leading=750, groups=4, cost=0.5))
-    found.add("all", Sum(turns=1, messages=1, tokens=500, groups_left_out=1, too_large=2))
-    found.add("as set", Sum(turns=4, tokens=10, cost=None))
+    found.add(
+        "all", SimulationTotals(turns=3, messages=9, tokens=1_500, leading=750, groups=4, cost=0.5)
+    )
+    found.add(
+        "all", SimulationTotals(turns=1, messages=1, tokens=500, groups_left_out=1, too_large=2)
+    )
+    found.add("as set", SimulationTotals(turns=4, tokens=10, cost=None))
     lines = as_table(found).splitlines()
     assert (
         lines[0].split() == "policy turns messages tokens reused tool groups left out cost".split()

@@ -15,8 +15,8 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.reachable import Providers
 from chatsite.tools.toolbox import AgentTools
-from chatsite.turns.agents.model_choice import Choosing
-from chatsite.turns.agents.resolved_agent import Answering, answering, nobody
+from chatsite.turns.agents.model_choice import ModelChoice
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
 
 
 class Tools(Protocol):
@@ -37,7 +37,7 @@ class Agents:
     embedded: EmbeddedProvider
     echo: EchoProvider
     tools: Tools
-    choosing: Choosing
+    choosing: ModelChoice
     start_engine: Callable[[], object] | None
 
     def providers(self) -> dict[str, Provider]:
@@ -48,7 +48,7 @@ class Agents:
         return found | self.remote.reachable()
 
     # ---- who answers -------------------------------------------------------------------------
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         """Who answers for the agent; the engine is started for the first who needs it. `model` is
         the one chosen in the page, by somebody who may be `staff`. Raises NotFound."""
         found = self.would_answer(agent, model, staff=staff)
@@ -56,7 +56,7 @@ class Agents:
             self.start_engine()
         return found
 
-    def would_answer(self, agent: str, model: str = "", *, staff: bool = False) -> Answering:
+    def would_answer(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         """The same, and nothing is started. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
         found = answering(
@@ -94,7 +94,7 @@ class Agents:
     def _described(self, agent: Template | BrokenTemplate) -> dict[str, Any]:
         if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
-            return nobody(agent.slug) | {"broken": broken}
+            return missing_agent(agent.slug) | {"broken": broken}
         who, chosen = self.answering(agent.slug), self._tools(agent)
         return {
             "slug": agent.slug,
@@ -116,7 +116,7 @@ class Agents:
             "broken": None,
         }
 
-    def _note(self, who: Answering) -> str:
+    def _note(self, who: ResolvedAgent) -> str:
         """Why it is this provider, where that isn't the one the agent asks for; and what is wrong
         with the agent's strategy."""
         notes = [who.note]

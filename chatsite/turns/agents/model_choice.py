@@ -15,12 +15,12 @@ from chatsite.providers.base.prices import Price
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.known.models import ModelFacts, Told
 from chatsite.providers.known.servers import LOCAL, Server
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 
 _HERE = "embedded"
 
 
-class Reach(Protocol):
+class KnownModels(Protocol):
     """What is known of servers now (`providers.reachable.Providers`)."""
 
     @property
@@ -33,13 +33,13 @@ class Reach(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choosing:
+class ModelChoice:
     """`who` may choose: everyone, staff or off. `offered` is what an administrator's file offers,
     None where it doesn't say (`provider:model`, or `provider:*`)."""
 
     who: str
     offered: tuple[str, ...] | None
-    reach: Reach
+    reach: KnownModels
 
     def locked(self, *, staff: bool) -> str:
         """Why nothing can be chosen, "" where something can."""
@@ -64,7 +64,7 @@ class Choosing:
         return f"{name} was chosen here, and isn't offered any more."
 
     def choices(
-        self, answering: Answering, providers: Mapping[str, Provider], *, staff: bool
+        self, answering: ResolvedAgent, providers: Mapping[str, Provider], *, staff: bool
     ) -> dict[str, Any]:
         """For the page. `answering` is who answers where nothing is chosen."""
         template = answering.template

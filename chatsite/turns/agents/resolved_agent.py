@@ -23,7 +23,7 @@ FALLBACKS = ("embedded", "echo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answering:
+class ResolvedAgent:
     """An agent with the provider that answers for it now. `note` is for the page, or empty.
 
     `tools` are those that the agent has and its model can call.
@@ -109,7 +109,7 @@ def tool_tokens(tools: Sequence[Tool]) -> int:
     return estimate(json.dumps(said, ensure_ascii=False))
 
 
-def nobody(slug: str) -> dict[str, Any]:
+def missing_agent(slug: str) -> dict[str, Any]:
     """An agent that isn't there any more, as the page shows it: its conversations are kept."""
     return {
         "slug": slug,
@@ -140,7 +140,7 @@ def answering(
     chosen: str = "",
     refused: str = "",
     trained_system: str = "",
-) -> Answering:
+) -> ResolvedAgent:
     """Who answers: the administrator's `chat_model`, else the model `chosen` in the page, else the
     template's order of preference. The first two are `provider:model`; `providers` holds those that
     can be reached. What can't apply is passed over, and the note says so; `refused` is why the
@@ -161,7 +161,7 @@ def answering(
     model = provider.model(asked or settings.model)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
     notes = (passed_over and f"{passed_over} {model.label} answers.", made_for, model.note)
-    return Answering(
+    return ResolvedAgent(
         agent=template.slug,
         template=template,
         provider=provider,

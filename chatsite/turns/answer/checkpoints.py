@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from chatsite.conversations.values.records import Checkpoint
-from chatsite.turns.ports import Run, Writes
+from chatsite.turns.ports import WorkRunner, Writes
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
 SAVE_SECONDS = 0.8
 
 
-class Unsaved(Protocol):
+class UnsavedAnswer(Protocol):
     """An answer that is being written."""
 
     def unsaved(self) -> Checkpoint | None:
@@ -28,17 +28,17 @@ class Unsaved(Protocol):
         ...
 
 
-class Saver:
+class CheckpointSaver:
     """Works while something is being written. A killed server leaves texts and receipts."""
 
-    def __init__(self, run: Run, writes: Writes) -> None:
+    def __init__(self, run: WorkRunner, writes: Writes) -> None:
         self._run = run
         self._writes = writes
-        self._written: set[Unsaved] = set()
+        self._written: set[UnsavedAnswer] = set()
         self._task: asyncio.Task[None] | None = None
 
     @contextmanager
-    def saving(self, answer: Unsaved) -> Iterator[None]:
+    def saving(self, answer: UnsavedAnswer) -> Iterator[None]:
         """As long as the block runs, the answer is saved."""
         self._written.add(answer)
         if self._task is None:
@@ -59,7 +59,7 @@ class Saver:
             except Exception:
                 logger.exception("answers couldn't be saved in between")
 
-    async def _save(self, answers: list[Unsaved]) -> None:
+    async def _save(self, answers: list[UnsavedAnswer]) -> None:
         """All at once; one by one where that fails, so that one that can't be stored holds up
         no other."""
         found = {answer: answer.unsaved() for answer in answers}

@@ -28,7 +28,7 @@ class _Trouble:
     probed: float | None = None
 
 
-class Breaker:
+class CircuitBreaker:
     """By name of provider and model: a model that is too slow says nothing of another one. After a
     pause one request is let through: it ends the trouble, or begins another pause."""
 

@@ -78,7 +78,7 @@ class ReaderLost(Exception):
     """The reader fell too far behind; it must begin anew from a snapshot."""
 
 
-class Reader:
+class FeedReader:
     """One socket's place in a feed. `read` gives the next event, with text at most every 35 ms."""
 
     def __init__(self, feed: Feed, clock: Callable[[], float]) -> None:
@@ -172,7 +172,7 @@ class Feed:
         self.generation: Generation | None = None
         self._clock = clock
         self._forget = forget
-        self._readers: set[Reader] = set()
+        self._readers: set[FeedReader] = set()
 
     def begin(self, generation: Generation) -> None:
         self.generation = generation
@@ -185,12 +185,12 @@ class Feed:
         if self.generation is None and not self._readers:
             self._forget()
 
-    def join(self) -> Reader:
-        reader = Reader(self, self._clock)
+    def join(self) -> FeedReader:
+        reader = FeedReader(self, self._clock)
         self._readers.add(reader)
         return reader
 
-    def leave(self, reader: Reader) -> None:
+    def leave(self, reader: FeedReader) -> None:
         self._readers.discard(reader)
         self._forget_if_unused()
 

@@ -10,7 +10,7 @@ from chatsite.kv import Account
 from chatsite.providers.base.prices import Price
 from chatsite.providers.base.provider import Finished, Model, Usage
 from chatsite.turns.answer.feed import Generation
-from chatsite.turns.answer.truncation import Before, ServerCut
+from chatsite.turns.answer.truncation import ReportedPrompt, ServerCut
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Round:
 
 
 @dataclass(slots=True)
-class Progress:
+class TurnProgress:
     """`answer` is the id of the message being written, `generation` its text so far; `receipt` is
     that of the last request."""
 
@@ -100,7 +100,7 @@ class Progress:
         )
 
 
-def reported_before(receipt: Mapping[str, Any] | None, model: Model) -> Before | None:
+def reported_before(receipt: Mapping[str, Any] | None, model: Model) -> ReportedPrompt | None:
     """What was reported for that receipt's prompt; None where another model answered, nothing was
     reported, the server cut it, or it held pictures or the like."""
     if not receipt or "server_cut" in receipt or receipt.get("media"):
@@ -109,7 +109,7 @@ def reported_before(receipt: Mapping[str, Any] | None, model: Model) -> Before |
     if (who.get("kind"), who.get("model")) != (model.provider, model.name):
         return None
     reported = receipt.get("reported", {}).get("prompt")
-    return Before(sent=receipt["prompt_tokens"], reported=reported) if reported else None
+    return ReportedPrompt(sent=receipt["prompt_tokens"], reported=reported) if reported else None
 
 
 def _reported(usage: Usage) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk, Provider, ReadingPrompt, Request
-from chatsite.turns.answer.circuit_breaker import Breaker
+from chatsite.turns.answer.circuit_breaker import CircuitBreaker
 
 # Longer nobody should look at nothing; what takes longer is the person's own decision.
 WITHIN_SECONDS = 10.0
@@ -26,7 +26,7 @@ async def reliably(
     request: Request,
     *,
     label: str,
-    breaker: Breaker,
+    breaker: CircuitBreaker,
     clock: Callable[[], float],
     waiting: OnWaiting,
 ) -> AsyncGenerator[Chunk, None]:
@@ -65,7 +65,7 @@ def _sentence(error: ProviderError, label: str) -> str:
 
 
 async def _once(
-    provider: Provider, request: Request, label: str, breaker: Breaker
+    provider: Provider, request: Request, label: str, breaker: CircuitBreaker
 ) -> AsyncGenerator[Chunk, None]:
     name = f"{provider.kind}:{request.model}"
     breaker.admit(name, label=label)

@@ -23,20 +23,20 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.provider import Calling as CallBegun
 from chatsite.providers.base.text import sound
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.answer.circuit_breaker import Breaker
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.answer.circuit_breaker import CircuitBreaker
 from chatsite.turns.answer.continuation import continued
 from chatsite.turns.answer.feed import Feed, Part
 from chatsite.turns.answer.log import log_decision
-from chatsite.turns.answer.progress import Progress, Round
+from chatsite.turns.answer.progress import Round, TurnProgress
 from chatsite.turns.answer.retries import reliably
 from chatsite.turns.answer.sent_requests import fingerprinted
 from chatsite.turns.answer.server_cuts import look_for_cut
-from chatsite.turns.answer.tool_calls import Calls
+from chatsite.turns.answer.tool_calls import ToolRound
 from chatsite.turns.answer.truncation import has_media
-from chatsite.turns.context.decider import Decider, Ruling
-from chatsite.turns.context.file_forms import Rendered, told
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.decider import Decider, RoundDecision
+from chatsite.turns.context.file_forms import RenderedRequest, file_notes
+from chatsite.turns.context.turn_context import PageRequest
 
 NO_TOOLS = "This model can't use tools, so it was asked without them."
 TOO_MUCH = (
@@ -54,24 +54,24 @@ class Rounds:
     """Fills `progress`; raises what ended the turn before its answer was whole. `toolless` are the
     models, as `provider:name`, that are known to take no tools; shared by all turns."""
 
-    asking: Asking
-    answering: Answering
+    asking: PageRequest
+    answering: ResolvedAgent
     begun: StartedTurn
     feed: Feed
     decider: Decider
-    progress: Progress
-    breaker: Breaker
+    progress: TurnProgress
+    breaker: CircuitBreaker
     clock: Callable[[], float]
     tool_seconds: float
     toolless: set[str]
-    sent: Rendered = Rendered(())
+    sent: RenderedRequest = RenderedRequest(())
     _telling: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         if self.answering.tools and self.answering.full_name in self.toolless:
             return await self._run_without_tools()
         most = self.answering.template.max_steps if self.answering.tools else 0
-        ruling: Ruling | None = None
+        ruling: RoundDecision | None = None
         for number in range(1, most + 2):
             if number > 1:
                 await self._look_who_asks()
@@ -105,7 +105,7 @@ class Rounds:
         self.asking = replace(self.asking, owner=owner)
 
     # ---- deciding ----------------------------------------------------------------------------
-    async def _decide(self, number: int, before: Ruling | None) -> Ruling:
+    async def _decide(self, number: int, before: RoundDecision | None) -> RoundDecision:
         try:
             ruling = await self.decider.for_turn(
                 self.asking,
@@ -149,7 +149,7 @@ class Rounds:
             "provider": {"kind": model.provider, "model": model.name, "label": model.label},
             "asked": self.answering.parameters,
             "fingerprint": await fingerprinted(decision.request),
-            "files": list(told(decision.request, model)),
+            "files": list(file_notes(decision.request, model)),
         }
         if self.sent.given:
             receipt["given"] = [file.to_dict() for file in self.sent.given]
@@ -172,8 +172,8 @@ class Rounds:
         message = Message.assistant(self.begun.text, id=self.begun.answer)
         return Entry(message=message, seq=self.begun.place)
 
-    async def _call(self, finished: Finished, ruling: Ruling) -> None:
-        calls = Calls(
+    async def _call(self, finished: Finished, ruling: RoundDecision) -> None:
+        calls = ToolRound(
             asking=self.asking,
             answering=self.answering,
             turn=self.begun.turn,
@@ -187,7 +187,7 @@ class Rounds:
         self.progress.finished = None
 
     # ---- asking ------------------------------------------------------------------------------
-    async def _ask(self, ruling: Ruling, *, may_call: bool) -> Finished:
+    async def _ask(self, ruling: RoundDecision, *, may_call: bool) -> Finished:
         # The request goes first: to write the decision down takes as long as to make it.
         self._telling = asyncio.create_task(self._tell(ruling.decision))
         try:

@@ -15,7 +15,7 @@ from chatsite.history.records.replay import Kept, rebuild
 from chatsite.messages import Message
 from chatsite.providers.base.forms import Form
 from chatsite.providers.base.provider import Files
-from chatsite.turns.context.file_forms import Given, Sent, own_form, rendered
+from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, rendered
 
 CHANGED = "The text of a message was changed since it was sent."
 BESIDE = "Pictures, PDFs, sound and video went along as they are: only their names are shown."
@@ -32,7 +32,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class RebuiltRequest:
     """`messages` in the order in which they were sent; `asked` is what went with them.
 
     Files stand in the texts as they did then; those that went as they are are still attached.
@@ -69,7 +69,7 @@ def _shown(message: Message) -> dict[str, Any]:
     return said
 
 
-def in_words(message: Message) -> dict[str, Any]:
+def chat_message(message: Message) -> dict[str, Any]:
     """A message in the form of chat completions, which most providers share; its files are named.
 
     The same for every provider: a receipt can be compared whoever answered.
@@ -108,7 +108,7 @@ def _calls(message: Message) -> list[dict[str, Any]]:
 def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
     request, and the beginning of each message's, one after the other."""
-    each = [_sha256(in_words(message)) for message in messages]
+    each = [_sha256(chat_message(message)) for message in messages]
     whole = hashlib.sha256("".join(each).encode()).hexdigest()
     marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
     return {"whole": whole, "each": marks}
@@ -127,7 +127,7 @@ def _sha256(message: Mapping[str, Any]) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def request_of(kept: Kept, head: Head, files: Files) -> Rebuilt:
+async def rebuild_request(kept: Kept, head: Head, files: Files) -> RebuiltRequest:
     """Build the request again; `head` is the agent's as it is now, `files` those of the owner.
 
     Raises KeyError, TypeError or ValueError for what is no receipt.
@@ -139,19 +139,19 @@ async def request_of(kept: Kept, head: Head, files: Files) -> Rebuilt:
         messages, unlike = await _with_files(kept, messages, files)
         differences += unlike
     asked = kept.receipt.get("asked", {})
-    return Rebuilt(asked=asked, messages=messages, differences=differences)
+    return RebuiltRequest(asked=asked, messages=messages, differences=differences)
 
 
 async def _with_files(
     kept: Kept, messages: Sequence[Message], files: Files
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The messages with each file in the form in which it went, and what isn't as it was."""
-    given: defaultdict[str, deque[tuple[Sent, str]]] = defaultdict(deque)
+    given: defaultdict[str, deque[tuple[SentForm, str]]] = defaultdict(deque)
     for file in kept.receipt.get("given", ()):
         if file["form"] not in SENT:
             raise ValueError("no form of a file")
         given[file["id"]].append((file["form"], file.get("digest", "")))
-    unknown: tuple[Sent, str] = ("name", UNKNOWN)
+    unknown: tuple[SentForm, str] = ("name", UNKNOWN)
     then = [
         [given[file.id].popleft() if given[file.id] else unknown for file in message.attachments]
         for message in messages
@@ -163,7 +163,7 @@ async def _with_files(
     return now.messages, tuple(sentence for sentence in unlike if sentence)
 
 
-def _unlike(form: Sent, digest: str, now: Given) -> str:
+def _unlike(form: SentForm, digest: str, now: SentFile) -> str:
     if digest == UNKNOWN:
         return f"How {now.name} went isn't in this receipt: only its name is shown."
     if now.form == form:

@@ -10,12 +10,12 @@ from chatsite.history.values.tokens import weakest
 from chatsite.providers.base.provider import Model
 from chatsite.providers.known.servers import SERVERS
 from chatsite.turns.agents.resolved_agent import FALLBACKS
-from chatsite.turns.answer.progress import Progress, reported_before
-from chatsite.turns.answer.truncation import Before, has_media, server_cut, unsure_of
+from chatsite.turns.answer.progress import TurnProgress, reported_before
+from chatsite.turns.answer.truncation import ReportedPrompt, has_media, server_cut, unsure_of
 
 
 def look_for_cut(
-    progress: Progress, decision: Decision, model: Model, *, last: Mapping[str, Any] | None
+    progress: TurnProgress, decision: Decision, model: Model, *, last: Mapping[str, Any] | None
 ) -> None:
     """Note it in `progress`, once a turn; `last` is the receipt of the turn before."""
     server = SERVERS.get(model.provider)
@@ -37,12 +37,12 @@ def look_for_cut(
 
 
 def _before(
-    progress: Progress, decision: Decision, model: Model, last: Mapping[str, Any] | None
-) -> Before | None:
+    progress: TurnProgress, decision: Decision, model: Model, last: Mapping[str, Any] | None
+) -> ReportedPrompt | None:
     """The request before this one, as far as it was reported."""
     if len(progress.rounds) == 1:
         return reported_before(last, model)
     reported = progress.rounds[-2].usage.prompt
     if not reported or has_media(decision.request, model):
         return None
-    return Before(sent=progress.rounds[-2].sent, reported=reported)
+    return ReportedPrompt(sent=progress.rounds[-2].sent, reported=reported)

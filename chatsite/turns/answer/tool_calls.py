@@ -18,11 +18,11 @@ from chatsite.providers.base.text import sound
 from chatsite.tools.arguments import parse_arguments
 from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.call import call_tool, content_within, error_content
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.answer.feed import Feed, Generation
-from chatsite.turns.answer.progress import Progress
+from chatsite.turns.answer.progress import TurnProgress
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import MessageView
 
 logger = logging.getLogger("chatsite.turns")
@@ -46,15 +46,15 @@ AGAIN_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class ToolRound:
     """`seconds` is what one call may take, `room` the tokens by which the turn may still grow."""
 
-    asking: Asking
-    answering: Answering
+    asking: PageRequest
+    answering: ResolvedAgent
     turn: str
     feed: Feed
     decider: Decider
-    progress: Progress
+    progress: TurnProgress
     seconds: float
     room: int
 

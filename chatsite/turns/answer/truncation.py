@@ -45,7 +45,7 @@ _LEAST_SENT, _LEAST_REPORTED = 400, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class ReportedPrompt:
     """A request that came just before: its tokens by our count, and as they were reported."""
 
     sent: int
@@ -86,7 +86,7 @@ def server_cut(
     sent: int,
     sent_basis: Basis,
     reported: int | None,
-    before: Before | None = None,
+    before: ReportedPrompt | None = None,
     leading: int = 0,
     head: int = 0,
     unsure: int = 0,
@@ -145,7 +145,7 @@ def _has_thinking(message: Message) -> bool:
     )
 
 
-def _known(before: Before | None, leading: int) -> float:
+def _known(before: ReportedPrompt | None, leading: int) -> float:
     """The least that `leading` was reported as before; 0 where that says nothing."""
     if before is None or not leading or before.reported > before.sent * _BELIEVED:
         return 0.0

@@ -13,9 +13,9 @@ from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Finished
-from chatsite.turns.answer.checkpoints import Saver
+from chatsite.turns.answer.checkpoints import CheckpointSaver
 from chatsite.turns.answer.feed import Feed, Generation
-from chatsite.turns.answer.progress import Progress
+from chatsite.turns.answer.progress import TurnProgress
 from chatsite.turns.answer.rounds import Rounds
 from chatsite.turns.context.decider import Decider
 from chatsite.views import Problem, State
@@ -48,15 +48,15 @@ NOT_STORED = Problem(
 
 
 @dataclass(slots=True, eq=False)
-class Writing:
+class AnswerWriter:
     """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
 
     begun: StartedTurn
     feed: Feed
     decider: Decider
-    saver: Saver
-    work: Callable[[Progress], Rounds]
-    progress: Progress = field(init=False)
+    saver: CheckpointSaver
+    work: Callable[[TurnProgress], Rounds]
+    progress: TurnProgress = field(init=False)
     rounds: Rounds = field(init=False)
     ending: Literal["stopped", "interrupted"] | None = None
     _work: asyncio.Task[None] | None = None
@@ -66,7 +66,7 @@ class Writing:
     def __post_init__(self) -> None:
         begun = self.begun
         generation = Generation(begun.turn, text=begun.text, reasoning=begun.reasoning)
-        self.progress = Progress(begun.answer, generation)
+        self.progress = TurnProgress(begun.answer, generation)
         self.feed.begin(generation)
         self.rounds = self.work(self.progress)
 

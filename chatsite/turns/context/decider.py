@@ -32,13 +32,13 @@ from chatsite.history import (
 from chatsite.kv.cleanup_setting import Cleanup
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.provider import NO_FILES, Files
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.cache_cleanup import cleaner_of, cleanup_of
-from chatsite.turns.context.gatherer import Gatherer, Gathering
-from chatsite.turns.context.loaded_path import widened
-from chatsite.turns.context.token_counts import Counting, FileCounts
-from chatsite.turns.context.turn_context import DRAFT, Asking, greetings
-from chatsite.turns.ports import Loads, Owner, Reads, Run, Writes
+from chatsite.turns.context.gatherer import DecisionInputs, Gatherer
+from chatsite.turns.context.loaded_path import with_entries
+from chatsite.turns.context.token_counts import FileCounts, TokenCounter
+from chatsite.turns.context.turn_context import DRAFT, PageRequest, greeting_messages
+from chatsite.turns.ports import Loads, Reads, TurnOwner, WorkRunner, Writes
 
 # Policies that send everything as long as there is room for it.
 ONLY_ON_OVERFLOW = ("lexical", "summary")
@@ -48,7 +48,7 @@ KEPT = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class RoundDecision:
     """A decision, what was gathered for it, and the receipt of the turn before it. `above` is the
     seq of the newest stored message that was decided on."""
 
@@ -66,12 +66,12 @@ class Decider:
     `cache_cleanup` is the environment's CACHE_CLEANUP."""
 
     environment: Mapping[str, str]
-    run: Run
+    run: WorkRunner
     loads: Loads
     reads: Reads
     writes: Writes
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
-    files: Callable[[Owner], Files] = lambda owner: NO_FILES
+    files: Callable[[TurnOwner], Files] = lambda owner: NO_FILES
     file_counts: FileCounts = field(default_factory=FileCounts)
     keeps: bool = True
     cache_cleanup: str = ""
@@ -90,25 +90,25 @@ class Decider:
             url_allowed=url_allowed,
         )
 
-    def counting(self, asking: Asking, answering: Answering) -> Counting:
-        return Counting(answering, self.files(asking.owner), self.file_counts)
+    def counting(self, asking: PageRequest, answering: ResolvedAgent) -> TokenCounter:
+        return TokenCounter(answering, self.files(asking.owner), self.file_counts)
 
-    def settings(self, asking: Asking, answering: Answering) -> Settings:
+    def settings(self, asking: PageRequest, answering: ResolvedAgent) -> Settings:
         return self._resolved(asking.query, asking.url_allowed, answering.template)
 
-    def cleanup(self, answering: Answering) -> Cleanup:
+    def cleanup(self, answering: ResolvedAgent) -> Cleanup:
         """What goes when the cache of the model on this machine is full, and who set that."""
         return cleanup_of(answering, self.cache_cleanup)
 
     async def for_turn(
         self,
-        asking: Asking,
-        answering: Answering,
+        asking: PageRequest,
+        answering: ResolvedAgent,
         loaded: LoadedPath,
         *,
-        before: Ruling | None = None,
+        before: RoundDecision | None = None,
         written: Entry | None = None,
-    ) -> Ruling:
+    ) -> RoundDecision:
         """The decision of the turn whose user message is the last one that was `loaded`; it may
         take as long as the policy's model needs.
 
@@ -127,12 +127,12 @@ class Decider:
         else:
             evidence, previous = before.evidence, before.decision.to_dict()
         decision = await self._decided(gathering, evidence, previous)
-        return Ruling(decision=decision, evidence=evidence, last=loaded.receipt, above=above)
+        return RoundDecision(decision=decision, evidence=evidence, last=loaded.receipt, above=above)
 
     async def for_draft(
         self,
-        asking: Asking,
-        answering: Answering,
+        asking: PageRequest,
+        answering: ResolvedAgent,
         draft: str,
         *,
         reply_to: str | None = None,
@@ -148,8 +148,8 @@ class Decider:
 
     async def with_draft(
         self,
-        asking: Asking,
-        answering: Answering,
+        asking: PageRequest,
+        answering: ResolvedAgent,
         draft: str,
         wanted: Reach,
         *,
@@ -162,18 +162,18 @@ class Decider:
             raise BadCommand("This conversation is with another agent.")
         new = [Message.user(draft, *attachments, id=DRAFT, reply_to=reply_to)]
         if not loaded.transcript.entries and not loaded.transcript.unloaded.messages:
-            new = [*greetings(answering), *new]  # they will be stored with it
+            new = [*greeting_messages(answering), *new]  # they will be stored with it
         entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
         return replace(loaded, transcript=transcript)
 
-    def reach(self, asking: Asking, answering: Answering) -> Reach:
+    def reach(self, asking: PageRequest, answering: ResolvedAgent) -> Reach:
         """How far back a turn of theirs is decided on."""
         return reach(self.settings(asking, answering), room=answering.window.room)
 
     async def load(
         self,
-        asking: Asking,
+        asking: PageRequest,
         wanted: Reach,
         *,
         ahead: int = 0,
@@ -190,7 +190,9 @@ class Decider:
             reply_to=reply_to,
         )
 
-    async def require_room(self, asking: Asking, answering: Answering, user: Message) -> None:
+    async def require_room(
+        self, asking: PageRequest, answering: ResolvedAgent, user: Message
+    ) -> None:
         """Raise PromptTooLarge where head and this message alone don't fit: before anything is
         stored, so that it doesn't stand in the way of every later turn."""
         head = answering.head
@@ -206,8 +208,8 @@ class Decider:
 
     async def decided(
         self,
-        asking: Asking,
-        answering: Answering,
+        asking: PageRequest,
+        answering: ResolvedAgent,
         settings: Settings,
         loaded: LoadedPath,
         *,
@@ -220,15 +222,15 @@ class Decider:
 
     async def _gathering(
         self,
-        asking: Asking,
-        answering: Answering,
+        asking: PageRequest,
+        answering: ResolvedAgent,
         settings: Settings,
         loaded: LoadedPath,
         *,
         preview: bool,
-    ) -> Gathering:
+    ) -> DecisionInputs:
         head, transcript = await self._counted(asking, answering, loaded.transcript)
-        return Gathering(
+        return DecisionInputs(
             owner=asking.owner,
             conversation=asking.conversation,
             agent=asking.agent,
@@ -241,7 +243,7 @@ class Decider:
         )
 
     async def _decided(
-        self, gathering: Gathering, evidence: Evidence, previous: Mapping[str, Any] | None
+        self, gathering: DecisionInputs, evidence: Evidence, previous: Mapping[str, Any] | None
     ) -> Decision:
         """`previous` is the receipt of the request before this one."""
         transcript, answering = gathering.transcript, gathering.answering
@@ -261,12 +263,14 @@ class Decider:
         long = len(transcript.entries) > LONG
         return await asyncio.to_thread(choose) if long else choose()
 
-    async def counted(self, asking: Asking, answering: Answering, loaded: LoadedPath) -> LoadedPath:
+    async def counted(
+        self, asking: PageRequest, answering: ResolvedAgent, loaded: LoadedPath
+    ) -> LoadedPath:
         """With every message counted, once for several decisions."""
         _, transcript = await self._counted(asking, answering, loaded.transcript)
         return replace(loaded, transcript=transcript)
 
-    async def _gathered(self, gathering: Gathering) -> Evidence:
+    async def _gathered(self, gathering: DecisionInputs) -> Evidence:
         """What the policy in force needs besides the transcript; nothing where all of it fits."""
         settings = gathering.settings
         policy = settings.policy.value
@@ -279,7 +283,7 @@ class Decider:
             return NO_EVIDENCE
         return await gatherer.gather(gathering)
 
-    async def _with_hits(self, gathering: Gathering, recall: Recall) -> Transcript:
+    async def _with_hits(self, gathering: DecisionInputs, recall: Recall) -> Transcript:
         """The transcript with the turns of the hits that were not read yet."""
         transcript = gathering.transcript
         known = {entry.seq for entry in transcript.entries}
@@ -292,8 +296,8 @@ class Decider:
             conversation=gathering.conversation,
             seqs=seqs,
         )
-        wider = widened(transcript, [entry for entry in found if entry.seq not in known])
-        asking = Asking(
+        wider = with_entries(transcript, [entry for entry in found if entry.seq not in known])
+        asking = PageRequest(
             owner=gathering.owner,
             conversation=gathering.conversation,
             agent=gathering.agent,
@@ -303,7 +307,7 @@ class Decider:
         return counted
 
     async def _counted(
-        self, asking: Asking, answering: Answering, transcript: Transcript
+        self, asking: PageRequest, answering: ResolvedAgent, transcript: Transcript
     ) -> tuple[Head, Transcript]:
         """With every message counted; new counts are stored where they are kept."""
         counting = self.counting(asking, answering)

@@ -18,16 +18,16 @@ PLURALS = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video
 # Forms that are sent as such. Nobody can count them beforehand; a provider's rule gives a guess.
 MEDIA = {"image", "pdf", "audio", "video"}
 Forms = tuple[Form, ...]
-Sent = Form | Literal["gone"]
+SentForm = Form | Literal["gone"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SentFile:
     """In which form a file went into a request; `digest` is that of its text, where that did."""
 
     id: str
     name: str
-    form: Sent
+    form: SentForm
     digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,11 +36,11 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedRequest:
     """`messages` as the model gets them, and how each of their files went, in their order."""
 
     messages: tuple[Message, ...]
-    given: tuple[Given, ...] = ()
+    given: tuple[SentFile, ...] = ()
 
 
 def best_forms(messages: Sequence[Message], model: Model) -> tuple[Forms, ...]:
@@ -64,15 +64,15 @@ def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
 
 
 async def rendered(
-    messages: Sequence[Message], forms: Sequence[Sequence[Sent]], files: Files
-) -> Rendered:
+    messages: Sequence[Message], forms: Sequence[Sequence[SentForm]], files: Files
+) -> RenderedRequest:
     """The messages with their files in these forms: only what goes as it is is still attached.
 
     Each file has its line `File: name` below the message's text, and below that its text where it
     goes as text. Of a file that isn't stored any more only the line is left, and says so.
     """
     made = []
-    gave: list[Given] = []
+    gave: list[SentFile] = []
     for message, each in zip(messages, forms, strict=True):
         if not message.attachments:
             made.append(message)
@@ -86,10 +86,10 @@ async def rendered(
             if file.form in MEDIA:
                 kept.append(attachment)
         made.append(replace(message, content="\n\n".join(parts), attachments=tuple(kept)))
-    return Rendered(tuple(made), tuple(gave))
+    return RenderedRequest(tuple(made), tuple(gave))
 
 
-async def _given(attachment: Attachment, form: Sent, files: Files) -> tuple[str, Given]:
+async def _given(attachment: Attachment, form: SentForm, files: Files) -> tuple[str, SentFile]:
     """What stands of it in the message, and how it went."""
     try:
         # Asked for the others too: what isn't stored any more would fail the whole request.
@@ -98,12 +98,12 @@ async def _given(attachment: Attachment, form: Sent, files: Files) -> tuple[str,
         form = "gone"
     if form == "gone":
         said = f"{hint(attachment)} (no longer stored)"
-        return said, Given(attachment.id, attachment.name, "gone")
+        return said, SentFile(attachment.id, attachment.name, "gone")
     if form == "text":
-        return as_text(attachment, text), Given(
+        return as_text(attachment, text), SentFile(
             attachment.id, attachment.name, "text", digest_of(text)
         )
-    return hint(attachment), Given(attachment.id, attachment.name, form)
+    return hint(attachment), SentFile(attachment.id, attachment.name, form)
 
 
 def digest_of(text: str) -> str:
@@ -124,13 +124,13 @@ def as_text(attachment: Attachment, text: str) -> str:
     return f"{hint(attachment)}\n{fence}\n{text}\n{fence}"
 
 
-def told(request: Sequence[Message], model: Model) -> tuple[str, ...]:
+def file_notes(request: Sequence[Message], model: Model) -> tuple[str, ...]:
     """What the person should know of its files: a sentence for each that the model doesn't get as
     it is. A text file in its text is as it is."""
     return tuple(sentence for _, _, sentence in _sentences(request, model))
 
 
-def told_of_draft(
+def draft_file_notes(
     request: Sequence[Message], draft: Sequence[Attachment], model: Model
 ) -> tuple[str, ...]:
     """As `told`, of the draft's own files and of those that have to give way to them."""

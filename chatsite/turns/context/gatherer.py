@@ -10,21 +10,21 @@ from chatsite.history.values.added_messages import block_tokens
 from chatsite.history.values.marks import following
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.ports import Owner
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.ports import TurnOwner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathering:
+class DecisionInputs:
     """One turn, or a preview of it. The transcript's last turn is the current one.
 
     In a preview no model is asked and nothing is waited for.
     """
 
-    owner: Owner
+    owner: TurnOwner
     conversation: str
     agent: str
-    answering: Answering
+    answering: ResolvedAgent
     settings: Settings
     transcript: Transcript
     head: Head
@@ -62,4 +62,4 @@ class Gatherer(Protocol):
     It never raises for what fails on the way: the evidence's notes say it.
     """
 
-    async def gather(self, gathering: Gathering) -> Evidence: ...
+    async def gather(self, gathering: DecisionInputs) -> Evidence: ...

@@ -70,7 +70,7 @@ def _stands_out(entry: Entry, reply_to: str | None) -> bool:
     return marked or (reply_to is not None and entry.message.id == reply_to)
 
 
-def widened(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
+def with_entries(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
     """With entries of what was not loaded; that part's totals shrink by them."""
     away = transcript.unloaded
     asked = [entry.message for entry in entries if entry.message.role == "user"]

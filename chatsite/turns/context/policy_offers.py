@@ -9,8 +9,8 @@ from typing import Any
 from chatsite.agents.template import Template
 from chatsite.history import first_values
 from chatsite.history.settings.offers import Sources, offers
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.turn_context import PageRequest
 
 # Some 5 ms each to make: every offer is tried by resolving all settings. Kept by address and agent.
 KEPT = 256
@@ -23,11 +23,11 @@ class Offering:
         self.environment = environment
         self._offers = lru_cache(maxsize=KEPT)(self._made)
 
-    def sources(self, asking: Asking, answering: Answering) -> Sources:
+    def sources(self, asking: PageRequest, answering: ResolvedAgent) -> Sources:
         """What decides the settings of this page."""
         return self._sources(asking.query, asking.url_allowed, answering.template)
 
-    def offers(self, asking: Asking, answering: Answering) -> dict[str, Any]:
+    def offers(self, asking: PageRequest, answering: ResolvedAgent) -> dict[str, Any]:
         """`history.settings.offers` as the page gets them; not to be changed."""
         return self._offers(asking.query, asking.url_allowed, answering.template)
 

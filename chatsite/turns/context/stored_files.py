@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from chatsite.messages import Attachment
 from chatsite.providers.base.provider import Content
-from chatsite.turns.ports import Owner, Run
+from chatsite.turns.ports import TurnOwner, WorkRunner
 
 
 class Uploads(Protocol):
@@ -23,9 +23,9 @@ class Uploads(Protocol):
 class StoredFiles:
     """`providers.base.provider.Files` of one owner: nobody's request reaches another's file."""
 
-    run: Run
+    run: WorkRunner
     reads: Uploads
-    owner: Owner
+    owner: TurnOwner
 
     async def content(self, attachment: Attachment) -> Content:
         return Content(*await self.run(self.reads.upload_content, self.owner, id=attachment.id))

@@ -10,8 +10,8 @@ from chatsite.history import Head, Transcript
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base.forms import form_of
 from chatsite.providers.base.provider import NO_FILES, Files, Tokenizer
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.context.file_forms import MEDIA, Rendered, best_forms, forms_of, rendered
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.file_forms import MEDIA, RenderedRequest, best_forms, forms_of, rendered
 
 
 class FileCounts:
@@ -34,11 +34,11 @@ class FileCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class TokenCounter:
     """Counts for one model. `files` are those of the owner whose messages are counted; `kept` is
     shared by all."""
 
-    answering: Answering
+    answering: ResolvedAgent
     files: Files = NO_FILES
     kept: FileCounts = field(default_factory=FileCounts)
 
@@ -72,10 +72,10 @@ class Counting:
             {m.id: counts[m.id] for m in missing},
         )
 
-    async def as_sent(self, request: Sequence[Message]) -> Rendered:
+    async def as_sent(self, request: Sequence[Message]) -> RenderedRequest:
         """The request with its files in the form in which they go."""
         if not any(message.attachments for message in request):
-            return Rendered(tuple(request))
+            return RenderedRequest(tuple(request))
         return await rendered(request, forms_of(request, self.answering.model), self.files)
 
     def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:

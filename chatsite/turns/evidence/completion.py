@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Finished, Model, Provider, Request, Text, Usage
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 
 # The role that a setting may name in place of a model.
 FAST = "fast"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Completion:
     """A whole answer, what the provider reported, and how long it took."""
 
     text: str
@@ -40,7 +40,7 @@ class Unfinished(ProviderError):
         self.text = text
 
 
-def side_model(answering: Answering, name: str) -> Model | None:
+def side_model(answering: ResolvedAgent, name: str) -> Model | None:
     """The model that a setting names, at the agent's provider; None where none there can be asked
     to judge. What the administrator set for every model (CHAT_MODEL) holds for it too."""
     small = answering.provider.small(answering.model)
@@ -57,7 +57,7 @@ async def complete(
     conversation: str,
     max_tokens: int,
     seconds: float,
-) -> Completed:
+) -> Completion:
     """Ask once. Raises ProviderError, TimeoutError after `seconds` for the whole call, and
     Unfinished where the answer broke off or stopped at `max_tokens`."""
     started = time.monotonic()
@@ -83,7 +83,7 @@ async def complete(
         at_limit = finished is not None and finished.reason == "length"
         text = "".join(pieces) if at_limit else ""
         raise Unfinished("The answer broke off.", usage=usage, text=text)
-    return Completed(
+    return Completion(
         text="".join(pieces),
         model=model,
         usage=finished.usage,

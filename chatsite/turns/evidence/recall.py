@@ -20,8 +20,8 @@ from chatsite.history.values.marks import below_marker, excluded_answers, is_exc
 from chatsite.history.values.transcript import Entry, turns
 from chatsite.providers.tokens.meaning import PassageVectors
 from chatsite.providers.tokens.vectors import SentenceVectors
-from chatsite.turns.context.gatherer import Gathering
-from chatsite.turns.ports import Owner, Run
+from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.ports import TurnOwner, WorkRunner
 
 logger = logging.getLogger("chatsite.turns")
 
@@ -44,7 +44,7 @@ _COLD_NOTE = (
 _FAILED_NOTE = "The older messages couldn't be searched, so the newest turns are sent."
 
 
-class Said(Protocol):
+class IndexReader(Protocol):
     """What an index reads; `conversations.reads.search_index` is one."""
 
     def index_progress(self, *, owner: Any, conversation: str, last: int) -> IndexProgress: ...
@@ -54,7 +54,7 @@ class Said(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Kept:
+class CachedIndex:
     """A conversation's index. `messages` stood on the path up to its end when it was made.
 
     The lock is held as long as somebody reads or changes it, in whichever thread; while
@@ -86,16 +86,21 @@ class Recaller:
     """The gatherer for the policy `relevant` with the selector `lexical`."""
 
     def __init__(
-        self, *, run: Run, reads: Said, vectors: SentenceVectors | None = None, memory: int = MEMORY
+        self,
+        *,
+        run: WorkRunner,
+        reads: IndexReader,
+        vectors: SentenceVectors | None = None,
+        memory: int = MEMORY,
     ) -> None:
         self._run = run
         self._reads = reads
         self._vectors = vectors
         self._memory = memory
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, CachedIndex] = OrderedDict()
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         """The hits for the current message; where none could be looked for, a note says why."""
         # Stop must not leave a thread at work in an index whose lock is free.
         evidence: Evidence = await asyncio.shield(self._task(self._gathered(gathering)))
@@ -118,7 +123,7 @@ class Recaller:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _gathered(self, gathering: Gathering) -> Evidence:
+    async def _gathered(self, gathering: DecisionInputs) -> Evidence:
         began = time.perf_counter()
         id = gathering.conversation
         try:
@@ -144,17 +149,17 @@ class Recaller:
         return Evidence(recall=Recall(hits=hits), reports={REPORT: report})
 
     # ---- keeping indexes ---------------------------------------------------------------------
-    def _taken(self, conversation: str) -> Kept:
+    def _taken(self, conversation: str) -> CachedIndex:
         """The conversation's index, maybe empty, as the one used last."""
         kept = self._kept.get(conversation) or self._new()
         self._kept[conversation] = kept
         self._kept.move_to_end(conversation)
         return kept
 
-    def _new(self) -> Kept:
+    def _new(self) -> CachedIndex:
         index = Index()
         vectors = PassageVectors(self._vectors, index) if self._vectors else None
-        return Kept(index=index, vectors=vectors)
+        return CachedIndex(index=index, vectors=vectors)
 
     def _shrink(self) -> None:
         """Drop indexes used longest ago until the rest has room; never the last used one."""
@@ -168,7 +173,7 @@ class Recaller:
                 self.forget(id)
 
     # ---- following the path ------------------------------------------------------------------
-    async def _follow(self, kept: Kept, gathering: Gathering) -> int:
+    async def _follow(self, kept: CachedIndex, gathering: DecisionInputs) -> int:
         """Bring the index up to the current message; how many messages came to it.
 
         Where too many are missing, a task is begun that adds them, and `kept.waiting` says so.
@@ -184,12 +189,12 @@ class Recaller:
             return 0
         return await self._add(kept, owner, id, before=before, most=COLD)
 
-    async def _stand(self, kept: Kept, owner: Owner, conversation: str) -> IndexProgress:
+    async def _stand(self, kept: CachedIndex, owner: TurnOwner, conversation: str) -> IndexProgress:
         return await self._run(
             self._reads.index_progress, owner=owner, conversation=conversation, last=kept.index.last
         )
 
-    def _holds(self, kept: Kept, now: IndexProgress) -> bool:
+    def _holds(self, kept: CachedIndex, now: IndexProgress) -> bool:
         """Whether all of the index is on the path; what isn't is taken out.
 
         Up to the newest message that is in both, index and path are the same: a message's place
@@ -203,7 +208,7 @@ class Recaller:
         return False
 
     async def _add(
-        self, kept: Kept, owner: Owner, conversation: str, *, before: int, most: int
+        self, kept: CachedIndex, owner: TurnOwner, conversation: str, *, before: int, most: int
     ) -> int:
         found = await self._run(
             self._reads.lines_between,
@@ -220,7 +225,9 @@ class Recaller:
         kept.messages = found.messages
         return len(found.lines)
 
-    async def _complete(self, kept: Kept, owner: Owner, conversation: str, before: int) -> None:
+    async def _complete(
+        self, kept: CachedIndex, owner: TurnOwner, conversation: str, before: int
+    ) -> None:
         try:
             while await self._add(kept, owner, conversation, before=before, most=CHUNK):
                 pass
@@ -232,7 +239,7 @@ class Recaller:
             self._shrink()
 
     # ---- asking ------------------------------------------------------------------------------
-    async def _hits(self, kept: Kept, gathering: Gathering) -> tuple[Hit, ...]:
+    async def _hits(self, kept: CachedIndex, gathering: DecisionInputs) -> tuple[Hit, ...]:
         entries, current = gathering.transcript.entries, _current(gathering)
         search = partial(
             recalled,
@@ -248,7 +255,7 @@ class Recaller:
         return await asyncio.to_thread(search)
 
 
-def _current(gathering: Gathering) -> Entry:
+def _current(gathering: DecisionInputs) -> Entry:
     entries = gathering.transcript.entries
     return next(entry for entry in reversed(entries) if entry.message.role == "user")
 

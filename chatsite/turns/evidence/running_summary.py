@@ -14,19 +14,19 @@ from chatsite.events import Event, SummaryChanged
 from chatsite.history import Evidence, Settings, estimate_message
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.agents.resolved_agent import Answering
-from chatsite.turns.context.gatherer import Gathering
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.completion import FAST
 from chatsite.turns.evidence.summary_fold import (
-    Fold,
+    SummaryFold,
     SummaryReads,
     SummaryWrites,
     limit_of,
     writing_model,
 )
 from chatsite.turns.evidence.summary_writer import summary_tokens
-from chatsite.turns.ports import Owner, Run
+from chatsite.turns.ports import TurnOwner, WorkRunner
 
 logger = logging.getLogger("chatsite.turns")
 POLICY = "summary"
@@ -48,10 +48,10 @@ class Summariser:
     def __init__(
         self,
         *,
-        run: Run,
+        run: WorkRunner,
         reads: SummaryReads,
         writes: SummaryWrites,
-        answering: Callable[[str], Answering],
+        answering: Callable[[str], ResolvedAgent],
         publish: Callable[[str, Event], None],
     ) -> None:
         self.run = run
@@ -59,13 +59,13 @@ class Summariser:
         self.writes = writes
         self.answering = answering
         self.publish = publish
-        self._making: dict[str, tuple[Fold, asyncio.Task[None]]] = {}
+        self._making: dict[str, tuple[SummaryFold, asyncio.Task[None]]] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
         self._failures: OrderedDict[str, str] = OrderedDict()
         self._draining = False
 
     # ---- before an answer --------------------------------------------------------------------
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         """The summary that holds for the path, where there is one and it is switched on."""
         standing = await self.standing(gathering.owner, gathering.conversation)
         if not standing.on:
@@ -82,16 +82,16 @@ class Summariser:
             summary=replace(summary, tokens=tokens), notes=notes, reports={POLICY: report}
         )
 
-    async def standing(self, owner: Owner, conversation: str) -> SummaryState:
+    async def standing(self, owner: TurnOwner, conversation: str) -> SummaryState:
         return await self.run(self.reads.summary_state, owner=owner, conversation=conversation)
 
     # ---- after an answer ---------------------------------------------------------------------
-    def after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+    def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
         """Begin to make the next summary where the policy needs one; nobody waits for it."""
         conversation = asking.conversation
         if settings.policy.value != POLICY or self._draining or conversation in self._making:
             return
-        fold = Fold(
+        fold = SummaryFold(
             owner=asking.owner,
             conversation=conversation,
             answering=answering,
@@ -105,13 +105,13 @@ class Summariser:
         # Not in `_make`: a task that is cancelled before its first step never gets there.
         task.add_done_callback(lambda _: self._making.pop(conversation))
 
-    def give_way(self, asking: Asking, answering: Answering) -> None:
+    def give_way(self, asking: PageRequest, answering: ResolvedAgent) -> None:
         """An answer begins: on this machine's own processors nothing is made beside it."""
         for fold, task in self._making.values():
             if answering.provider.kind == fold.answering.provider.kind == ON_THIS_MACHINE:
                 task.cancel()
 
-    async def _make(self, fold: Fold) -> None:
+    async def _make(self, fold: SummaryFold) -> None:
         try:
             async with self._at_once:
                 folded = await fold.make()
@@ -154,7 +154,7 @@ class Summariser:
 
     # ---- what a person does ------------------------------------------------------------------
     async def rewrite(
-        self, asking: Asking, settings: Settings, *, version: int, text: str | None
+        self, asking: PageRequest, settings: Settings, *, version: int, text: str | None
     ) -> SummaryState:
         """A new version with a person's text and the coverage of `version`; None brings the text
         of that version back. Raises NotFound, and Refused for what can't be used or is too long."""
@@ -183,7 +183,7 @@ class Summariser:
         self.publish(conversation, SummaryChanged(summary=standing.view))
         return standing
 
-    async def switch(self, *, owner: Owner, conversation: str, on: bool) -> SummaryState:
+    async def switch(self, *, owner: TurnOwner, conversation: str, on: bool) -> SummaryState:
         """Whether the summary is sent, and made, in this conversation."""
         standing = await self.run(
             self.writes.switch_summary, owner=owner, conversation=conversation, on=on
@@ -201,7 +201,7 @@ async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:
         return TokenCount(count=count, tokenizer="estimate", basis="estimated")
 
 
-def _not_the_named_one(answering: Answering, settings: Settings) -> str:
+def _not_the_named_one(answering: ResolvedAgent, settings: Settings) -> str:
     """Where the model that is to write summaries can't be had at the agent's provider."""
     name, model = settings.summary_model.value, writing_model(answering, settings)
     if model is None or name in (FAST, model.name):

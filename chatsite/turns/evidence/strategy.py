@@ -11,7 +11,7 @@ from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.history import Chosen, Evidence, Slot
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.context.gatherer import DecisionInputs
 
 INSTEAD = "The newest turns within the budget are sent instead"
 
@@ -23,7 +23,7 @@ class StrategyGatherer:
     strategies: StrategyWorker
     file: Callable[[str], StrategyFile | None]
 
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         file = self.file(gathering.agent)
         if file is None:
             return _failed(f"{gathering.agent}/{STRATEGY_FILE}: there is no such file")

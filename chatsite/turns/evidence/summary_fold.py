@@ -13,11 +13,11 @@ from chatsite.history import Entry, Settings, Window
 from chatsite.history.summary_plan import Load, Piece, most_tokens, pieces, to_fold
 from chatsite.messages import TokenCount
 from chatsite.providers.base.provider import Model
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.evidence.completion import side_model
-from chatsite.turns.evidence.summary_writer import Made, Outdated, SummaryWriter, room_of
-from chatsite.turns.ports import Owner, Run
+from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
+from chatsite.turns.ports import TurnOwner, WorkRunner
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
 MOST_PIECES = 24
@@ -57,7 +57,7 @@ class SummaryReads(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
+class FoldResult:
     """What stands after a fold, None for what stood before, and why it went no further."""
 
     standing: SummaryState | None = None
@@ -65,18 +65,18 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fold:
+class SummaryFold:
     """What is needed to make one conversation's next summary."""
 
-    owner: Owner
+    owner: TurnOwner
     conversation: str
-    answering: Answering
+    answering: ResolvedAgent
     settings: Settings
-    run: Run
+    run: WorkRunner
     reads: SummaryReads
     writes: SummaryWrites
 
-    async def make(self) -> Folded:
+    async def make(self) -> FoldResult:
         """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
 
         What was made before a call failed, or was cancelled, or before something changed that
@@ -87,12 +87,12 @@ class Fold:
             self.reads.unsummarised_path, owner=self.owner, conversation=self.conversation
         )
         if not start.state.on:
-            return Folded()
+            return FoldResult()
         load = await self._load(start)
         # Both take 50 us a message: in a long conversation everybody's answers would stand still.
         folded = await asyncio.to_thread(to_fold, start.entries, load)
         if not folded:
-            return Folded()
+            return FoldResult()
         model, most = self._model(), most_tokens(load.limit)
 
         async def may_send(parts: Sequence[Piece]) -> bool:
@@ -102,7 +102,7 @@ class Fold:
             pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
         base = start.state.summary
-        made = Made(base.text if base else "")
+        made = SummaryDraft(base.text if base else "")
         writer = SummaryWriter(
             answering=self.answering,
             conversation=self.conversation,
@@ -120,7 +120,7 @@ class Fold:
             except (Outdated, asyncio.CancelledError):
                 break
         stored = await self._store(start, made, model) if made.tokens else None
-        return Folded(standing=stored, failure=failure)
+        return FoldResult(standing=stored, failure=failure)
 
     async def _load(self, start: UnsummarisedPath) -> Load:
         head, window = self.answering.head.messages, self.answering.window
@@ -150,7 +150,7 @@ class Fold:
         )
 
     async def _store(
-        self, start: UnsummarisedPath, made: Made, model: Model
+        self, start: UnsummarisedPath, made: SummaryDraft, model: Model
     ) -> SummaryState | None:
         assert made.tokens is not None
         return await self.run(
@@ -167,7 +167,7 @@ class Fold:
         )
 
 
-def writing_model(answering: Answering, settings: Settings) -> Model | None:
+def writing_model(answering: ResolvedAgent, settings: Settings) -> Model | None:
     """The one that writes: by name, or the provider's small one, or its own; None where no model
     answers."""
     if answering.provider.kind == "echo":

@@ -13,7 +13,7 @@ from chatsite.history.summary_plan import Piece, again, cut, question, words_for
 from chatsite.history.values.added_messages import summary_text
 from chatsite.messages import UNSOUND, Message, TokenCount
 from chatsite.providers.base.provider import Model, Tokenizer, Usage
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.evidence.completion import Unfinished, complete
 
@@ -25,7 +25,7 @@ LEAST_ROOM = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class WrittenReply:
     """What the model wrote; not `whole` where it stopped at its longest length."""
 
     text: str
@@ -33,7 +33,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Made:
+class SummaryDraft:
     """The text as far as it is, what it covers, and what making it took."""
 
     text: str
@@ -73,13 +73,13 @@ class SummaryWriter:
     Before each call `may_send` is asked about all pieces that went into what is sent.
     """
 
-    answering: Answering
+    answering: ResolvedAgent
     conversation: str
     model: Model
     most: int
     may_send: Callable[[Sequence[Piece]], Awaitable[bool]]
 
-    async def take_up(self, piece: Piece, made: Made) -> None:
+    async def take_up(self, piece: Piece, made: SummaryDraft) -> None:
         """One piece more is covered; a piece in which nothing was said costs no call.
 
         Raises Outdated where nothing may be sent any more, and what the provider raises.
@@ -94,7 +94,7 @@ class SummaryWriter:
             made.text, made.tokens = reply.text, tokens
         made.pieces.append(piece)
 
-    async def _shorter(self, long: Reply, piece: Piece, made: Made) -> Reply:
+    async def _shorter(self, long: WrittenReply, piece: Piece, made: SummaryDraft) -> WrittenReply:
         """Ask once for a shorter one; what is still too long is cut at a sentence."""
         reply = await self._ask(again(long.text, words=words_for(self.most)), piece, made)
         text = min(reply.text, long.text, key=len)
@@ -107,9 +107,11 @@ class SummaryWriter:
             characters = min(characters * self.most // tokens.count, characters - 1)
             text = cut(text, characters=characters)
             tokens = await self._count(text)
-        return Reply(text=text, whole=True)
+        return WrittenReply(text=text, whole=True)
 
-    async def _ask(self, messages: Sequence[Message], piece: Piece, made: Made) -> Reply:
+    async def _ask(
+        self, messages: Sequence[Message], piece: Piece, made: SummaryDraft
+    ) -> WrittenReply:
         if not await self.may_send([*made.pieces, piece]):
             raise Outdated
         started = time.monotonic()
@@ -123,12 +125,12 @@ class SummaryWriter:
                 max_tokens=_reply_tokens(self.most),
                 seconds=SECONDS,
             )
-            reply = Reply(text=_clean(completed.text), whole=True)
+            reply = WrittenReply(text=_clean(completed.text), whole=True)
             made.usages.append(completed.usage)
         except Unfinished as error:
             if not error.text:
                 raise
-            reply = Reply(text=_clean(error.text), whole=False)
+            reply = WrittenReply(text=_clean(error.text), whole=False)
             made.usages.append(error.usage)
         made.seconds += time.monotonic() - started
         if not reply.text:

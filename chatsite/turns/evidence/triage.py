@@ -16,7 +16,7 @@ from chatsite.history.values.marks import below_marker
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn, turns
 from chatsite.providers.base.provider import Model, Usage
-from chatsite.turns.context.gatherer import Gathering
+from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
 
 logger = logging.getLogger("chatsite.turns")
@@ -26,20 +26,20 @@ _UNKNOWN = Usage()
 # Positions take a few tokens each; a model that thinks first takes more.
 REPLY_TOKENS = 4_096
 
-Result = Literal[
+TriageResult = Literal[
     "nothing to choose", "on sending", "chosen", "no model", "timeout", "error", "unreadable"
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TriageOutcome:
     """How asking ended. `chosen` are turns by their first message, None where nothing was chosen.
 
     `why` begins a sentence for the reader where it wasn't. `estimated` are the prompt's tokens
     as we count them: some failures are charged, and not every provider reports.
     """
 
-    result: Result
+    result: TriageResult
     chosen: frozenset[int] | None = None
     why: str = ""
     model: Model | None = None
@@ -51,22 +51,22 @@ class Outcome:
 class Triager:
     """The gatherer for the policy `relevant` with the selector `triage`."""
 
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         """The turns that the model chose; without a choice, notes that say why all are kept."""
         settings = gathering.settings.conversation
         plan = _plan(gathering)
         count = len(plan.candidates)
         if not count:
-            outcome = Outcome(result="nothing to choose", chosen=frozenset())
+            outcome = TriageOutcome(result="nothing to choose", chosen=frozenset())
             return _evidence(outcome, candidates=0, notes=())
         name = settings.selection_model.value
         model = side_model(gathering.answering, name)
         if model is None:
             why = f"{gathering.answering.model.label} can't judge which older turns matter"
-            outcome = Outcome(result="no model", why=why)
+            outcome = TriageOutcome(result="no model", why=why)
         elif gathering.preview:
             when = "Which older turns go along is chosen on sending"
-            outcome = Outcome(result="on sending", model=model)
+            outcome = TriageOutcome(result="on sending", model=model)
             note = f"{when}: {model.label} is asked about {count} of them."
             return _evidence(outcome, candidates=count, notes=(note,))
         else:
@@ -80,26 +80,26 @@ class Triager:
         return _evidence(outcome, candidates=count, notes=tuple(notes))
 
 
-def _plan(gathering: Gathering) -> Plan:
+def _plan(gathering: DecisionInputs) -> Plan:
     entries = gathering.transcript.entries
     path = [turn for turn in _turns(gathering) if turn.user is not None]
     return plan_of(path[:-1], gathering.settings.conversation, marker=below_marker(entries))
 
 
-def _turns(gathering: Gathering) -> list[Turn]:
+def _turns(gathering: DecisionInputs) -> list[Turn]:
     entries = gathering.transcript.entries
     return turns([entry for entry in entries if entry.message.role != "system"])
 
 
-async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
+async def _ask(gathering: DecisionInputs, plan: Plan, model: Model) -> TriageOutcome:
     settings = gathering.settings.conversation
     reply = min(REPLY_TOKENS, model.window // 4)
     question = prompt(gathering.current, plan, room=model.window - reply)
     estimated = sum(estimate_message(message) for message in question)
     started = time.monotonic()
 
-    def failed(result: Result, why: str, usage: Usage = _UNKNOWN) -> Outcome:
-        return Outcome(
+    def failed(result: TriageResult, why: str, usage: Usage = _UNKNOWN) -> TriageOutcome:
+        return TriageOutcome(
             result=result,
             why=why,
             model=model,
@@ -132,7 +132,7 @@ async def _ask(gathering: Gathering, plan: Plan, model: Model) -> Outcome:
     positions = read_reply(completed.text, len(plan.candidates))
     if positions is None:
         return failed("unreadable", f"{who} didn't say readably {what}", completed.usage)
-    return Outcome(
+    return TriageOutcome(
         result="chosen",
         chosen=frozenset(plan.candidates[place].entries[0].seq for place in positions),
         model=model,
@@ -148,7 +148,7 @@ def _problem(error: ProviderError) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _evidence(outcome: Outcome, *, candidates: int, notes: tuple[str, ...]) -> Evidence:
+def _evidence(outcome: TriageOutcome, *, candidates: int, notes: tuple[str, ...]) -> Evidence:
     chosen = outcome.chosen
     report = {
         "result": outcome.result,

@@ -20,15 +20,15 @@ from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
 from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.cache_cleanup import has_cache
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.snapshots import Answers
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.snapshots import AgentResolver
 
 NO_CACHE = "Not available for this model: {label} doesn't keep its cache on this machine."
 ALWAYS = ("system", "prefilled", "tools", "current")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class CleanupOffer:
     """What one strategy would unload: `turns` by the sequence numbers of their first messages, how
     many `messages` they hold, and by how many `tokens` the next prompt gets shorter. `enough`:
     what stays fits the model's window."""
@@ -52,14 +52,14 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class CleanupOffers:
     """An offer for each strategy; none, and a `note` that says why, where there is no cache.
     `window` is the model's, in tokens."""
 
     note: str
     window: int
     cleanup: Cleanup
-    offers: tuple[Offer, ...] = ()
+    offers: tuple[CleanupOffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class _Older:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaning:
+class CleanupPreview:
     """Nothing is stored but token counts: what is to be unloaded is marked by the store."""
 
     decider: Decider
-    answering: Answers
+    answering: AgentResolver
 
-    async def offers(self, asking: Asking) -> Offered:
+    async def offers(self, asking: PageRequest) -> CleanupOffers:
         """The query's history settings count, as for the next message. Raises NotFound, or
         PromptTooLarge where not even an empty message has room."""
         agent = await self.decider.run(
@@ -93,7 +93,7 @@ class Cleaning:
         cleanup, window = self.decider.cleanup(answering), answering.window
         if not has_cache(answering):
             note = NO_CACHE.format(label=answering.model.label)
-            return Offered(note=note, window=window.size, cleanup=cleanup)
+            return CleanupOffers(note=note, window=window.size, cleanup=cleanup)
         asking = replace(asking, agent=agent)
         settings = self.decider.settings(asking, answering)
         loaded = await self.decider.with_draft(asking, answering, "", Everything())
@@ -103,7 +103,7 @@ class Cleaning:
         older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
         fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
         low = max(0, window.room * settings.low_water.value // 100 - fixed)
-        return Offered(
+        return CleanupOffers(
             note="",
             window=window.size,
             cleanup=cleanup,
@@ -112,7 +112,7 @@ class Cleaning:
             ),
         )
 
-    async def choose(self, asking: Asking, strategy: str) -> tuple[int, ...]:
+    async def choose(self, asking: PageRequest, strategy: str) -> tuple[int, ...]:
         """The turns that a strategy would unload, by their first messages. Raises BadCommand for
         one that there isn't, Refused where there is no cache, and what `offers` does."""
         if problem := unknown_strategy(strategy):
@@ -136,7 +136,7 @@ def _older(transcript: Transcript, decision: Decision) -> Iterator[_Older]:
             yield _Older(turn, sum(tokens_of(e.message) for e in usable), goes_along)
 
 
-def _offer(name: str, older: list[_Older], *, down_to: int, room: int) -> Offer:
+def _offer(name: str, older: list[_Older], *, down_to: int, room: int) -> CleanupOffer:
     along = [one for one in older if one.goes_along]
     gone = unload(name, [one.held for one in along], down_to=down_to)
     last = max(gone, default=0)
@@ -147,7 +147,7 @@ def _offer(name: str, older: list[_Older], *, down_to: int, room: int) -> Offer:
         or (not one.goes_along and one.held.first < last and not one.held.spared)
     ]
     freed = sum(one.tokens for one in goes if one.goes_along)
-    return Offer(
+    return CleanupOffer(
         name=name,
         words=STRATEGIES[name].words,
         turns=tuple(one.held.first for one in goes),

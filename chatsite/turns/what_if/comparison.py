@@ -14,13 +14,13 @@ from chatsite.history.settings.offers import Alternative, alternatives, as_then
 from chatsite.messages import Attachment
 from chatsite.providers.base.prices import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.vectors import SentenceVectors
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.loaded_path import as_loaded
 from chatsite.turns.context.policy_offers import Offering
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.snapshots import Answers
-from chatsite.turns.what_if.past_evidence import as_it_was
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.snapshots import AgentResolver
+from chatsite.turns.what_if.past_evidence import decider_of_turn
 
 ON_SENDING = "chosen on sending"
 TOO_LARGE = "doesn't fit"
@@ -38,18 +38,18 @@ class AskedReads(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparing:
+class PolicyComparison:
     """Nothing is stored but token counts. `vectors` are those that the recaller searches with."""
 
     decider: Decider
     reads: AskedReads
     offering: Offering
-    answering: Answers
+    answering: AgentResolver
     vectors: SentenceVectors | None = None
 
     async def of_draft(
         self,
-        asking: Asking,
+        asking: PageRequest,
         draft: str,
         *,
         reply_to: str | None = None,
@@ -79,7 +79,7 @@ class Comparing:
             self.offering, settings
         )
 
-    async def of_turn(self, asking: Asking, turn: str) -> dict[str, Any]:
+    async def of_turn(self, asking: PageRequest, turn: str) -> dict[str, Any]:
         """A turn that was answered, under the settings it had and with what could be gathered
         then, as the model that answered would be asked; the agent and the marks are as they are
         now."""
@@ -90,7 +90,7 @@ class Comparing:
         answering = self._that_answered(asked, now, staff=asking.staff)
         decider = replace(self.decider, keeps=answering.full_name == now.full_name)
         whole = await decider.counted(asking, answering, asked.loaded)
-        decider = as_it_was(decider, asked, vectors=self.vectors)
+        decider = decider_of_turn(decider, asked, vectors=self.vectors)
 
         async def read(settings: Settings) -> LoadedPath:
             wanted = reach(settings, room=answering.window.room)
@@ -102,7 +102,7 @@ class Comparing:
         )
         return found | {"note": " ".join(filter(None, (_changed(asked, answering), found["note"])))}
 
-    def _that_answered(self, asked: PastTurn, now: Answering, *, staff: bool) -> Answering:
+    def _that_answered(self, asked: PastTurn, now: ResolvedAgent, *, staff: bool) -> ResolvedAgent:
         """With the model of the turn, where it can be had; else as the next turn would be."""
         then = _model_then(asked)
         if then in ("", now.full_name):
@@ -116,8 +116,8 @@ class _Turn:
     """One turn with its whole path, and how much of it storage gives for each policy."""
 
     decider: Decider
-    asking: Asking
-    answering: Answering
+    asking: PageRequest
+    answering: ResolvedAgent
     whole: LoadedPath
     read: Read
     past: bool = False
@@ -180,7 +180,7 @@ def _model_then(asked: PastTurn) -> str:
     return f"{provider['kind']}:{provider['model']}" if provider.get("kind") else ""
 
 
-def _changed(asked: PastTurn, answering: Answering) -> str:
+def _changed(asked: PastTurn, answering: ResolvedAgent) -> str:
     then = _model_then(asked)
     if not then or then == answering.full_name:
         return ""

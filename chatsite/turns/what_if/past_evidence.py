@@ -13,7 +13,7 @@ from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.lexical.index import Line
 from chatsite.providers.tokens.vectors import SentenceVectors
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.gatherer import Gatherer, Gathering
+from chatsite.turns.context.gatherer import DecisionInputs, Gatherer
 from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 
@@ -29,7 +29,7 @@ TOO_LONG = (
 NO_SUMMARY = "No summary of that time is stored that still holds."
 
 
-def as_it_was(
+def decider_of_turn(
     decider: Decider,
     asked: PastTurn,
     *,
@@ -38,14 +38,16 @@ def as_it_was(
     """A decider for one turn that was answered: it gathers what was there to gather then, and
     says in the decision's notes what isn't known any more."""
     entries = asked.loaded.transcript.entries
-    said = PathSaid(entries)
+    said = PathIndexReader(entries)
     said.move_to(entries[-1].seq)
-    known = at_the_time(decider, said, [asked.summary] if asked.summary else [], vectors=vectors)
+    known = decider_of_path(
+        decider, said, [asked.summary] if asked.summary else [], vectors=vectors
+    )
     unknown: dict[str, Gatherer] = {}
     if len(entries) > COLD:
-        unknown["lexical"] = Unknown(TOO_LONG)
+        unknown["lexical"] = UnknownEvidence(TOO_LONG)
     if asked.summary is None and _had_or_might(asked.receipt):
-        unknown["summary"] = Unknown(NO_SUMMARY)
+        unknown["summary"] = UnknownEvidence(NO_SUMMARY)
     return replace(known, gatherers={**known.gatherers, **unknown})
 
 
@@ -56,18 +58,18 @@ def _had_or_might(receipt: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownEvidence:
     """Gathers nothing, and says why."""
 
     why: str
 
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         return Evidence(notes=(self.why,))
 
 
-def at_the_time(
+def decider_of_path(
     decider: Decider,
-    said: PathSaid,
+    said: PathIndexReader,
     summaries: Sequence[RunningSummary],
     *,
     vectors: SentenceVectors | None,
@@ -75,18 +77,18 @@ def at_the_time(
     """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
     stored of it."""
     past: dict[str, Gatherer] = {
-        "lexical": Recaller(run=at_once, reads=said, vectors=vectors),
+        "lexical": Recaller(run=run_inline, reads=said, vectors=vectors),
         "summary": PastSummaries(summaries),
     }
     return replace(decider, gatherers={**decider.gatherers, **past})
 
 
-async def at_once(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_inline(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Runs what needs no storage."""
     return work(*args, **kwargs)
 
 
-class PathSaid:
+class PathIndexReader:
     """Answers as `conversations.reads.search_index` did at the turn of the message `until`."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -138,7 +140,7 @@ class PastSummaries:
 
     versions: Sequence[RunningSummary]
 
-    async def gather(self, gathering: Gathering) -> Evidence:
+    async def gather(self, gathering: DecisionInputs) -> Evidence:
         current = gathering.transcript.entries[-1].seq
         known = [version for version in self.versions if version.last < current]
         if not known:

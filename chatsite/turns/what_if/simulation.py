@@ -15,13 +15,13 @@ from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, 
 from chatsite.history.records.comparison import Outcome, ToolGroups, outcome
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.base.prices import Price, reusable
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 
 
 @dataclass(slots=True, kw_only=True)
-class Sum:
+class SimulationTotals:
     """The turns that were replayed under one setting, added up.
 
     `leading` tokens of the prompts were those of the request before; `answers` are the tokens of
@@ -62,7 +62,7 @@ class Sum:
             cached = reusable(found.leading)
             self.cost += price.cost(prompt=found.tokens, cached=cached, answer=answer)
 
-    def merge(self, other: Sum) -> None:
+    def merge(self, other: SimulationTotals) -> None:
         for name in self.__slots__:
             if name != "cost":
                 setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -79,16 +79,16 @@ class Replay:
     every turn before it is decided; `tick` is called after each."""
 
     decider: Decider
-    asking: Asking
-    answering: Answering
+    asking: PageRequest
+    answering: ResolvedAgent
     loaded: LoadedPath
     price: Price | None
     at: Callable[[int], None]
     tick: Callable[[], None]
 
-    async def under(self, settings: Settings) -> Sum:
+    async def under(self, settings: Settings) -> SimulationTotals:
         """All its turns, each with the simulated request before it as the previous one."""
-        found, groups = Sum(), ToolGroups(self.entries)
+        found, groups = SimulationTotals(), ToolGroups(self.entries)
         previous: dict[str, object] | None = None
         unloaded: set[int] = set()
         for place, answer, transcript in self._turns(settings):
@@ -118,7 +118,7 @@ class Replay:
         """Each turn that a person began: its sequence number, the tokens of its answer, and the
         path up to it, as far as the settings reach."""
         window = _Window(self.entries, settings, room=self.answering.window.room)
-        for place in asked(self.entries):
+        for place in question_places(self.entries):
             answer = 0
             for entry in self.entries[place + 1 :]:
                 if entry.message.role == "user":
@@ -141,7 +141,7 @@ def _as_unloaded(entries: Sequence[Entry], unloaded: AbstractSet[int]) -> tuple[
     return tuple(found)
 
 
-def asked(entries: Sequence[Entry]) -> list[int]:
+def question_places(entries: Sequence[Entry]) -> list[int]:
     """Where a person's messages stand among the entries."""
     return [
         place
@@ -161,7 +161,7 @@ class _Window:
         plain &= not any(e.message.role == "system" or e.message.reply_to for e in entries)
         plain &= not any(e.message.source in BACKGROUND for e in entries)
         self._users = wanted.users if isinstance(wanted, Users) and plain else 0
-        self._asked = asked(entries)
+        self._asked = question_places(entries)
         counts = (e.message.tokens.count if e.message.tokens else 0 for e in entries)
         self._tokens = list(accumulate(counts, initial=0))
 

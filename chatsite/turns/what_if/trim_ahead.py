@@ -16,10 +16,10 @@ from typing import Protocol
 from chatsite.errors import ChatsiteError
 from chatsite.history import Settings
 from chatsite.messages import Message
-from chatsite.turns.agents.resolved_agent import Answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.cache_cleanup import has_cache
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 
 logger = logging.getLogger("chatsite.turns")
 # What they send depends on the words of the next message.
@@ -30,7 +30,7 @@ QUIET_SECONDS = 1.0
 KEPT = 16
 
 
-class Trims(Protocol):
+class TrimmableCache(Protocol):
     """The provider whose cache it is."""
 
     def can_trim(self, conversation: str) -> bool: ...
@@ -41,14 +41,14 @@ class Trims(Protocol):
         ...
 
 
-class Ahead:
+class TrimAhead:
     """Built once by `wiring`. `running` says whether an answer is being written somewhere."""
 
     def __init__(
         self,
         *,
         decider: Decider,
-        cache: Trims,
+        cache: TrimmableCache,
         running: Callable[[str], bool],
         quiet: float = QUIET_SECONDS,
     ) -> None:
@@ -56,10 +56,10 @@ class Ahead:
         self.cache = cache
         self.running = running
         self.quiet = quiet
-        self._last: OrderedDict[str, tuple[Asking, Answering]] = OrderedDict()
+        self._last: OrderedDict[str, tuple[PageRequest, ResolvedAgent]] = OrderedDict()
         self._trimming: dict[str, asyncio.Task[None]] = {}
 
-    def after_turn(self, asking: Asking, answering: Answering, settings: Settings) -> None:
+    def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
         conversation = asking.conversation
         self._last.pop(conversation, None)
         if not has_cache(answering) or settings.policy.value in BY_WORDS:
@@ -90,7 +90,7 @@ class Ahead:
         if self._trimming.get(conversation) is task:
             del self._trimming[conversation]
 
-    async def _trim(self, asking: Asking, answering: Answering) -> None:
+    async def _trim(self, asking: PageRequest, answering: ResolvedAgent) -> None:
         await asyncio.sleep(self.quiet)
         if self.running(asking.conversation) or not self.cache.can_trim(asking.conversation):
             return

@@ -18,8 +18,8 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
 from chatsite.events import CacheChanged
 from chatsite.kv.cleanup_setting import resolve_cleanup, unknown_strategy
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.cleanup_preview import Offered
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.cleanup_preview import CleanupOffers
 from chatsite.web.api.conversations import answers_errors, fields, sound
 from chatsite.web.people import is_staff, owner_of, site_of
 from chatsite.wiring import Site
@@ -80,7 +80,7 @@ async def bring_back(request: HttpRequest, id: UUID) -> HttpResponse:
 
 async def _asking(
     request: HttpRequest, id: UUID, query: object, *, panel: bool
-) -> tuple[Site, Owner, Asking]:
+) -> tuple[Site, Owner, PageRequest]:
     site, staff = site_of(request), await is_staff(request)
     if panel and not site.may_debug(staff=staff):
         raise NotFound("There is no such conversation.")
@@ -97,7 +97,7 @@ async def _asking(
     return site, owner, asking
 
 
-async def _offered(site: Site, asking: Asking) -> tuple[bool, Offered]:
+async def _offered(site: Site, asking: PageRequest) -> tuple[bool, CleanupOffers]:
     """Whether there is a cache to look at, and what could be unloaded of it."""
     available = False
     try:
@@ -110,11 +110,11 @@ async def _offered(site: Site, asking: Asking) -> tuple[bool, Offered]:
     except ChatsiteError as error:  # no model can be reached
         note = error.message
     cleanup = resolve_cleanup(environment=settings.CACHE_CLEANUP, template={})
-    return available, Offered(note=note, window=0, cleanup=cleanup)
+    return available, CleanupOffers(note=note, window=0, cleanup=cleanup)
 
 
 def _told(
-    site: Site, asking: Asking, books: CacheBooks, offered: Offered, *, available: bool
+    site: Site, asking: PageRequest, books: CacheBooks, offered: CleanupOffers, *, available: bool
 ) -> dict[str, Any]:
     live = site.cache.view(asking.conversation)
     note = offered.note
@@ -144,7 +144,7 @@ def _told(
 
 
 async def _changed(
-    site: Site, owner: Owner, asking: Asking, status: dict[str, int]
+    site: Site, owner: Owner, asking: PageRequest, status: dict[str, int]
 ) -> HttpResponse:
     """Tell the conversation's pages, and who asked, how much that is."""
     if status:

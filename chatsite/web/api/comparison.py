@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chatsite.errors import BadCommand, NotFound
-from chatsite.turns.context.turn_context import Asking
+from chatsite.turns.context.turn_context import PageRequest
 from chatsite.web.api.conversations import answers_errors, fields, sound
 from chatsite.web.api.drafts import ids, model_name
 from chatsite.web.people import is_staff, owner_of, site_of
@@ -43,7 +43,9 @@ async def turn(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(await site_of(request).comparing.of_turn(asking, str(id)))
 
 
-async def _asking(request: HttpRequest, body: dict[str, object], *, conversation: str) -> Asking:
+async def _asking(
+    request: HttpRequest, body: dict[str, object], *, conversation: str
+) -> PageRequest:
     site, staff = site_of(request), await is_staff(request)
     if not site.may_debug(staff=staff):
         raise NotFound("There is no such conversation.")

@@ -21,7 +21,7 @@ from chatsite.conversations.reads import queries, receipts
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
 from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.messages import UNSOUND
-from chatsite.turns.answer.sent_requests import request_of
+from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.web.api.resume import cleanup_of, resumed_under
 from chatsite.web.people import is_staff, owner_of, site_of
 
@@ -212,5 +212,5 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     owner = await owner_of(request)
     kept = await site.run(receipts.kept, owner=owner, turn=str(id))
     head = site.agents.would_answer(kept.agent).head
-    rebuilt = await request_of(kept, head, site.turns.decider.files(owner))
+    rebuilt = await rebuild_request(kept, head, site.turns.decider.files(owner))
     return JsonResponse(rebuilt.to_dict())

@@ -17,8 +17,8 @@ from chatsite.errors import ChatsiteError
 from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
 from chatsite.kv.cleanup_setting import unknown_strategy
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.cleanup_preview import Cleaning, Offered
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.cleanup_preview import CleanupOffers, CleanupPreview
 from chatsite.wiring import Site
 
 HEADS = ("message", "turn", "who", "from", "cells", "state")
@@ -68,9 +68,9 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
         await site.stop()
 
 
-async def _offered(site: Site, stored: Stored, model: str) -> Offered:
+async def _offered(site: Site, stored: Stored, model: str) -> CleanupOffers:
     """As the panel would; tokens are those that are stored, since no engine is started."""
-    asking = Asking(
+    asking = PageRequest(
         owner=stored.owner,
         conversation=stored.id,
         agent=stored.agent,
@@ -78,11 +78,11 @@ async def _offered(site: Site, stored: Stored, model: str) -> Offered:
         model=model,
         staff=True,
     )
-    cleaning = Cleaning(decider=site.turns.decider, answering=site.agents.would_answer)
+    cleaning = CleanupPreview(decider=site.turns.decider, answering=site.agents.would_answer)
     return await cleaning.offers(asking)
 
 
-async def _cleaned(site: Site, stored: Stored, offered: Offered, strategy: str) -> list[str]:
+async def _cleaned(site: Site, stored: Stored, offered: CleanupOffers, strategy: str) -> list[str]:
     if offered.note:
         raise CommandError(f"{offered.note} Nothing was changed.")
     offer = next(one for one in offered.offers if one.name == strategy)
@@ -101,7 +101,7 @@ async def _cleaned(site: Site, stored: Stored, offered: Offered, strategy: str) 
     ]
 
 
-def in_words(offered: Offered) -> list[str]:
+def in_words(offered: CleanupOffers) -> list[str]:
     """What each strategy would unload."""
     if offered.note:
         return [offered.note]

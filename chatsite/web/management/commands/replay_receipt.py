@@ -13,7 +13,7 @@ from chatsite.conversations.reads import receipts
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import Kept
-from chatsite.turns.answer.sent_requests import BESIDE, Rebuilt, request_of
+from chatsite.turns.answer.sent_requests import BESIDE, RebuiltRequest, rebuild_request
 from chatsite.wiring import Site
 
 NOT_A_RECEIPT = (
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             f"Byte for byte the request that was sent: {len(messages)} messages.{beside}"
         )
 
-    def _rebuilt(self, file: Path) -> Rebuilt:
+    def _rebuilt(self, file: Path) -> RebuiltRequest:
         """Raises CommandError for what can't be read or isn't here."""
         try:
             receipt = json.loads(file.read_text())
@@ -67,11 +67,11 @@ class Command(BaseCommand):
             raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
 
 
-async def _again(kept: Kept, owner: Owner) -> Rebuilt:
+async def _again(kept: Kept, owner: Owner) -> RebuiltRequest:
     """With the agent as it is now, and what is still stored of the owner's files."""
     site = Site()
     try:
         head = site.agents.would_answer(kept.agent).head
-        return await request_of(kept, head, site.turns.decider.files(owner))
+        return await rebuild_request(kept, head, site.turns.decider.files(owner))
     finally:
         await site.stop()

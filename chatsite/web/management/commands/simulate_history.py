@@ -22,9 +22,9 @@ from chatsite.history.policies.table import SELECTORS
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import Sources, alternatives, under
 from chatsite.providers.base.prices import PUBLISHED
-from chatsite.turns.context.turn_context import Asking
-from chatsite.turns.what_if.past_evidence import PathSaid, at_the_time
-from chatsite.turns.what_if.simulation import Replay, Sum
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
+from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from chatsite.wiring import Site
 
 AS_SET = "as set"
@@ -37,13 +37,13 @@ OPTIONS = ("policy", "length", "tokens", "step", "low_water", "selector")
 class Simulated:
     """What was found, by setting; `skipped` says why a conversation was left out."""
 
-    sums: dict[str, Sum] = field(default_factory=dict)
+    sums: dict[str, SimulationTotals] = field(default_factory=dict)
     asking: set[str] = field(default_factory=set)
     conversations: int = 0
     skipped: list[str] = field(default_factory=list)
 
-    def add(self, label: str, found: Sum) -> None:
-        self.sums.setdefault(label, Sum()).merge(found)
+    def add(self, label: str, found: SimulationTotals) -> None:
+        self.sums.setdefault(label, SimulationTotals()).merge(found)
 
 
 def whole(least: int, most: int = LARGEST) -> Callable[[str], int]:
@@ -118,7 +118,9 @@ class Command(BaseCommand):
     ) -> None:
         answering = site.agents.would_answer(stored.agent)
         decider = site.turns.decider
-        asking = Asking(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
+        asking = PageRequest(
+            owner=stored.owner, conversation=stored.id, agent=stored.agent, query=""
+        )
         loaded = await site.run(
             loading.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
         )
@@ -136,9 +138,9 @@ class Command(BaseCommand):
             if settings.triages:
                 found.asking.add(label)
                 continue
-            said = PathSaid(loaded.transcript.entries)
+            said = PathIndexReader(loaded.transcript.entries)
             replay = Replay(
-                decider=at_the_time(decider, said, summaries, vectors=site.vectors),
+                decider=decider_of_path(decider, said, summaries, vectors=site.vectors),
                 asking=asking,
                 answering=answering,
                 loaded=loaded,
@@ -208,12 +210,12 @@ def as_table(found: Simulated) -> str:
     return "\n".join([*lines, "", *remarks(found)])
 
 
-def ordered(found: Simulated) -> list[tuple[str, Sum]]:
+def ordered(found: Simulated) -> list[tuple[str, SimulationTotals]]:
     """What applies now comes first."""
     return sorted(found.sums.items(), key=lambda one: one[0] != AS_SET)
 
 
-def cells(label: str, one: Sum) -> tuple[str, ...]:
+def cells(label: str, one: SimulationTotals) -> tuple[str, ...]:
     cut = f", {one.groups_cut:,} cut" if one.groups_cut else ""
     return (
         label,
