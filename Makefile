@@ -7,7 +7,7 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine embeddings test lint properties bench pictures vendor lock clean
+.PHONY: help run dev engine embeddings quick test lint properties bench pictures vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -16,7 +16,7 @@ run: ## install what is missing and serve on http://127.0.0.1:8000
 	@$(INSTALL) app engine
 	@$(PY) manage.py serve
 
-dev: ## the same, started again whenever a file changes
+dev: ## the same, restarted whenever a file changes
 	@$(INSTALL) app engine
 	@DEBUG=$${DEBUG:-true} $(PY) manage.py serve --reload
 
@@ -25,6 +25,10 @@ engine: ## install the embedded engine and its model, also after a failure
 
 embeddings: ## install static sentence vectors: the policy `relevant` finds more with them
 	@$(INSTALL) app embeddings
+
+quick: ## run the tests that need no browser, no engine and no server: under a minute
+	@$(INSTALL) app dev
+	@PY=$(PY) sh scripts/test.sh quick
 
 test: ## run the whole test suite, browser and engine included
 	@$(INSTALL) app dev engine! embeddings
@@ -44,15 +48,15 @@ bench: ## measure against a stated baseline
 	@$(INSTALL) app dev engine embeddings bench
 	$(PY) -m tests.bench
 
-pictures: ## make the pictures under docs/ anew, from the running application
+pictures: ## make the pictures under docs/ again, from the running application
 	@$(INSTALL) app dev engine!
 	PICTURES=docs $(PY) -m pytest tests/browser/test_*pictures.py
 
-vendor: ## fetch the front-end libraries of static/vendor anew (needs npm)
+vendor: ## fetch the front-end libraries of static/vendor again (needs npm)
 	@$(INSTALL) app
 	$(PY) scripts/vendor.py
 
-lock: ## write the lock files anew from requirements/*.in
+lock: ## update the lock files from requirements/*.in
 	@$(INSTALL) app
 	$(PY) -m pip install --quiet uv
 	$(UV) --upgrade requirements/app.in -o requirements.txt

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.shell import ROOT, SHELL, executable, run
 
 
@@ -23,7 +25,7 @@ class TestMakefile:
             check=True,
         )
         assert set(re.findall(r"^  make ([a-z]+) +\S", answer.stdout, re.MULTILINE)) == targets
-        assert {"run", "dev", "test", "lint", "properties", "bench", "pictures"} < targets
+        assert {"run", "dev", "quick", "test", "lint", "properties", "bench", "pictures"} < targets
 
     def test_no_target_is_mistaken_for_a_file(self) -> None:
         text = (ROOT / "Makefile").read_text()
@@ -36,14 +38,19 @@ class TestRunningTheSuite:
     """The real script, with a Python that notes how pytest is called and fails when told to."""
 
     def run_suite(
-        self, folder: Path, *, chromium: str = SHELL, ci: str = "", first_fails: bool = False
+        self,
+        folder: Path,
+        *arguments: str,
+        chromium: str = SHELL,
+        ci: str = "",
+        first_fails: bool = False,
     ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
         calls = folder / "calls"
         fails = '[ "$(wc -l <"$CALLS")" -ne 1 ]' if first_fails else "true"
         python = executable(folder / "python", f'#!/bin/sh\necho "$*" >>"$CALLS"\n{fails}\n')
         environment = {"PATH": os.environ["PATH"], "PY": str(python), "CALLS": str(calls)}
         environment |= {"CHROMIUM": chromium, "CI": ci}
-        answer = run(ROOT / "scripts" / "test.sh", environment=environment)
+        answer = run(ROOT / "scripts" / "test.sh", *arguments, environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
     def test_three_steps_take_every_test_once(self, tmp_path: Path) -> None:
@@ -53,6 +60,16 @@ class TestRunningTheSuite:
             "-m pytest -n 2 -m not browser and not engine",
             "-m pytest -n 2 --dist loadfile -m browser and not engine",
             "-m pytest -m engine",
+        ]
+
+    def test_the_quick_run_is_one_step_without_browser_engine_and_server(
+        self, tmp_path: Path
+    ) -> None:
+        answer, calls = self.run_suite(tmp_path, "quick", chromium="/no/chromium")
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert calls == [
+            "-m pytest -n 2 --ignore=tests/browser --ignore=tests/story "
+            "-m not browser and not engine and not slow"
         ]
 
     def test_the_other_steps_run_after_a_failure_too_and_the_run_fails(
@@ -95,6 +112,7 @@ class TestNoSkips:
             check=False,
         )
 
+    @pytest.mark.slow
     def test_a_skipped_test_fails_the_run(self, tmp_path: Path) -> None:
         answer = self.outcome(
             tmp_path,
@@ -103,11 +121,13 @@ class TestNoSkips:
         assert answer.returncode == 1
         assert "test_one.py::test_b" in answer.stdout
 
+    @pytest.mark.slow
     def test_a_skipped_module_fails_the_run(self, tmp_path: Path) -> None:
         (tmp_path / "test_two.py").write_text("def test_a(): pass\n")
         answer = self.outcome(tmp_path, "import pytest\npytest.importorskip('no_such_module')\n")
         assert answer.returncode == 1
 
+    @pytest.mark.slow
     def test_an_expected_failure_does_not(self, tmp_path: Path) -> None:
         answer = self.outcome(
             tmp_path, "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"

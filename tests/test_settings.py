@@ -135,6 +135,7 @@ def test_the_deployment_check_is_clean_behind_tls(tmp_path: Path) -> None:
     assert not (tmp_path / "secret_key").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["chatsite.settings", "chatsite.startup", "chatsite.asgi"])
 def test_importing_makes_no_folder_and_no_secret(module: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -293,6 +294,7 @@ class TestTheSecretKey:
                 ]
                 assert len({one.result() for one in wanted}) == 1
 
+    @pytest.mark.slow
     def test_one_that_was_left_empty_says_what_to_do(self, tmp_path: Path) -> None:
         (tmp_path / "secret_key").touch()
         with pytest.raises(BadSetting, match="is empty. Delete it"):

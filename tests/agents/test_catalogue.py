@@ -281,6 +281,7 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
     assert policies == shown | {("strategy", False)}
 
 
+@pytest.mark.slow
 @given(data=st.binary() | st.text().map(str.encode) | st.text('[]{}",:1\\u ').map(str.encode))
 def test_any_bytes_give_a_document_or_a_reason(data: bytes) -> None:
     try:

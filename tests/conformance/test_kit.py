@@ -81,6 +81,7 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_pytest_runs_each_property_as_a_test_and_lists_those_that_dont_bind() -> None:
     done = run(f"--history-policy={PLACE}:last_three", "--history-examples=25", "-v")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
@@ -105,6 +106,7 @@ def test_a_wrong_name_says_what_is_wrong(where: str, says: str) -> None:
         load(where)
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_strategy_is_said_before_anything_runs() -> None:
     done = run("--history-strategy=agents/demo")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR

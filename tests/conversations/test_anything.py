@@ -257,6 +257,7 @@ class Conversation(RuleBasedStateMachine):
             receipts.past_turn(owner=ADA, turn=turn)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_it_stays_whole() -> None:
     run(

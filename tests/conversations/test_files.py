@@ -101,6 +101,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
     ]
 
 
+@pytest.mark.slow
 @given(chats, spoken)
 @settings(max_examples=100, deadline=None)
 def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> None:

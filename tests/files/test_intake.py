@@ -207,6 +207,7 @@ async def test_looks_of_guests_leave_one_to_the_others(
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_a_pdf_that_takes_for_ever_is_ended_and_what_was_read_is_kept(
     tmp_path: Path,
 ) -> None:

@@ -195,6 +195,7 @@ class WithLittleRoom(OnFakeEngine):
     limit = SCANT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", [OnFakeEngine, WithLittleRoom])
 def test_whatever_happens_the_books_are_those_of_the_engine(machine: type[OnFakeEngine]) -> None:
     run(

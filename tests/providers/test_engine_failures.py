@@ -46,6 +46,7 @@ def replace_package(folder: Path, code: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 async def test_an_engine_that_cant_run_says_so_and_what_to_do(
     case: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -92,6 +93,7 @@ async def test_waiting_for_a_slow_start_has_an_end(
     assert engine.status().state == "unavailable"
 
 
+@pytest.mark.slow
 async def test_a_number_of_starts_is_enough(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

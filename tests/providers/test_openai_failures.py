@@ -127,6 +127,7 @@ async def test_a_server_without_a_certificate_is_told() -> None:
     assert "secure connection" in error.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "tokens"), [("hang0", 0), ("hang;at=5", 5), ("pings;at=5", 5), ("pings;at=0", 0)]
 )

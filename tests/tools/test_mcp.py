@@ -168,6 +168,7 @@ async def test_one_that_ends_between_calls_is_noticed_without_one(tmp_path: Path
         assert not connection.tools
 
 
+@pytest.mark.slow
 async def test_what_does_not_start_is_told_and_holds_nobody(tmp_path: Path) -> None:
     missing = ToolServer(name="missing", command=str(tmp_path / "no-such-program"))
     nobody = ToolServer(name="nobody", url=f"http://127.0.0.1:{free_port()}/mcp")
@@ -203,6 +204,7 @@ async def test_an_older_server_with_odd_tools_is_used_as_far_as_it_goes(tmp_path
 
 
 # ---- over HTTP -------------------------------------------------------------------------------
+@pytest.mark.slow
 async def test_a_server_may_be_an_address_and_come_back(tmp_path: Path) -> None:
     port = free_port()
     at = ToolServer(

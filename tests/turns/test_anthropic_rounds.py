@@ -47,6 +47,7 @@ async def provider(fake: FakeAnthropic) -> AsyncIterator[AnthropicProvider]:
     await made.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-haiku-4-5"])
 async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
     fake: FakeAnthropic, provider: AnthropicProvider, world: World, model: str

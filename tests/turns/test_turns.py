@@ -33,6 +33,7 @@ async def under_way(world: World, asking: PageRequest) -> None:
 
 
 class TestStoringTheEnd:
+    @pytest.mark.slow
     async def test_it_is_tried_again(self, world: World) -> None:
         world.writes.failures["end_turn"] = 2
         asking = world.asking()
@@ -40,6 +41,7 @@ class TestStoringTheEnd:
         assert ended.state == "complete" and ended.message is not None
         assert (await opened(world, asking)).messages[-1] == ended.message
 
+    @pytest.mark.slow
     async def test_where_it_never_succeeds_the_pages_are_told_and_the_next_turn_works(
         self, world: World
     ) -> None:
@@ -57,6 +59,7 @@ class TestStoringTheEnd:
             recounted, asking.conversation
         )
 
+    @pytest.mark.slow
     async def test_opening_it_ends_what_nobody_writes(self, world: World) -> None:
         world.writes.failures["end_turn"] = 3
         asking = world.asking()

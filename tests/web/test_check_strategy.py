@@ -46,6 +46,7 @@ def test_the_shipped_example_keeps_everything() -> None:
     assert printed.endswith("keeper/strategy.py keeps all of them.\n")
 
 
+@pytest.mark.slow
 def test_one_that_raises_is_shown_with_its_place_and_the_smallest_conversation(
     agents: Path,
 ) -> None:
@@ -79,6 +80,7 @@ def test_one_that_chooses_by_chance_is_found(agents: Path) -> None:
     assert "another choice the second time, for the same conversation" in printed
 
 
+@pytest.mark.slow
 def test_one_that_never_ends_is_ended_a_few_times_only(
     agents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -247,6 +247,7 @@ async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
     assert (await said(strategies, file)).sentence("s.py") == "s.py: the file can't be read"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "endless",
     ["while True: pass", "import time; time.sleep(99)", "import re; re.match('(a+)+b', 'a' * 40)"],
