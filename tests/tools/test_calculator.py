@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.tools.base import ToolContext, ToolError
-from chatsite.tools.calculator import Calculator, calculated
+from chatsite.tools.calculator import Calculator, calculate
 
 USING = ToolContext(owner=None, conversation="here")
 
@@ -48,7 +48,7 @@ def by_python(expression: str) -> Fraction | None:
 def test_it_agrees_with_pythons_own_fractions(expression: str) -> None:
     wanted = by_python(expression)
     try:
-        figures, exact = calculated(expression.replace("<", "").replace(">", ""))
+        figures, exact = calculate(expression.replace("<", "").replace(">", ""))
     except ToolError as error:
         assert error.name == ("DivisionByZero" if wanted is None else "TooLarge")
         return
@@ -93,7 +93,7 @@ def test_it_agrees_with_pythons_own_fractions(expression: str) -> None:
     ],
 )
 def test_results_are_as_people_write_them(expression: str, result: str) -> None:
-    assert calculated(expression)[0] == result
+    assert calculate(expression)[0] == result
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_results_are_as_people_write_them(expression: str, result: str) -> None:
 )
 def test_what_is_wrong_is_said(expression: str, words: str) -> None:
     with pytest.raises(ToolError) as caught:
-        calculated(expression)
+        calculate(expression)
     assert words in caught.value.message
 
 
@@ -154,7 +154,7 @@ HOSTILE = [
 def test_nothing_takes_long(expression: str) -> None:
     began = time.process_time()
     try:
-        figures, _ = calculated(expression)
+        figures, _ = calculate(expression)
         assert len(figures) < 2_000
     except ToolError as error:
         assert len(error.message) < 500
@@ -164,7 +164,7 @@ def test_nothing_takes_long(expression: str) -> None:
 @given(expression=st.text(alphabet="0123456789.+-*/%() ,eabsqrtlogmxpi", max_size=60))
 def test_any_text_has_a_result_or_an_error_in_words(expression: str) -> None:
     try:
-        figures, _ = calculated(expression)
+        figures, _ = calculate(expression)
     except ToolError as error:
         assert error.message
         return
