@@ -10,8 +10,9 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Min, Q, Sum
 
+from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.rows import columns_of
-from chatsite.conversations.database.statements import Rows, key
+from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.queries import owned
 from chatsite.conversations.values.owners import Owner
@@ -21,8 +22,6 @@ from chatsite.messages import TokenCount
 from chatsite.views import State
 
 ESTIMATE = "estimate"
-TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
-PLACES = Rows(Message, "id", "seq", "turn_seq")
 # SQLite takes a few hundred values at once.
 SOME = 300
 
@@ -76,8 +75,7 @@ def placed(
 def _last_on_path(row: Conversation) -> Message | None:
     if row.next_seq == 1:
         return None
-    newest = "conversation_id = %s AND on_path IN (%s) ORDER BY seq DESC LIMIT 1"
-    return PLACES.one(newest, key(row.id), True)
+    return MESSAGE_PLACES.first(LAST_ON_PATH, key(row.id), True)
 
 
 def count(row: Conversation, message: Message) -> None:

@@ -18,8 +18,8 @@ from hypothesis.extra.django import TestCase
 
 from chatsite.conversations import cache_store as cache
 from chatsite.conversations import store
-from chatsite.conversations.cache import books
-from chatsite.conversations.database.statements import key
+from chatsite.conversations.database import statements
+from chatsite.conversations.database.columns import key
 from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep import marks
@@ -90,7 +90,7 @@ class TestPlaces:
         written: list[Any] = []
 
         def watch(execute: Any, sql: str, values: Any, many: bool, context: Any) -> Any:
-            written.extend(values if sql == books.WRITE else ())
+            written.extend(values if sql == statements.SAVE_CACHE_PLACE else ())
             return execute(sql, values, many, context)
 
         with connection.execute_wrapper(watch):
@@ -129,11 +129,13 @@ class TestPlaces:
             took.append(time.perf_counter() - began)
         assert min(took) < 0.02, took
         for condition, index in (
-            (books.IN_CACHE, "message_in_cache"),
-            (books.CLEANED_UP, "message_cleaned_up"),
+            (statements.IN_CACHE, "message_in_cache"),
+            (statements.CLEANED_UP, "message_cleaned_up"),
         ):
             with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN QUERY PLAN {books.READ}{condition}", [key(long)])
+                cursor.execute(
+                    f"EXPLAIN QUERY PLAN {statements.CACHE_PLACES}{condition}", [key(long)]
+                )
                 assert index in str(cursor.fetchall())
 
 

@@ -1,4 +1,4 @@
-"""Rows in plain SQL are the rows that Django's own queries read and write."""
+"""Columns in plain SQL are the rows that Django's own queries read and write."""
 
 from __future__ import annotations
 
@@ -11,16 +11,8 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 
 from chatsite.conversations import store
-from chatsite.conversations.database.statements import (
-    CONVERSATIONS,
-    MESSAGES,
-    TURNS,
-    Rows,
-    changed,
-    fetched,
-    key,
-    moment,
-)
+from chatsite.conversations.database.columns import Columns, execute, fetch, key, moment
+from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS
 from chatsite.conversations.database.work import settle, writes, writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
@@ -64,7 +56,7 @@ def rows() -> tuple[Conversation, Turn, Message]:
     return chat, turn, message
 
 
-class TestRows:
+class TestColumns:
     def test_what_is_inserted_here_django_reads_the_same(self) -> None:
         chat, turn, message = rows()
         CONVERSATIONS.insert([chat])
@@ -78,9 +70,9 @@ class TestRows:
         found: tuple[Model, ...] = rows()
         for row in found:
             row.save(force_insert=True)
-        read: tuple[Rows[Any], ...] = (CONVERSATIONS, TURNS, MESSAGES)
+        read: tuple[Columns[Any], ...] = (CONVERSATIONS, TURNS, MESSAGES)
         for table, row in zip(read, found, strict=True):
-            again = table.one("id = %s", key(row.pk))
+            again = table.first("id = %s", key(row.pk))
             assert again is not None and stored_of(again) == stored_of(row)
             assert not again._state.adding
 
@@ -94,7 +86,7 @@ class TestRows:
     def test_only_the_named_fields_are_read_and_the_others_when_asked_for(self) -> None:
         for row in rows():
             row.save(force_insert=True)
-        found = Rows(Message, "seq", "id", "calls").one("seq = %s", 1)
+        found = Columns(Message, "seq", "id", "calls").first("seq = %s", 1)
         assert found is not None
         assert found.get_deferred_fields() >= {"content", "created", "pinned"}
         assert found.calls[0]["name"] == "x" and found.content == "a\nb"
@@ -103,7 +95,7 @@ class TestRows:
         chat, _, _ = rows()
         CONVERSATIONS.insert([chat])
         chat.title, chat.agent = "New", "other"
-        Rows(Conversation, "title").update(chat)
+        Columns(Conversation, "title").update(chat)
         now = Conversation.objects.get()
         assert (now.title, now.agent) == ("New", "demo")
 
@@ -118,15 +110,15 @@ class TestRows:
     def test_a_bare_row_has_the_values_of_the_models(self) -> None:
         for row in rows():
             row.save(force_insert=True)
-        bare = MESSAGES.bare(fetched(f"SELECT {MESSAGES.columns()} FROM {MESSAGES.table}")[0])
+        bare = MESSAGES.to_tuple(fetch(f"SELECT {MESSAGES.names()} FROM {MESSAGES.table}")[0])
         assert bare._asdict() == stored_of(Message.objects.get())
 
     def test_a_time_and_an_id_are_found_as_they_were_stored(self) -> None:
         chat, _, _ = rows()
         CONVERSATIONS.insert([chat])
         where = "UPDATE conversations_conversation SET title = %s WHERE updated = %s AND id = %s"
-        assert changed(where, "Found", moment(THEN), key(str(chat.id))) == 1
-        assert changed(where, "Found", moment(THEN), key(uuid.uuid4())) == 0
+        assert execute(where, "Found", moment(THEN), key(str(chat.id))) == 1
+        assert execute(where, "Found", moment(THEN), key(uuid.uuid4())) == 0
 
 
 class TestEntries:
@@ -162,7 +154,7 @@ class TestEntries:
         chat = new_id()
         talk(chat, 1)
         self.texts(chat)
-        assert loading._kept.cache_info().currsize
+        assert loading._cached_entry.cache_info().currsize
         last = str(messages(chat).latest("seq").id)
         match way:
             case "edit":
@@ -173,14 +165,14 @@ class TestEntries:
                 store.clear(owner=ADA, conversation=chat)
             case _:
                 store.delete(owner=ADA, conversation=chat)
-        assert loading._kept.cache_info().currsize == 0
+        assert loading._cached_entry.cache_info().currsize == 0
 
     def test_a_long_text_is_not_kept(self) -> None:
         chat = new_id()
         begin(chat, "word " * 1_000)
-        loading.forget()
+        loading.clear_entry_cache()
         assert len(self.texts(chat)) == 1
-        assert loading._kept.cache_info().currsize == 0
+        assert loading._cached_entry.cache_info().currsize == 0
 
 
 class TestUnitsOfWork:

@@ -8,26 +8,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chatsite.conversations.active_path import locked
-from chatsite.conversations.database.statements import fetched, for_update, here, key
+from chatsite.conversations.database.columns import (
+    execute_many,
+    fetch,
+    for_update,
+    key,
+    placeholders,
+)
+from chatsite.conversations.database.statements import (
+    CACHE_PLACES,
+    CLEANED_UP,
+    IN_CACHE,
+    MESSAGES,
+    OF_TURNS,
+    SAVE_CACHE_PLACE,
+)
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads.loading import few
+from chatsite.conversations.models import Conversation, Turn
+from chatsite.conversations.reads.loading import in_batches
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
 from chatsite.kv import LOADED, MARKED, UNLOADED
 
 Stored = tuple[int, int, int]  # kv_size, kv_start_position, kv_status
 NOT_THERE: Stored = (-1, -1, LOADED)
-TABLE = Message._meta.db_table
-READ = (
-    f"SELECT id, kv_size, kv_start_position, kv_status FROM {TABLE} WHERE conversation_id = %s AND "
-)
-# Word for word the indexes' own conditions, without which SQLite reads the whole conversation.
-IN_CACHE = "(kv_start_position >= 0 OR kv_status = 0)"
-CLEANED_UP = "kv_status < 1"
-# With both values the index over turns serves, for what is off the path, too.
-OF_TURNS = "on_path IN (%s, %s) AND turn_seq IN"
-WRITE = f"UPDATE {TABLE} SET kv_size = %s, kv_start_position = %s, kv_status = %s WHERE id = %s"
 RUNNING = "An answer is still being written here. Stop it first, or wait for its end."
 
 
@@ -42,10 +46,12 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
     """
     of = key(conversation)
     wanted = {key(id): place for text, place in places.items() if (id := _uuid(text))}
-    rows = fetched(READ + IN_CACHE + for_update(TABLE), of)
+    lock = for_update(MESSAGES.table)
+    rows = fetch(CACHE_PLACES + IN_CACHE + lock, of)
     there = {row[0] for row in rows}
-    for some in few([id for id in wanted if id not in there]):
-        rows += fetched(f"{READ} id IN ({_marks(some)})" + for_update(TABLE), of, *some)
+    for some in in_batches([id for id in wanted if id not in there]):
+        condition = f"id IN ({placeholders(some)}){lock}"
+        rows += fetch(CACHE_PLACES + condition, of, *some)
     return _write((row, _placed(row[1:], wanted.get(row[0]))) for row in rows)
 
 
@@ -75,7 +81,7 @@ def brought_back(row: Conversation, turns: Sequence[int] | None) -> dict[str, in
     """The same in a transaction that has the conversation locked already."""
     of = key(row.id)
     if turns is None:
-        rows = fetched(READ + CLEANED_UP, of)
+        rows = fetch(CACHE_PLACES + CLEANED_UP, of)
     else:
         rows = [one for one in _of_turns(of, turns) if one[3] < LOADED]
     return _write((one, _back(one[1:])) for one in rows)
@@ -83,7 +89,8 @@ def brought_back(row: Conversation, turns: Sequence[int] | None) -> dict[str, in
 
 def forgotten(row: Conversation) -> None:
     """Nothing of the conversation is anywhere, nor unloaded: the caller takes its path away."""
-    rows = fetched(READ + IN_CACHE, key(row.id)) + fetched(READ + CLEANED_UP, key(row.id))
+    rows = fetch(CACHE_PLACES + IN_CACHE, key(row.id))
+    rows += fetch(CACHE_PLACES + CLEANED_UP, key(row.id))
     _write((one, NOT_THERE) for one in rows)
 
 
@@ -108,16 +115,15 @@ def _mark(of: Any, turns: Sequence[int]) -> dict[str, int]:
 def _of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
     """All versions of their answers are of a turn. Before the first turn nothing is sent."""
     rows: list[tuple[Any, ...]] = []
-    for some in few(sorted({turn for turn in turns if turn > 0})):
-        rows += fetched(f"{READ} {OF_TURNS} ({_marks(some)})", of, True, False, *some)
+    for some in in_batches(sorted({turn for turn in turns if turn > 0})):
+        rows += fetch(f"{CACHE_PLACES} {OF_TURNS} ({placeholders(some)})", of, True, False, *some)
     return rows
 
 
 def _write(rows: Iterable[tuple[tuple[Any, ...], Stored]]) -> dict[str, int]:
     """Write each row's new books where they differ; the new statuses by id."""
     different = [(row, new) for row, new in rows if row[1:] != new]
-    with here().cursor() as cursor:
-        cursor.executemany(WRITE, [(*new, row[0]) for row, new in different])
+    execute_many(SAVE_CACHE_PLACE, [(*new, row[0]) for row, new in different])
     return {_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
 
 
@@ -138,7 +144,3 @@ def _uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(text)
     except ValueError:
         return None
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join(["%s"] * len(values))

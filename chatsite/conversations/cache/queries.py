@@ -9,22 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from chatsite.conversations.cache.books import CLEANED_UP, IN_CACHE
+from chatsite.conversations.database.columns import fetch, key, placeholders
 from chatsite.conversations.database.rows import brief
-from chatsite.conversations.database.statements import fetched, key
-from chatsite.conversations.models import Conversation, KvSession, Message, Turn
-from chatsite.conversations.reads.loading import few
+from chatsite.conversations.database.statements import CACHED_MESSAGES, CLEANED_UP, IN_CACHE
+from chatsite.conversations.models import Conversation, KvSession, Turn
+from chatsite.conversations.reads.loading import in_batches
 from chatsite.conversations.reads.queries import owned
 from chatsite.conversations.values.owners import Owner
 from chatsite.kv import LOADED, MARKED, UNLOADED
 
 TURNS = 20
 LABEL = 80
-# Half of it may be blanks.
-READ = (
-    "SELECT id, seq, turn_seq, role, substr(content, 1, 160), tokens, kv_size, kv_start_position, "
-    f"kv_status FROM {Message._meta.db_table} WHERE conversation_id = %s AND on_path IN (%s) AND "
-)
 Kind = Literal["head", "message", "other"]
 
 
@@ -118,8 +113,8 @@ def books_of(*, owner: Owner, conversation: str) -> CacheBooks:
     if saved is not None:
         known = {one.id for one in rows.values()}
         others = [key(uuid.UUID(id)) for id in saved.places if _is_id(id) and id not in known]
-        for some in few(others):
-            rows |= _rows(row, f"id IN ({', '.join(['%s'] * len(some))})", *some)
+        for some in in_batches(others):
+            rows |= _rows(row, f"id IN ({placeholders(some)})", *some)
     receipt: Mapping[str, Any] = (row.last_turn.receipt if row.last_turn else None) or {}
     return CacheBooks(
         agent=row.agent,
@@ -136,8 +131,8 @@ def how_much(*, owner: Owner, conversation: str, ids: Sequence[str]) -> dict[str
     number of what was said first, `messages` and `tokens`. Raises NotFound as `books_of` does."""
     row = owned(owner, conversation)
     found: dict[int, Row] = {}
-    for some in few([key(uuid.UUID(id)) for id in ids]):
-        found |= _rows(row, f"id IN ({', '.join(['%s'] * len(some))})", *some)
+    for some in in_batches([key(uuid.UUID(id)) for id in ids]):
+        found |= _rows(row, f"id IN ({placeholders(some)})", *some)
     rows = found.values()
     return count(rows) | {"turns": sorted({one.turn for one in rows})}
 
@@ -155,8 +150,8 @@ def _rows(row: Conversation, condition: str, *values: Any) -> dict[int, Row]:
             size=size,
             status=status,
         )
-        for id, seq, turn, role, text, tokens, size, start, status in fetched(
-            READ + condition, key(row.id), True, *values
+        for id, seq, turn, role, text, tokens, size, start, status in fetch(
+            CACHED_MESSAGES + condition, key(row.id), True, *values
         )
     }
 

@@ -36,14 +36,6 @@ def message_of(row: models.Message) -> Message:
 QUOTED = 200
 
 
-# What `entry_of` reads. The other columns, with their dates and keys, double a row's cost.
-ENTRY = (
-    *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
-    *("source", "reply_to", "tokens", "tokenizer", "basis"),
-    *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
-)
-
-
 def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
     return Entry(
         message=message_of(row),

@@ -6,13 +6,19 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Q
 
-from chatsite.conversations.database.rows import ENTRY, entry_of
-from chatsite.conversations.database.statements import Rows, fetched, key
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.database.columns import fetch, key, placeholders
+from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.statements import (
+    ENTRIES,
+    FINISHED,
+    FINISHED_BETWEEN,
+    NTH_LAST_USER,
+)
+from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads.queries import free_or_owned, owned, path
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath
@@ -27,21 +33,14 @@ from chatsite.history import (
 )
 from chatsite.kv import LOADED
 
-ENTRIES = Rows(Message, *ENTRY)
-# To make an entry takes 25 us, to find it here 2. At most some 10 MB.
-KEPT = 2_048
-KEPT_CHARACTERS = 4_000
-TEXTS = itemgetter(*map(ENTRIES.place, ("content", "reasoning", "metadata", "calls")))
-# SQLite uses its index for `on_path IN (...)`, and none for a bare `on_path`.
-ON_PATH = "conversation_id = %s AND on_path IN (%s)"
-ENDED = f"{ON_PATH} AND state <> 'running'"
-# Both with the conversation's id and true, for the path.
-FROM = f"{ENDED} AND seq >= %s AND seq < %s ORDER BY seq"
-USERS = (
-    f"SELECT seq FROM {ENTRIES.table} WHERE {ON_PATH} AND role = 'user' "
-    f"AND source NOT IN ({', '.join(['%s'] * len(BACKGROUND))}) ORDER BY seq DESC "
-    "LIMIT 1 OFFSET %s"
-)
+V = TypeVar("V")
+
+# Making an entry takes 25 us, finding it in this cache 2 us. Bounded to some 10 MB.
+CACHED_ENTRIES = 2_048
+CACHED_CHARACTERS = 4_000
+text_columns = itemgetter(*map(ENTRIES.place, ("content", "reasoning", "metadata", "calls")))
+# SQLite takes a few hundred values at once.
+BATCH = 300
 
 
 def load_path(
@@ -52,29 +51,27 @@ def load_path(
     ahead: int = 0,
     reply_to: str | None = None,
 ) -> LoadedPath:
-    """What a policy of this reach needs of the path: two or three queries, and three more where
-    something is marked or replied to.
+    """The part of the path that a policy of this reach needs: two or three queries, and three
+    more where messages are marked or replied to.
 
-    The running answer is left out. `ahead` is 1 where a message not yet stored (a draft) will be
-    the current one, and so takes one of the reach's places. `reply_to` is what the current one
-    replies to.
+    The running answer is left out. `ahead` is 1 where the current message isn't stored yet (a
+    draft), and so takes one of the reach's places. `reply_to` is the message that it replies to.
     """
     row = free_or_owned(owner, conversation)
     if row is None:
-        nothing = Transcript(entries=())
-        return LoadedPath(agent="", transcript=nothing, next_seq=1, receipt=None)
+        return LoadedPath(agent="", transcript=Transcript(entries=()), next_seq=1, receipt=None)
     return load_stored_path(row, reach, ahead=ahead, reply_to=reply_to)
 
 
 def load_stored_path(
     row: Conversation, reach: Reach, *, ahead: int = 0, reply_to: str | None = None
 ) -> LoadedPath:
-    """The same of a conversation that has been read."""
+    """The same for a conversation whose row was read in this transaction."""
     cut = first_wanted(row, reach, ahead=ahead)
-    # What has been stored since the row was read belongs to other totals.
-    entries = _entries(row, FROM, key(row.id), True, cut, row.next_seq)
+    # Messages stored since the row was read aren't part of its totals.
+    entries = _entries(row, FINISHED_BETWEEN, key(row.id), True, cut, row.next_seq)
     if cut:
-        # Asked for by themselves: joined by OR the whole conversation would be read.
+        # A query of their own: joined by OR, SQLite would read the whole conversation.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
     return LoadedPath(
         agent=row.agent,
@@ -85,35 +82,35 @@ def load_stored_path(
 
 
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
-    """The whole turns of the path in which these messages stand, in path order."""
+    """The whole turns of these messages of the path, in path order."""
     row = owned(owner, conversation)
     found: set[int] = set()
-    for some in few(seqs):
+    for some in in_batches(seqs):
         found.update(path(row).filter(seq__in=some).values_list("turn_seq", flat=True))
     return _turns(row, found)
 
 
 def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
-    for some in few(sorted(turn_seqs)):
-        # In no order: asked for one by seq, SQLite would walk through the whole conversation.
-        places = ", ".join(["%s"] * len(some))
-        found = _entries(row, f"{ENDED} AND turn_seq IN ({places})", key(row.id), True, *some)
+    for some in in_batches(sorted(turn_seqs)):
+        # Sorted here: with ORDER BY seq SQLite would walk through the whole conversation.
+        condition = f"{FINISHED} AND turn_seq IN ({placeholders(some)})"
+        found = _entries(row, condition, key(row.id), True, *some)
         entries += sorted(found, key=lambda entry: entry.seq)
     return tuple(entries)
 
 
-def few(seqs: Sequence[int]) -> Iterator[Sequence[int]]:
-    """SQLite takes a few hundred values at once."""
-    return (seqs[start : start + 300] for start in range(0, len(seqs), 300))
+def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
+    """As many at once as a query can hold."""
+    return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
 
 
 def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry, ...]:
-    """The SELECT's rest is `condition`, with `values` for each `%s`."""
+    """The messages that fulfil `condition`; `values` fill its `%s`."""
     found = []
-    for stored in ENTRIES.stored(condition, *values):
-        short = sum(map(len, filter(None, TEXTS(stored)))) < KEPT_CHARACTERS
-        entry = _kept(stored) if short else _entry(stored)
+    for stored in ENTRIES.unconverted(condition, *values):
+        short = sum(map(len, filter(None, text_columns(stored)))) < CACHED_CHARACTERS
+        entry = _cached_entry(stored) if short else _entry(stored)
         if row.forget_above and entry.seq == row.forget_above:
             entry = replace(entry, forgets_above=True)
         found.append(entry)
@@ -121,22 +118,22 @@ def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry,
 
 
 def _entry(stored: tuple[Any, ...]) -> Entry:
-    return entry_of(ENTRIES.bare(stored))
+    return entry_of(ENTRIES.to_tuple(stored))
 
 
-# A row that is as it was makes the same entry: a turn reads what the one before it has read. One
-# that was changed in any column isn't found here.
-_kept = lru_cache(maxsize=KEPT)(_entry)
+# The values of a row are the key, so a row that was changed in any column is made again. A turn
+# reads mostly the rows that the turn before it read.
+_cached_entry = lru_cache(maxsize=CACHED_ENTRIES)(_entry)
 
 
-def forget() -> None:
-    """Let all that was read leave the memory: for whoever takes a text away."""
-    _kept.cache_clear()
+def clear_entry_cache() -> None:
+    """Remove every text from memory: call this where a text is changed or deleted."""
+    _cached_entry.cache_clear()
 
 
 def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]:
-    """The turns above the cut that are wanted all the same: with a mark, with what is replied to,
-    and the marker's own: a pinned one above it must be seen to be above it."""
+    """The turns above the cut that are needed all the same: with a mark, with the message replied
+    to, and the turn at the marker, which shows that a pinned turn is above the marker."""
     found: set[int] = set()
     if row.marked:
         marked = path(row).filter(Q(pinned=True) | Q(excluded=True), turn_seq__lt=cut)
@@ -167,32 +164,33 @@ def _unloaded(row: Conversation, entries: Sequence[Entry], cut: int) -> Unloaded
 
 
 def first_wanted(row: Conversation, reach: Reach, *, ahead: int) -> int:
-    """The seq from which this reach wants everything; 0 where it wants the whole path."""
+    """The first seq that this reach needs; 0 where it needs the whole path."""
     if isinstance(reach, Everything):
         return 0
     if isinstance(reach, Tokens):
         return _cut_by_tokens(row, reach.tokens)
     users = max(reach.users, 1) - ahead
     cut = _cut_by_users(row, users) if users > 0 else row.next_seq
-    # Only then may what a background task wrote directly before the message lie above the cut.
+    # Only with such a short reach can the cut hide a background task's message that directly
+    # precedes the current one.
     if cut and reach.users <= 1 and row.last_background:
         return _before_background(row, cut)
     return cut
 
 
 def _cut_by_users(row: Conversation, users: int) -> int:
-    """The seq from which the last `users` user messages stand; 0 where there are no more."""
+    """The seq of the first of the last `users` user messages; 0 where there are no others."""
     if row.path_users - row.path_background < users:
         return 0
-    found = fetched(USERS, key(row.id), True, *BACKGROUND, users - 1)
+    found = fetch(NTH_LAST_USER, key(row.id), True, *BACKGROUND, users - 1)
     return int(found[0][0]) if found else 0
 
 
 def _cut_by_tokens(row: Conversation, tokens: int) -> int:
-    """Where the newest whole turns exceed `tokens`; 0 where all of them together don't.
+    """The seq of the turn at which the newest whole turns exceed `tokens`; 0 where they don't.
 
-    Turns that a mark, a cleanup or a background task may keep out are not counted: more is read,
-    never less.
+    Turns that a mark, a cleanup or a background task may leave out aren't counted, so that rather
+    too much is read than too little.
     """
     if row.path_tokens <= tokens:
         return 0
@@ -213,10 +211,10 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
 
 
 def _before_background(row: Conversation, cut: int) -> int:
-    """The cut, moved up over what background tasks wrote to the turn that they follow."""
+    """The cut, moved up over messages of background tasks to the turn that they follow."""
     above = path(row).exclude(state="running").filter(seq__lt=cut).order_by("-seq")
     newest = above.values_list("source", flat=True).first()
     if newest not in BACKGROUND:
         return cut
-    said = above.exclude(source__in=BACKGROUND).values_list("turn_seq", flat=True).first()
-    return said or 0
+    turn = above.exclude(source__in=BACKGROUND).values_list("turn_seq", flat=True).first()
+    return turn or 0

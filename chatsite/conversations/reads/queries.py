@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from chatsite.conversations.database.columns import fetch, for_update, key
 from chatsite.conversations.database.rows import (
     conversation_of,
     entry_of,
@@ -16,11 +17,9 @@ from chatsite.conversations.database.rows import (
     view_of,
 )
 from chatsite.conversations.database.statements import (
+    CONVERSATION_WITH_RECEIPT,
     CONVERSATIONS,
-    Rows,
-    fetched,
-    for_update,
-    key,
+    RECEIPTS,
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.answers import asked_by, in_force, versions_of
@@ -30,13 +29,6 @@ from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
 from chatsite.views import ConversationView, MessageView
 
-RECEIPTS = Rows(Turn, "id", "receipt")
-WITH_RECEIPT = (
-    f"SELECT {CONVERSATIONS.columns('conversation')}, {RECEIPTS.columns('turn')} "
-    f"FROM {CONVERSATIONS.table} conversation "
-    f"LEFT JOIN {RECEIPTS.table} turn ON turn.id = conversation.last_turn_id "
-    "WHERE conversation.id = %s"
-)
 PAGE = 60
 LISTED = 200
 
@@ -49,10 +41,10 @@ def stored(id: str, *, locked: bool = False) -> Conversation | None:
     except ValueError:
         raise NotFound("There is no such conversation.") from None
     lock = for_update("conversation") if locked else ""
-    for values in fetched(f"{WITH_RECEIPT}{lock}", key(id_of)):
-        row = CONVERSATIONS.read(values[: len(CONVERSATIONS)])
+    for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(id_of)):
+        row = CONVERSATIONS.to_model(values[: len(CONVERSATIONS)])
         if row.last_turn_id is not None:
-            row.last_turn = RECEIPTS.read(values[len(CONVERSATIONS) :])
+            row.last_turn = RECEIPTS.to_model(values[len(CONVERSATIONS) :])
         return row
     return None
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from chatsite.conversations.database.rows import ENTRY, entry_of
+from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads.answers import asked_by
 from chatsite.conversations.reads.queries import owned, owned_turn
@@ -103,7 +104,7 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     chain = _chain(asked)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
-    rows = [message for message in until.only(*ENTRY) if message.id in chain]
+    rows = [message for message in until.only(*ENTRY_FIELDS) if message.id in chain]
     above = conversation.forget_above
     loaded = LoadedPath(
         agent=conversation.agent,
@@ -210,5 +211,5 @@ def _between(turn: Turn, ranges: Sequence[tuple[int, int]]) -> list[Message]:
         inside = Q(pk__in=[])
         for pair in ranges[start : start + RANGES]:
             inside |= Q(seq__range=pair)
-        found |= {row.id: row for row in of_turn.filter(inside).only(*ENTRY)}
+        found |= {row.id: row for row in of_turn.filter(inside).only(*ENTRY_FIELDS)}
     return list(found.values())

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.db.models import QuerySet
 
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads.loading import few
+from chatsite.conversations.reads.loading import in_batches
 from chatsite.conversations.reads.queries import free_or_owned, path
 from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.conversations.values.owners import Owner
@@ -70,7 +70,7 @@ def _background(row: Conversation, turns: Collection[int]) -> set[int]:
     """Those of the turns that a background task began."""
     found: set[int] = set()
     if row.path_background:
-        for some in few(sorted(turns)):
+        for some in in_batches(sorted(turns)):
             asked = path(row).filter(seq__in=some, source__in=BACKGROUND)
             found.update(asked.values_list("seq", flat=True))
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chatsite.conversations.database.rows import ENTRY, entry_of
+from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Summary
 from chatsite.conversations.reads.queries import free_or_owned, owned
 from chatsite.conversations.reads.summary_coverage import (
@@ -40,7 +41,7 @@ def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
     state = summary_state_of(row)
     first = start_of(row).first() or 0
     above = state.summary.last if state.summary else first - 1
-    rows = written(row).filter(seq__gt=above).only(*ENTRY)
+    rows = written(row).filter(seq__gt=above).only(*ENTRY_FIELDS)
     return UnsummarisedPath(
         state=state,
         first=first,

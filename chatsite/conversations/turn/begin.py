@@ -8,9 +8,17 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import TOTALS, placed
+from chatsite.conversations.active_path import placed
+from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.rows import conversation_of
-from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS, Rows, key
+from chatsite.conversations.database.statements import (
+    CONVERSATION_TOTALS,
+    CONVERSATIONS,
+    MESSAGES,
+    SAME_OR_RUNNING_TURN,
+    TURN_KEYS,
+    TURNS,
+)
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -24,9 +32,6 @@ from chatsite.history import Reach
 from chatsite.messages import Message as Said
 
 TITLE_LENGTH = 60
-# What a conversation's row learns of a new turn.
-GROWN = Rows(Conversation, *("next_seq", *TOTALS, "last_background", "turns", "updated", "model"))
-KNOWN = Rows(Turn, "id", "client_id", "number", "asked")
 RUNNING = "An answer is still being written here. Your text is kept."
 
 
@@ -68,7 +73,7 @@ def begin_turn(
     if new:
         CONVERSATIONS.insert([row])
     else:
-        GROWN.update(row)
+        CONVERSATION_TOTALS.update(row)
     TURNS.insert([turn])
     MESSAGES.insert([*messages, *written])
     uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
@@ -90,8 +95,7 @@ def turn_before(row: Conversation, client_id: str) -> Turn | None:
     """The turn that was begun under this id already. Raises TurnRunning where another one runs."""
     if not row.turns:
         return None
-    either = "conversation_id = %s AND (client_id = %s OR state = 'running')"
-    turns = KNOWN.where(either, key(row.id), client_id)
+    turns = TURN_KEYS.where(SAME_OR_RUNNING_TURN, key(row.id), client_id)
     known = next((turn for turn in turns if turn.client_id == client_id), None)
     if turns and known is None:
         raise TurnRunning(RUNNING)

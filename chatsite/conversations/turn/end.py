@@ -9,31 +9,24 @@ from typing import Any
 from django.utils import timezone
 
 from chatsite.conversations.active_path import estimated
-from chatsite.conversations.database.rows import ENTRY, message_of, view_of
-from chatsite.conversations.database.statements import Rows, changed, for_update, key, moment
+from chatsite.conversations.database.columns import execute, for_update, key, moment
+from chatsite.conversations.database.rows import message_of, view_of
+from chatsite.conversations.database.statements import (
+    ADD_TO_TOTALS,
+    ANSWER_END,
+    MESSAGES_OF_TURN,
+    RUNNING_IN_TURN,
+    RUNNING_TURNS,
+    STILL_RUNNING,
+    TURN_END,
+    TURN_END_WITH_RECEIPT,
+)
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.turn.versions import bring_back, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.messages import TokenCount
 from chatsite.views import MessageView, Problem, State
-
-ANSWER = Rows(
-    Message,
-    *("content", "reasoning", "metadata", "state", "finish_reason"),
-    *("tokens", "tokenizer", "basis"),
-)
-READ = Rows(Message, *ENTRY, "state", "finish_reason", "conversation", "parent", "turn")
-# Without the receipt: the one that was kept in between is needed only where there is no other.
-RUNNING = Rows(Turn, "id", "conversation", "mode", "asked", "problem_code", "problem")
-STILL_RUNNING = "id = %s AND state = 'running'"
-OVER = Rows(Turn, "state", "ended", "problem_code", "problem")
-WITH_RECEIPT = Rows(Turn, "state", "ended", "problem_code", "problem", "receipt")
-GROWN = (
-    f"UPDATE {Conversation._meta.db_table} SET path_messages = path_messages + %s, "
-    "path_tokens = path_tokens + %s, updated = %s, last_turn_id = COALESCE(%s, last_turn_id) "
-    "WHERE id = %s"
-)
 
 
 @writing
@@ -55,7 +48,7 @@ def end_turn(
     checkpoint. An answer that says nothing leaves no message behind, and what it was to take the
     place of comes back. Calls that haven't ended keep the result that they have.
     """
-    row = RUNNING.one(STILL_RUNNING + for_update(RUNNING.table), key(turn))
+    row = RUNNING_TURNS.first(STILL_RUNNING + for_update(RUNNING_TURNS.table), key(turn))
     if row is None:
         return None
     row.state, row.ended = state, timezone.now()
@@ -63,9 +56,9 @@ def end_turn(
         row.problem_code, row.problem = problem.code, problem.message
     if receipt is not None:
         row.receipt = receipt
-        WITH_RECEIPT.update(row)
+        TURN_END_WITH_RECEIPT.update(row)
     else:
-        OVER.update(row)
+        TURN_END.update(row)
         receipt = row.receipt
     rows = _written(row)
     results = [one for one in rows if one.role == "tool"]
@@ -82,8 +75,8 @@ def end_turn(
         else:
             answer.delete()
             closed = [*closed, *bring_back(row)]
-    changed(
-        GROWN,
+    execute(
+        ADD_TO_TOTALS,
         len(ended),
         sum(one.tokens for one in ended),
         moment(row.ended),
@@ -102,7 +95,7 @@ def end_turn(
 
 def _written(turn: Turn) -> Sequence[Message]:
     """What of it is being written, in order: an answer and calls."""
-    rows = READ.where("turn_id = %s AND state = 'running'", key(turn.id))
+    rows = MESSAGES_OF_TURN.where(RUNNING_IN_TURN, key(turn.id))
     for one in rows:
         one.turn = turn
     return sorted(rows, key=lambda one: one.seq)
@@ -132,7 +125,7 @@ def _finish(answer: Message, state: State, tokens: TokenCount | None, finish_rea
     answer.state, answer.finish_reason = state, finish_reason
     tokens = tokens or estimated(message_of(answer))
     answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
-    ANSWER.update(answer)
+    ANSWER_END.update(answer)
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.active_path import count, counted, placed
+from chatsite.conversations.database.columns import execute_many, key
 from chatsite.conversations.database.rows import columns_of, view_of
-from chatsite.conversations.database.statements import key
+from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.turn.versions import versions_beside
 from chatsite.conversations.values.records import Checkpoint
 from chatsite.messages import Message as Said
@@ -22,11 +22,6 @@ from chatsite.views import MessageView
 # What a call's end changes of its row, and what a round's does of the message with the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")
 ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
-SAVE_TEXT = (
-    f"UPDATE {Message._meta.db_table} SET content = %s, reasoning = %s "
-    "WHERE id = %s AND turn_id = %s AND state = 'running'"
-)
-SAVE_RECEIPT = f"UPDATE {Turn._meta.db_table} SET receipt = %s WHERE id = %s AND state = 'running'"
 
 
 @writing
@@ -90,28 +85,18 @@ def end_call(*, turn: str, message: Said) -> MessageView | None:
 
 @writing
 def save_checkpoints(written: Sequence[Checkpoint]) -> None:
-    """Keep what has been written so far of some answers; without effect on one that has ended, or
-    whose turn has.
+    """Save the text so far of some running answers; finished answers and turns stay unchanged.
 
-    In plain SQL: all answers of the server are saved about once a second, and to build these two
-    statements for each takes fifty times as long as to run them.
+    In plain SQL: all running answers are saved about once a second, and building these two
+    statements in Django takes fifty times as long as running them.
     """
-    texts = [
-        (
-            one.text,
-            one.reasoning or None,
-            key(one.answer),
-            key(one.turn),
-        )
-        for one in written
-    ]
+    texts = [(one.text, one.reasoning or None, key(one.answer), key(one.turn)) for one in written]
     receipts = [
         (json.dumps(one.receipt), key(one.turn)) for one in written if one.receipt is not None
     ]
-    with connection.cursor() as cursor:
-        cursor.executemany(SAVE_TEXT, texts)
-        if receipts:
-            cursor.executemany(SAVE_RECEIPT, receipts)
+    execute_many(SAVE_TEXT, texts)
+    if receipts:
+        execute_many(SAVE_RECEIPT, receipts)
 
 
 def running_answer(turn: str) -> Message | None:

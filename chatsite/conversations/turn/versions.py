@@ -9,7 +9,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from chatsite.conversations.active_path import TOTALS, locked, reroute
+from chatsite.conversations.active_path import locked, reroute
+from chatsite.conversations.database.statements import TOTALS
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads.answers import versions_of

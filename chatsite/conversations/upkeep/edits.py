@@ -58,7 +58,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
         row.title = title_from(text)
     row.last_turn = None  # the next request doesn't begin as that one did, nor is it compared
     row.save()
-    transaction.on_commit(loading.forget)
+    transaction.on_commit(loading.clear_entry_cache)
     return str(row.id)
 
 
@@ -82,7 +82,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         row.title = title_from(first.values_list("content", flat=True).first() or "")
     row.last_turn = None
     row.save()
-    transaction.on_commit(loading.forget)
+    transaction.on_commit(loading.clear_entry_cache)
     return str(row.id)
 
 

@@ -52,7 +52,7 @@ def delete(*, owner: Owner, conversation: str) -> None:
     row = owned(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
-    loading.forget()
+    loading.clear_entry_cache()
 
 
 def undelete(*, owner: Owner, conversation: str) -> ConversationView:
@@ -77,7 +77,7 @@ def clear(*, owner: Owner, conversation: str) -> None:
     row.last_turn = None
     row.updated = timezone.now()
     row.save()
-    transaction.on_commit(loading.forget)
+    transaction.on_commit(loading.clear_entry_cache)
 
 
 @writing
