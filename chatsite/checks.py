@@ -21,10 +21,9 @@ from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.policies.table import LEXICAL, TRIAGE
 from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
 from chatsite.kv.cleanup_setting import resolve_cleanup
-from chatsite.providers.known.models_file import BUILT_IN
-from chatsite.providers.known.servers import LOCAL
-from chatsite.providers.tokens.vectors import SentenceVectors
-from chatsite.providers.tokens.vectors import in_words as vectors_in_words
+from chatsite.providers.known.servers import BUILT_IN, LOCAL
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
+from chatsite.providers.tokens.sentence_vectors import describe_vectors as describe_vectors
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
 OF_ONE_POLICY = {
@@ -87,7 +86,7 @@ def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> 
     ]
     if not searching:
         return []
-    how = vectors_in_words(SentenceVectors.find())
+    how = describe_vectors(SentenceVectors.find())
     said = f"{', '.join(searching)}: the policy relevant finds older messages {how}."
     return [Info(said, id="chatsite.I003")]
 

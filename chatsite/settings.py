@@ -15,10 +15,9 @@ import environ
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
 from chatsite.kv.cleanup_setting import resolve_cleanup
-from chatsite.providers.base.keys import Keys
-from chatsite.providers.known.models_file import ADDRESS, ModelsFile, elsewhere, is_address
-from chatsite.providers.known.models_file import read as read_models
-from chatsite.providers.known.servers import Server
+from chatsite.providers.known.models_file import ModelsFile
+from chatsite.providers.known.models_file import read_models_file as read_models
+from chatsite.providers.known.servers import ADDRESS, Keys, Server, is_address, server_at
 from chatsite.tools.mcp.config_file import tool_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -76,7 +75,7 @@ def servers_of(file: ModelsFile) -> dict[str, Server]:
     """Every server by name, each at the address that the environment sets, or at its own."""
     addresses = {name: address(server.address) for name, server in file.servers.items()}
     return {
-        name: elsewhere(server, addresses[name]) if addresses[name] else server
+        name: server_at(server, addresses[name]) if addresses[name] else server
         for name, server in file.servers.items()
     }
 

@@ -33,8 +33,8 @@ from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
-from chatsite.providers.tokens.vectors import SentenceVectors
-from chatsite.providers.tokens.vectors import in_words as vectors_in_words
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
+from chatsite.providers.tokens.sentence_vectors import describe_vectors as describe_vectors
 from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.servers import ToolServers
 from chatsite.tools.search_history import SearchHistory
@@ -196,7 +196,7 @@ class Site:
         """Raises Refused where another server uses the same folder."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
-        logger.info("The selector lexical finds older messages %s.", vectors_in_words(self.vectors))
+        logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         self.tool_servers.start()
         self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds

@@ -13,10 +13,10 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatsite.checks import check_templates, check_variables, check_vectors, register_checks
-from chatsite.providers.base.keys import Keys
 from chatsite.providers.known.models import ModelFacts
 from chatsite.providers.known.models_file import ModelsFile
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.known.servers import Keys
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.wiring import Site
 
 SHIPPED = Path(__file__).parents[1] / "agents"

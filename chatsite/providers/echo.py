@@ -11,7 +11,8 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.provider import Chunk, Finished, Model, Request, Status, Text, Usage
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Chunk, Finished, Request, Status, Text, Usage
 from chatsite.providers.base.text import plain_text
 
 WINDOW = 4096

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
-from chatsite.providers.base.json_questions import Questions
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
 from chatsite.providers.known.discovery import Discovery
-from chatsite.providers.known.models import ModelFacts, ModelTable, Told
-from chatsite.providers.known.models_file import BUILT_IN
-from chatsite.providers.known.servers import LOCAL, SERVERS, Server
+from chatsite.providers.known.json_client import JsonClient
+from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel
+from chatsite.providers.known.servers import BUILT_IN, LOCAL, SERVERS, Server
 from chatsite.providers.openai.provider import OpenAIProvider
 
 
@@ -52,7 +51,7 @@ class Providers:
         self._made: dict[str, Remote] = {}
         self._first: dict[str, str] = {}
         self._gone: list[Remote] = []
-        self._questions = Questions()
+        self._questions = JsonClient()
         found_here = {name for name in LOCAL if look and servers[name].local}
         asked = {
             name: server
@@ -78,7 +77,7 @@ class Providers:
     def facts(self, server: str, model: str) -> ModelFacts | None:
         return self.table.facts(server, model)
 
-    def listed(self) -> Mapping[str, Mapping[str, Told]]:
+    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]:
         """Chat models by server, of the servers that were asked and answered."""
         return self.discovery.found
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from chatsite.kv import EMPTY, Session
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, Running
-from chatsite.providers.embedded.folder import Folder
+from chatsite.providers.embedded.session_files import SessionFolder
 from tests.bench import talk
 from tests.short_talks import SYSTEM
 from tests.token_ids import CHUNK, Asked, Said, ask, lying, prompt_of
@@ -152,7 +152,7 @@ async def after_a_restart(place: Place, found: Times, *, times: int) -> None:
     """The last saved file once more, as an engine and a server find it that were just started: its
     content is checked first. It is still in the system's memory, as after `kill -9`."""
     path = place.folder / "kv"
-    size, digest = Folder(path).checked(found.file)
+    size, digest = SessionFolder(path).checked(found.file)
     session = Session(
         key="bench",
         fingerprint=str(place.running.kv),
@@ -164,7 +164,7 @@ async def after_a_restart(place: Place, found: Times, *, times: int) -> None:
     for _ in range(times):
         await place.client.erase(0)
         began = time.perf_counter()
-        await asyncio.to_thread(Folder(path).verify, session)
+        await asyncio.to_thread(SessionFolder(path).verify, session)
         await place.client.restore(0, found.file)
         found.checked.append(_since(began))
 

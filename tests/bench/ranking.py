@@ -16,8 +16,8 @@ import psutil
 
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
-from chatsite.providers.tokens.meaning import PassageVectors
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.passage_vectors import PassageVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.evidence.recall import CHUNK
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, percentile, spread, table

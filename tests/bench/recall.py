@@ -9,9 +9,9 @@ from functools import partial
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import Asked, ranked
 from chatsite.messages import Message
-from chatsite.providers.tokens.meaning import PassageVectors
+from chatsite.providers.tokens.passage_vectors import PassageVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.providers.tokens.tokenizers import O200k
-from chatsite.providers.tokens.vectors import SentenceVectors
 from tests.bench import locomo
 from tests.bench.figures import Options, Row, table
 from tests.bench.locomo import Dialogue, Question

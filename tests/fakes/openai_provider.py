@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatsite.providers.known.models import ModelTable
-from chatsite.providers.known.models_file import elsewhere
-from chatsite.providers.known.servers import SERVERS
+from chatsite.providers.known.servers import SERVERS, server_at
 from chatsite.providers.openai.provider import OpenAIProvider
 
 
@@ -17,5 +16,5 @@ def provider_at(
     """`server` is one of the table, moved to `base_url`; None leaves it where it is. Its default
     model is a plain one, whatever is recommended at the time."""
     known = replace(SERVERS[server], default_model="gpt-4o-mini")
-    moved = elsewhere(known, base_url) if base_url else known
+    moved = server_at(known, base_url) if base_url else known
     return OpenAIProvider(**{"server": moved, "api_key": api_key, "table": ModelTable(), **more})

@@ -12,8 +12,9 @@ import pytest_asyncio
 from chatsite.errors import NotFound, ProviderError
 from chatsite.messages import Attachment, Message
 from chatsite.providers.anthropic.provider import AnthropicProvider
-from chatsite.providers.anthropic.token_estimate import ClaudeEstimate
-from chatsite.providers.base.provider import Content, Request
+from chatsite.providers.base.files import FileContent
+from chatsite.providers.base.provider import Request
+from chatsite.providers.tokens.tokenizers import ClaudeEstimate
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 
@@ -24,10 +25,10 @@ class Stored:
     def __init__(self) -> None:
         self.references: dict[tuple[str, str], str] = {}
 
-    async def content(self, attachment: Attachment) -> Content:
+    async def content(self, attachment: Attachment) -> FileContent:
         if attachment.id == "gone":
             raise NotFound("This file isn't stored any more.")
-        return Content(f"bytes of {attachment.id}".encode(), attachment.mime_type or "")
+        return FileContent(f"bytes of {attachment.id}".encode(), attachment.mime_type or "")
 
     async def text(self, attachment: Attachment) -> str:
         return ""

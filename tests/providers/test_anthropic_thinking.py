@@ -12,10 +12,10 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic.body import Body
 from chatsite.providers.anthropic.families import family_of, thinking_for
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.anthropic.reader import AnthropicReader
+from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.base.provider import Finished, Reasoning, Request, Text, ToolSpec
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -225,7 +225,7 @@ async def test_a_budget_leaves_room_for_the_answer(
 
 async def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
     """A character may come in halves, and a name may hold anything."""
-    reader = AnthropicReader(Body({"model": "m"}, "anthropic:m", "p"))
+    reader = AnthropicReader(MessagesRequest({"model": "m"}, "anthropic:m", "p"))
     blocks = [
         ({"type": "thinking", "thinking": "hm \ud83d"}, "\ude00\0 ok"),
         ({"type": "tool_use", "id": "toolu_1", "name": "x\ud83d", "input": {}}, None),

@@ -12,7 +12,7 @@ from chatsite.conformance.drawn import cases
 from chatsite.conformance.seen import Refused
 from chatsite.conformance.variants import VARIANTS, Variant
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic.body import Body, body_of
+from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.anthropic.wire import EARLIER, GO_ON
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.known.models import ModelTable
@@ -22,9 +22,9 @@ MODELS = ("claude-opus-5-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-ne
 CLOCK = ToolSpec(name="clock", description="", parameters={"type": "object"})
 
 
-def body(*messages: Message, model: str = "claude-haiku-4-5", **more: Any) -> Body:
+def body(*messages: Message, model: str = "claude-haiku-4-5", **more: Any) -> MessagesRequest:
     known: dict[str, Any] = {"conversation": "c", "messages": messages, "max_tokens": 300}
-    made = body_of(
+    made = build_request(
         Request(**(known | {"model": model} | more)),
         server="anthropic",
         facts=ModelTable().facts("anthropic", model),
@@ -35,7 +35,7 @@ def body(*messages: Message, model: str = "claude-haiku-4-5", **more: Any) -> Bo
     return made
 
 
-def said(made: Body) -> list[tuple[str, list[str]]]:
+def said(made: MessagesRequest) -> list[tuple[str, list[str]]]:
     """Roles with their texts, calls and results."""
     return [
         (

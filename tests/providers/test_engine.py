@@ -23,7 +23,7 @@ from chatsite.providers.base.provider import Cached, Chunk, Finished, Request, T
 from chatsite.providers.embedded.cache.cache import WAITING
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine, Running
-from chatsite.providers.embedded.gguf import bundled_model
+from chatsite.providers.embedded.model_file import bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.tokens.tokenizers import Estimate
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from chatsite.errors import BadSetting
-from chatsite.providers.base.keys import Keys
-from chatsite.providers.base.prices import Price
-from chatsite.providers.known.models import ModelFacts, ModelTable, Told, known
-from chatsite.providers.known.models_file import ModelsFile, elsewhere, read
-from chatsite.providers.known.servers import LOCAL, SERVERS
+from chatsite.providers.base.model import Price
+from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel, known
+from chatsite.providers.known.models_file import ModelsFile, read_models_file
+from chatsite.providers.known.servers import LOCAL, SERVERS, Keys, server_at
 
 
 class TestTheTable:
@@ -61,7 +60,10 @@ class TestTheTable:
         assert needs["gpt-6-astra"] is not None and not needs["gpt-6-astra"].tools
 
     def test_an_administrator_wins_over_the_server_and_the_server_over_the_table(self) -> None:
-        said = {"gpt-4o": Told(window=4_096), "small": Told(least=2_048, tools=False)}
+        said = {
+            "gpt-4o": ReportedModel(window=4_096),
+            "small": ReportedModel(least=2_048, tools=False),
+        }
         table = ModelTable(
             own={"openai:mine": ModelFacts(window=1_000)},
             told=lambda server, model: said.get(model),
@@ -86,12 +88,12 @@ class TestServers:
             assert server.address == server.name.upper().replace("-", "_") + "_BASE_URL"
 
     def test_another_address_offers_nothing_that_only_the_providers_own_does(self) -> None:
-        there = elsewhere(SERVERS["openai"], "http://10.0.0.5:8000/v1")
+        there = server_at(SERVERS["openai"], "http://10.0.0.5:8000/v1")
         assert there.label == "10.0.0.5:8000"
         assert (there.small_model, there.bound, there.files) == ("", "max_tokens", False)
         assert there.key == "OPENAI_API_KEY"
-        assert elsewhere(there, "http://10.0.0.5:8000/v1") is there
-        assert elsewhere(SERVERS["ollama"], "http://10.0.0.5:8000/v1").label == "Ollama"
+        assert server_at(there, "http://10.0.0.5:8000/v1") is there
+        assert server_at(SERVERS["ollama"], "http://10.0.0.5:8000/v1").label == "Ollama"
 
     def test_keys_are_never_printed(self) -> None:
         keys = Keys({"OPENAI_API_KEY": "sk-canary", "GROQ_API_KEY": ""})
@@ -120,7 +122,7 @@ FILE: dict[str, Any] = {
 
 
 def parsed(document: object) -> ModelsFile:
-    return read(json.dumps(document), name="models.json")
+    return read_models_file(json.dumps(document), name="models.json")
 
 
 class TestTheFile:
@@ -209,4 +211,4 @@ class TestTheFile:
     )
     def test_what_is_not_json_is_said_too(self, text: str, said: str) -> None:
         with pytest.raises(BadSetting, match=said):
-            read(text, name="models.json")
+            read_models_file(text, name="models.json")

@@ -14,10 +14,10 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.providers.base.provider import Finished, Request, Text, Usage
-from chatsite.providers.known.models import ModelTable, Told, known
+from chatsite.providers.known.models import ModelTable, ReportedModel, known
 from chatsite.providers.known.servers import SERVERS
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.providers.openai.reply_room import longest_reply
+from chatsite.providers.openai.wire import longest_reply
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
@@ -231,7 +231,10 @@ def test_the_configured_model_wins_and_what_is_unknown_is_said(
 
 
 def test_what_a_server_states_of_a_model_is_not_assumed() -> None:
-    said = {"llama3": Told(window=4096, tools=False), "phi": Told(takes=frozenset({"image"}))}
+    said = {
+        "llama3": ReportedModel(window=4096, tools=False),
+        "phi": ReportedModel(takes=frozenset({"image"})),
+    }
     table = ModelTable(told=lambda server, model: said.get(model))
     provider = made("http://127.0.0.1:9/v1", server="ollama", table=table)
     model = provider.model("llama3")

@@ -11,8 +11,9 @@ import pytest
 
 from chatsite.errors import NotFound, ProviderError
 from chatsite.messages import Attachment, Message, Modality
+from chatsite.providers.base.files import FileContent
 from chatsite.providers.base.media import counts_media
-from chatsite.providers.base.provider import Content, Finished, Request
+from chatsite.providers.base.provider import Finished, Request
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import SERVERS
 from chatsite.providers.openai.provider import OpenAIProvider
@@ -32,10 +33,10 @@ class Stored:
     data: dict[str, tuple[bytes, str]]
     references: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    async def content(self, attachment: Attachment) -> Content:
+    async def content(self, attachment: Attachment) -> FileContent:
         if attachment.id not in self.data:
             raise NotFound("This file isn't stored any more.")
-        return Content(*self.data[attachment.id])
+        return FileContent(*self.data[attachment.id])
 
     async def text(self, attachment: Attachment) -> str:
         return ""

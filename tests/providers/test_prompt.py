@@ -8,8 +8,8 @@ import pytest
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 from chatsite.providers.embedded.completion import Completion
-from chatsite.providers.embedded.prompt import Frame, NotAdditive, TokenCache, spoken_text
-from chatsite.providers.embedded.template import discover
+from chatsite.providers.embedded.prompt import TokenCache, spoken_text
+from chatsite.providers.embedded.template import Frame, NotAdditive, discover
 
 Turns = Sequence[dict[str, str]]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.base.json_questions import Questions
+from chatsite.providers.known.json_client import JsonClient
 from chatsite.providers.known.models import ModelFacts
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.providers.reachable import Providers
@@ -230,7 +230,7 @@ async def test_an_answer_that_is_no_answer_is_none_and_no_redirect_is_followed()
         writer.write(answers[len(heads) - 1])
         writer.close()
 
-    questions = Questions()
+    questions = JsonClient()
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1/models"
         try:

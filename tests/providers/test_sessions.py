@@ -19,7 +19,7 @@ from chatsite.kv import Book, Fingerprint, Session, Span
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, Running
-from chatsite.providers.embedded.folder import private
+from chatsite.providers.embedded.session_files import make_private_folder
 from tests.providers.cache_rows import MemoryRows, run
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
@@ -323,5 +323,5 @@ async def test_without_a_place_for_files_the_engine_is_told_none(
 ) -> None:
     in_the_way = tmp_path / "kv"
     in_the_way.touch()
-    assert private(in_the_way / "deeper") == "" == private(None)
+    assert make_private_folder(in_the_way / "deeper") == "" == make_private_folder(None)
     assert len(caplog.messages) == 1 and "can't be saved" in caplog.text

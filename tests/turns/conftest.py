@@ -15,7 +15,8 @@ from chatsite.conversations import store
 from chatsite.conversations.database.work import Store
 from chatsite.conversations.reads import loading, queries
 from chatsite.events import Event, TurnEnded
-from chatsite.providers.base.provider import Chunk, Finished, Model, Provider, Request, Text
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, Text
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.base import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent

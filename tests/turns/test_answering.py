@@ -9,7 +9,8 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Model, Provider
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import answering
 from tests.turns.conftest import template

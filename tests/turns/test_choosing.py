@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.known.models import ModelFacts, ModelTable, Told
+from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import answering
@@ -20,7 +20,7 @@ from tests.turns.test_answering import Named, among
 class Known:
     """What is known of servers, said by the test."""
 
-    found: dict[str, dict[str, Told]] = field(default_factory=dict)
+    found: dict[str, dict[str, ReportedModel]] = field(default_factory=dict)
     own: dict[str, ModelFacts] = field(default_factory=dict)
     chat_model: str = ""
     servers: Mapping[str, Server] = field(default_factory=lambda: SERVERS)
@@ -28,7 +28,7 @@ class Known:
     def facts(self, server: str, model: str) -> ModelFacts | None:
         return ModelTable(own=self.own).facts(server, model)
 
-    def listed(self) -> Mapping[str, Mapping[str, Told]]:
+    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]:
         return self.found
 
     def described(self) -> Mapping[str, ModelFacts]:
@@ -43,7 +43,7 @@ AGENT = template(
     },
 )
 THERE = among("echo", "embedded", "openai", "ollama", "groq")
-OLLAMA = {"ollama": {"llama3:8b": Told(), "qwen3": Told()}}
+OLLAMA = {"ollama": {"llama3:8b": ReportedModel(), "qwen3": ReportedModel()}}
 
 
 def choosing(

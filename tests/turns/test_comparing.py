@@ -14,7 +14,7 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Basis, Message, ToolCall
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.policy_offers import Offering
 from chatsite.turns.context.turn_context import PageRequest

@@ -10,7 +10,7 @@ import pytest
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound
 from chatsite.messages import Attachment, Basis, Message, TokenCount
-from chatsite.providers.base.provider import NoFiles
+from chatsite.providers.base.files import NoFiles
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import answering
 from chatsite.turns.context.token_counts import TokenCounter as ForModel

@@ -20,7 +20,7 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.index_records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller

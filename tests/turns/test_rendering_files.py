@@ -13,8 +13,9 @@ from chatsite.conversations.files import uploads
 from chatsite.errors import NotFound
 from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.forms import SENT_BYTES, SENT_SIDE
-from chatsite.providers.base.provider import Content, Medium, Model, NoFiles
+from chatsite.providers.base.files import FileContent, NoFiles
+from chatsite.providers.base.media import SENT_BYTES, SENT_SIDE
+from chatsite.providers.base.model import Medium, Model
 from chatsite.turns.context.file_forms import (
     best_forms,
     draft_file_notes,
@@ -172,7 +173,7 @@ async def test_a_request_reaches_its_owners_files_only(
     run = Store()
     mine = await run(keep, b"words", text="words", name="a.txt")
     files = StoredFiles(run=run, reads=uploads, owner=ADA)
-    assert await files.content(mine) == Content(b"words", "text/plain")
+    assert await files.content(mine) == FileContent(b"words", "text/plain")
     assert await files.text(mine) == "words"
     await files.remember(mine, at="openai", reference="file-1")
     assert await files.reference(mine, at="openai") == "file-1"

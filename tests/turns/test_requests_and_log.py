@@ -18,7 +18,8 @@ from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.records.replay import Kept
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.provider import NO_FILES, Model, NoFiles
+from chatsite.providers.base.files import NO_FILES, NoFiles
+from chatsite.providers.base.model import Model
 from chatsite.providers.openai.wire import wire_messages
 from chatsite.turns.answer.sent_requests import fingerprint, rebuild_request
 from chatsite.turns.context.file_forms import forms_of, rendered

@@ -12,7 +12,7 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as stored_said
 from chatsite.history import Everything
-from chatsite.providers.base.prices import Price
+from chatsite.providers.base.model import Price
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path

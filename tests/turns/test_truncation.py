@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.messages import Attachment, Basis, Message, TokenCount
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.model import Model
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 from chatsite.turns.answer.truncation import ReportedPrompt, has_media, server_cut, unsure_of
 from tests.providers.test_tokenizers import SCRIPTS

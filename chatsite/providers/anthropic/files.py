@@ -1,50 +1,42 @@
-"""Files for Anthropic: given once to its Files API and named from then on, or sent along."""
+"""Files for Anthropic: uploaded once to its Files API and referred to by id, or sent inline."""
 
 from __future__ import annotations
 
-import asyncio
-import base64
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.provider import Content, Files
+from chatsite.providers.base.files import UPLOAD_LIFETIME, FileContent, Files
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-# What is deleted here can't be deleted there by us, so it goes by itself; a conversation that
-# still names it then gives it once more. In seconds, at most 90 days.
-KEPT_THERE = 30 * 24 * 3600
-# Some 100 ms for the largest file, which nobody else should have to wait for.
-_IN_A_THREAD = 256 * 1024
 
-
-async def inline(messages: Sequence[Message], files: Files) -> dict[str, Mapping[str, Any]]:
-    """Every file's bytes, as a source of a block. A file that isn't stored any more is left to its
-    name, which stands in the message."""
+async def inline_sources(messages: Sequence[Message], files: Files) -> dict[str, Mapping[str, Any]]:
+    """Every file's bytes, as the source of a block. A deleted file is left out: the text of its
+    message has its name."""
     found: dict[str, Mapping[str, Any]] = {}
-    for file in _files_of(messages):
+    for file in sent_files(messages):
         try:
             content = await files.content(file)
         except NotFound:
             continue
-        data = await _encoded(content)
+        data = await content.base64()
         found[file.id] = {"type": "base64", "media_type": content.mime_type, "data": data}
     return found
 
 
-async def named(
+async def uploaded_sources(
     messages: Sequence[Message], files: Files, *, client: AsyncAnthropic, at: str
 ) -> dict[str, Mapping[str, Any]]:
-    """The provider's own name for every file, after giving it those that it doesn't have."""
+    """The provider's id of every file, after uploading those that it doesn't have."""
     found: dict[str, Mapping[str, Any]] = {}
-    for file in _files_of(messages):
+    for file in sent_files(messages):
         try:
             name = await files.reference(file, at=at)
             if name is None:
-                name = await _given(client, await files.content(file))
+                name = await _upload(client, await files.content(file))
                 await files.remember(file, at=at, reference=name)
         except NotFound:
             continue
@@ -52,28 +44,17 @@ async def named(
     return found
 
 
-async def _given(client: AsyncAnthropic, content: Content) -> str:
-    """Without its own name, which the message has: what isn't sent can't be read by others."""
+async def _upload(client: AsyncAnthropic, content: FileContent) -> str:
+    """Without the file's name, which the message has: what isn't sent can't be read by others."""
     upload = ("file", content.data, content.mime_type)
-    kept = await client.files.upload(file=upload, expires_in_seconds=KEPT_THERE)
+    kept = await client.files.upload(file=upload, expires_in_seconds=UPLOAD_LIFETIME)
     return kept.id
 
 
-async def forget(messages: Sequence[Message], files: Files, *, at: str) -> None:
-    for file in _files_of(messages):
-        await files.remember(file, at=at, reference=None)
-
-
-def _files_of(messages: Sequence[Message]) -> list[Attachment]:
+def sent_files(messages: Sequence[Message]) -> list[Attachment]:
     found = {file.id: file for said in messages if said.role == "user" for file in said.attachments}
     return [file for file in found.values() if _taken(file)]
 
 
 def _taken(file: Attachment) -> bool:
     return file.modality == "image" or file.mime_type == "application/pdf"
-
-
-async def _encoded(content: Content) -> str:
-    if len(content.data) < _IN_A_THREAD:
-        return base64.b64encode(content.data).decode()
-    return (await asyncio.to_thread(base64.b64encode, content.data)).decode()

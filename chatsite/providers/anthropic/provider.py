@@ -15,24 +15,24 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from chatsite.providers.anthropic.body import Body, body_of
 from chatsite.providers.anthropic.families import family_of
-from chatsite.providers.anthropic.files import forget, inline, named
+from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
 from chatsite.providers.anthropic.reader import AnthropicReader
-from chatsite.providers.anthropic.token_estimate import ClaudeEstimate
-from chatsite.providers.base.provider import Chunk, Model, Request
+from chatsite.providers.anthropic.request import MessagesRequest, build_request
+from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Chunk, Request
 from chatsite.providers.http import failures
 from chatsite.providers.http.server_provider import AtServer
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import Server
+from chatsite.providers.tokens.tokenizers import ClaudeEstimate
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 _OFFICIAL = "api.anthropic.com"
-# For all files of a request together; giving the largest takes a minute on a slow line.
-_UPLOAD_SECONDS = 120.0
 
 
 class AnthropicProvider(AtServer):
@@ -86,10 +86,11 @@ class AnthropicProvider(AtServer):
                         yield chunk
                 return
             except _FilesLost:
-                await forget(request.messages, request.files, at=self._account)
+                files = sent_files(request.messages)
+                await forget_uploads(files, request.files, at=self._account)
 
     def _answer(
-        self, client: AsyncAnthropic, body: Body, *, files_may_be_lost: bool
+        self, client: AsyncAnthropic, body: MessagesRequest, *, files_may_be_lost: bool
     ) -> AsyncGenerator[Chunk, None]:
         # `messages.create` would look through every message for files, and warn our log of every
         # model that is to end. This sends what it is given.
@@ -111,19 +112,21 @@ class AnthropicProvider(AtServer):
 
         return relay(call, AnthropicReader(body), timeouts=self._timeouts, explain=explain)
 
-    async def _body(self, client: AsyncAnthropic, request: Request) -> Body:
+    async def _body(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
         try:
-            async with asyncio.timeout(_UPLOAD_SECONDS):
+            async with asyncio.timeout(UPLOAD_TIMEOUT):
                 sources = (
-                    await named(request.messages, request.files, client=client, at=self._account)
+                    await uploaded_sources(
+                        request.messages, request.files, client=client, at=self._account
+                    )
                     if self._server.files
-                    else await inline(request.messages, request.files)
+                    else await inline_sources(request.messages, request.files)
                 )
         except TimeoutError:
-            raise failures.too_slow(started=False, seconds=_UPLOAD_SECONDS) from None
+            raise failures.too_slow(started=False, seconds=UPLOAD_TIMEOUT) from None
         except Exception as error:
             raise self._explained(error, request.model) from None
-        return body_of(
+        return build_request(
             request,
             server=self.kind,
             facts=self._facts(request.model),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.errors import ProviderError
-from chatsite.providers.anthropic.body import Body
+from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.anthropic.thinking import packed
 from chatsite.providers.base.provider import (
     Called,
@@ -53,7 +53,7 @@ class AnthropicReader:
     lives, and would keep a person waiting for ever. Thinking and calls are asked for in a form
     that shows itself, so nothing that works is silent for long."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: MessagesRequest) -> None:
         self.signs = 0
         self.ended = False
         self.done = False

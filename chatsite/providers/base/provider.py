@@ -6,13 +6,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from chatsite.errors import NotFound
 from chatsite.kv import Account
-from chatsite.messages import Attachment, Basis, Message
-from chatsite.providers.base.prices import Price
-
-# What a model may take besides text. "pdf": as a file of its own, pages and all.
-Medium = Literal["image", "pdf", "audio", "video"]
+from chatsite.messages import Basis, Message
+from chatsite.providers.base.files import NO_FILES, Files
+from chatsite.providers.base.model import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,54 +20,6 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, object] = field(hash=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A file's bytes in a form that providers take (a BMP comes as PNG)."""
-
-    data: bytes
-    mime_type: str
-
-
-class Files(Protocol):
-    """The stored files of one owner, as far as a request names them.
-
-    Every method raises NotFound for a file that isn't there any more or isn't the owner's.
-    """
-
-    async def content(self, attachment: Attachment) -> Content: ...
-
-    async def text(self, attachment: Attachment) -> str:
-        """The text that can be read in it, "" where there is none."""
-        ...
-
-    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
-        """What the provider account `at` calls this file, if it keeps it already."""
-        ...
-
-    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
-        """Keep what `at` calls this file; None forgets it."""
-        ...
-
-
-class NoFiles:
-    """For requests without attachments."""
-
-    async def content(self, attachment: Attachment) -> Content:
-        raise NotFound("This file isn't stored any more.")
-
-    async def text(self, attachment: Attachment) -> str:
-        raise NotFound("This file isn't stored any more.")
-
-    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
-        return None
-
-    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
-        return None
-
-
-NO_FILES = NoFiles()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,25 +134,6 @@ class Status:
     state: Literal["ready", "loading", "unavailable"]
     sentence: str = ""
     progress: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """What is known of the model that would answer: `window` in tokens, reply included.
-
-    `takes` is what it takes besides text; `tools` says whether it can call any, `samples`
-    whether it takes a temperature. `price` is None where none is known.
-    """
-
-    provider: str
-    name: str
-    label: str
-    window: int
-    note: str = ""
-    takes: frozenset[Medium] = frozenset()
-    tools: bool = False
-    price: Price | None = None
-    samples: bool = True
 
 
 class Tokenizer(Protocol):

@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 from chatsite import kv
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Status
-from chatsite.providers.embedded import gguf, words
+from chatsite.providers.embedded import model_file, sentences
 from chatsite.providers.embedded.client import EngineClient
-from chatsite.providers.embedded.folder import private
-from chatsite.providers.embedded.prompt import Prompter, chatml
-from chatsite.providers.embedded.template import discover
+from chatsite.providers.embedded.prompt import Prompter
+from chatsite.providers.embedded.session_files import make_private_folder
+from chatsite.providers.embedded.template import chatml, discover
 
 log = logging.getLogger("chatsite.engine")
 
@@ -77,7 +77,7 @@ class Engine:
         self._path = model_path
         self._log_path = log_path
         self._sessions = sessions
-        self._status = Status(state="loading", sentence=words.NOT_STARTED, progress=0.0)
+        self._status = Status(state="loading", sentence=sentences.NOT_STARTED, progress=0.0)
         self._running: Running | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -100,7 +100,7 @@ class Engine:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._set(Status(state="unavailable", sentence=words.STOPPED))
+        self._set(Status(state="unavailable", sentence=sentences.STOPPED))
 
     async def ready(self, *, seconds: float = READY_SECONDS) -> Running:
         """The running engine, waited for while it loads. Raises ProviderError with what to do."""
@@ -111,7 +111,7 @@ class Engine:
                         raise ProviderError(self._status.sentence, code="unavailable")
                     await self._changed.wait()
         except TimeoutError:
-            raise ProviderError(words.STILL_LOADING, code="loading", retryable=True) from None
+            raise ProviderError(sentences.STILL_LOADING, code="loading", retryable=True) from None
         return self._running
 
     def _set(self, status: Status, running: Running | None = None) -> None:
@@ -121,7 +121,7 @@ class Engine:
         self._changed = asyncio.Event()
 
     def _enter(self, stage: str) -> None:
-        sentence, progress = words.STAGES[stage]
+        sentence, progress = sentences.STAGES[stage]
         self._set(Status(state="loading", sentence=sentence, progress=progress))
 
     async def _supervise(self) -> None:
@@ -133,13 +133,13 @@ class Engine:
             failures = 1 if ended.seconds > _HEALTHY_AFTER else failures + 1
             sentence = ended.sentence
             if not ended.seconds and failures >= _STARTS:
-                sentence = words.gave_up(ended.detail, log=self._log_path)
+                sentence = sentences.gave_up(ended.detail, log=self._log_path)
             if sentence:
                 log.error("engine unavailable: %s (%s)", sentence, ended.detail)
                 self._set(Status(state="unavailable", sentence=sentence))
                 return
             log.warning("engine ended (%s), starting it again", ended.detail)
-            self._set(Status(state="loading", sentence=words.RESTARTING, progress=0.0))
+            self._set(Status(state="loading", sentence=sentences.RESTARTING, progress=0.0))
             await asyncio.sleep(min(0.25 * 2**failures, _LONGEST_PAUSE))
 
     async def _life(self) -> _Ended:
@@ -154,7 +154,7 @@ class Engine:
     async def _run(self) -> NoReturn:
         """One life of the process; raises _Ended at its end."""
         path = await asyncio.to_thread(self._find)
-        fingerprint = await asyncio.to_thread(gguf.fingerprint, path)
+        fingerprint = await asyncio.to_thread(model_file.fingerprint, path)
         key = secrets.token_urlsafe(32)
         clock = asyncio.get_running_loop().time
         self._enter("start")
@@ -168,7 +168,7 @@ class Engine:
             self._set(Status(state="ready"), running)
             since = clock()
             code = await process.wait()
-            raise _Ended(words.crash(code), detail=f"exit {code}", seconds=clock() - since)
+            raise _Ended(sentences.crash(code), detail=f"exit {code}", seconds=clock() - since)
         finally:
             self._running = None
             if client is not None:
@@ -176,12 +176,12 @@ class Engine:
             await _end(process)
 
     def _find(self) -> Path:
-        path = self._path or gguf.bundled_model()
+        path = self._path or model_file.bundled_model()
         if path is None:
-            raise _Ended(words.NO_BUNDLED_MODEL)
-        fault = gguf.fault(path)
+            raise _Ended(sentences.NO_BUNDLED_MODEL)
+        fault = model_file.fault(path)
         if fault:
-            raise _Ended(words.bad_model(path, fault))
+            raise _Ended(sentences.bad_model(path, fault))
         return path.resolve()
 
     async def _spawn(self) -> asyncio.subprocess.Process:
@@ -201,14 +201,19 @@ class Engine:
     ) -> str:
         """Hand over the configuration, follow what the process says, return its address."""
         assert process.stdin is not None and process.stdout is not None
-        whole = {**config, "sessions": private(self._sessions), "slots": SLOTS, "window": WINDOW}
+        whole = {
+            **config,
+            "sessions": make_private_folder(self._sessions),
+            "slots": SLOTS,
+            "window": WINDOW,
+        }
         process.stdin.write(json.dumps(whole).encode() + b"\n")
         async for line in process.stdout:
             said: dict[str, Any] = json.loads(line)
             stage = said["stage"]
             if stage == "failed":
                 raise _Ended(
-                    words.failed(said["reason"], path=self._path, log=self._log_path),
+                    sentences.failed(said["reason"], path=self._path, log=self._log_path),
                     detail=said["detail"],
                 )
             self._enter(stage)
@@ -249,7 +254,7 @@ class Engine:
 
 
 def _exit(code: int) -> _Ended:
-    return _Ended(words.crash(code), detail=f"exit {code}")
+    return _Ended(sentences.crash(code), detail=f"exit {code}")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

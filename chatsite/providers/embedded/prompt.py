@@ -10,76 +10,16 @@ import hashlib
 import json
 from array import array
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
-from chatsite.kv import Book, Span
+from chatsite.kv import Book
 from chatsite.messages import Message
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
+from chatsite.providers.embedded.template import Frame, Ids, Speaker
 
-Speaker = Literal["system", "user", "assistant"]
-Ids = Sequence[int]
 CACHE_BYTES = 8 * 1024 * 1024
-
-
-class NotAdditive(Exception):
-    """The template doesn't frame such a conversation message by message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What the template puts around texts: before the first one, between two, after the last
-    (the reply's head included), each by who speaks."""
-
-    start: Mapping[Speaker, Ids]
-    joints: Mapping[tuple[Speaker, Speaker], Ids]
-    end: Mapping[Speaker, Ids]
-
-    def around(self, speaker: Speaker) -> int:
-        """Tokens of the frame that one more message costs; at most so many."""
-        joints = [len(ids) for (_, after), ids in self.joints.items() if after == speaker]
-        return max(joints or [len(self.start.get(speaker, ()))])
-
-    def join(self, spoken: Sequence[tuple[Speaker, str, Ids]], *, answer: str) -> Book:
-        """The whole prompt: speaker, key and ids of each message. What joins two belongs to the
-        second; the reply's head to `answer`. Raises NotAdditive for an order of speakers that it
-        doesn't know."""
-        prompt: list[int] = []
-        spans: list[Span] = []
-
-        def add(key: str, *parts: Ids) -> None:
-            before = len(prompt)
-            for part in parts:
-                prompt.extend(part)
-            if len(prompt) > before:
-                spans.append(Span(key, len(prompt) - before))
-
-        try:
-            speaker, key, ids = spoken[0]
-            add(key, self.start[speaker], ids)
-            for (before, _, _), (after, key, ids) in pairwise(spoken):
-                add(key, self.joints[before, after], ids)
-            add(answer, self.end[spoken[-1][0]])
-        except (KeyError, IndexError):
-            raise NotAdditive from None
-        return Book(tuple(prompt), tuple(spans))
-
-
-async def chatml(client: EngineClient) -> Frame:
-    """The bundled model's template: exact, and without the system sentence that its own one adds
-    where there is none."""
-    speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
-    heads = await client.tokenize([f"<|im_start|>{s}\n" for s in speakers], special=True)
-    head = dict(zip(speakers, heads, strict=True))
-    [tail] = await client.tokenize(["<|im_end|>\n"], special=True)
-    return Frame(
-        start=head,
-        joints={(a, b): tail + head[b] for a in speakers for b in speakers},
-        end=dict.fromkeys(speakers, tail + head["assistant"]),
-    )
 
 
 class TokenCache:

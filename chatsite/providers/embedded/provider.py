@@ -9,20 +9,14 @@ from typing import Any
 from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.provider import (
-    Cached,
-    Chunk,
-    Finished,
-    Model,
-    ReadingPrompt,
-    Request,
-    Status,
-)
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Cached, Chunk, Finished, ReadingPrompt, Request, Status
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.lease import Lease
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, Running
-from chatsite.providers.embedded.prompt import NotAdditive, Prompter, speaker, spoken_text
+from chatsite.providers.embedded.prompt import Prompter, speaker, spoken_text
+from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import AnswerReader
 from chatsite.providers.tokens.tokenizers import Estimate

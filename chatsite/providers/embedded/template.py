@@ -1,12 +1,17 @@
-"""Finds how a model's own template frames messages, by having it render known words."""
+"""How a model's own template frames messages; found by having it render known words."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeVar
 
+from chatsite.kv import Book, Span
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
-from chatsite.providers.embedded.prompt import Frame, Ids, Speaker
+
+Speaker = Literal["system", "user", "assistant"]
+Ids = Sequence[int]
 
 # Every order of two speakers that a conversation can have, in conversations a template may allow.
 _SAMPLES: tuple[tuple[Speaker, ...], ...] = (
@@ -24,6 +29,63 @@ _SAMPLES: tuple[tuple[Speaker, ...], ...] = (
 _NEEDED = 2
 
 K = TypeVar("K", bound=Hashable)
+
+
+class NotAdditive(Exception):
+    """The template doesn't frame such a conversation message by message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the template puts around texts: before the first one, between two, after the last
+    (the reply's head included), each by who speaks."""
+
+    start: Mapping[Speaker, Ids]
+    joints: Mapping[tuple[Speaker, Speaker], Ids]
+    end: Mapping[Speaker, Ids]
+
+    def around(self, speaker: Speaker) -> int:
+        """Tokens of the frame that one more message costs; at most so many."""
+        joints = [len(ids) for (_, after), ids in self.joints.items() if after == speaker]
+        return max(joints or [len(self.start.get(speaker, ()))])
+
+    def join(self, spoken: Sequence[tuple[Speaker, str, Ids]], *, answer: str) -> Book:
+        """The whole prompt: speaker, key and ids of each message. What joins two belongs to the
+        second; the reply's head to `answer`. Raises NotAdditive for an order of speakers that it
+        doesn't know."""
+        prompt: list[int] = []
+        spans: list[Span] = []
+
+        def add(key: str, *parts: Ids) -> None:
+            before = len(prompt)
+            for part in parts:
+                prompt.extend(part)
+            if len(prompt) > before:
+                spans.append(Span(key, len(prompt) - before))
+
+        try:
+            speaker, key, ids = spoken[0]
+            add(key, self.start[speaker], ids)
+            for (before, _, _), (after, key, ids) in pairwise(spoken):
+                add(key, self.joints[before, after], ids)
+            add(answer, self.end[spoken[-1][0]])
+        except (KeyError, IndexError):
+            raise NotAdditive from None
+        return Book(tuple(prompt), tuple(spans))
+
+
+async def chatml(client: EngineClient) -> Frame:
+    """The bundled model's template: exact, and without the system sentence that its own one adds
+    where there is none."""
+    speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
+    heads = await client.tokenize([f"<|im_start|>{s}\n" for s in speakers], special=True)
+    head = dict(zip(speakers, heads, strict=True))
+    [tail] = await client.tokenize(["<|im_end|>\n"], special=True)
+    return Frame(
+        start=head,
+        joints={(a, b): tail + head[b] for a in speakers for b in speakers},
+        end=dict.fromkeys(speakers, tail + head["assistant"]),
+    )
 
 
 class _Conflict(Exception):

@@ -6,18 +6,23 @@ It is only looked at for what it means.
 
 from __future__ import annotations
 
+import math
+import re
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from types import ModuleType
 from typing import Any
 
 import httpx2
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.waits import in_words, retry_after
 
 _KEEPS = "What you wrote is kept."
 _SAID = "What was said is kept. Continue it, or try again."
 _ADMIN = "Whoever runs this site has to"
+# Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}.
+_IN_BODY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
 
 # What providers write where they mean one of our cases but have no code of their own for it.
 _NO_TOOLS = (
@@ -61,7 +66,7 @@ def refused(
     sentence, retryable = _CASES[case]
     # A refusal that time doesn't heal isn't asked again, whatever its headers say.
     wait = retry_after(headers or {}, said) if retryable else None
-    again = f"Try again {in_words(wait)}." if wait else "Try again in a moment."
+    again = f"Try again {format_delay(wait)}." if wait else "Try again in a moment."
     return ProviderError(
         sentence.format(model=model, again=again),
         code=case,
@@ -205,3 +210,42 @@ def malformed(detail: str) -> ProviderError:
 
 def _broken(sentence: str, code: str, detail: str) -> ProviderError:
     return ProviderError(f"{sentence} {_SAID}", code=code, retryable=True, detail=detail)
+
+
+def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
+    """How long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
+    `retry-after` (a number or a date), or from the body `said`. None where nothing can be read."""
+    found = _number(headers.get("retry-after-ms"), 0.001)
+    if found is None:
+        stated = headers.get("retry-after")
+        found = _number(stated, 1.0)
+        if found is None and stated:
+            found = _until(stated)
+    if found is None and (match := _IN_BODY.search(said)):
+        found = float(match[1])
+    return found
+
+
+def _number(stated: str | None, unit: float) -> float | None:
+    try:
+        seconds = float(stated or "") * unit
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(date: str) -> float | None:
+    try:
+        return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def format_delay(seconds: float) -> str:
+    """ "in 3 minutes"; rounded up, since an earlier request would be refused again."""
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        # 100 seconds stay seconds: "2 minutes" would make people wait for nothing.
+        if seconds > 1.75 * size:
+            return f"in {math.ceil(seconds / size)} {unit}s"
+    count = max(math.ceil(seconds), 1)
+    return f"in {count} second" + ("" if count == 1 else "s")

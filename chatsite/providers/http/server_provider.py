@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatsite.providers.base.provider import Model, Status
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Status
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
 

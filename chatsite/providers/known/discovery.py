@@ -12,10 +12,10 @@ import logging
 import time
 from collections.abc import Mapping
 
-from chatsite.providers.base.json_questions import Questions
-from chatsite.providers.known.models import Told
+from chatsite.providers.known.json_client import JsonClient
+from chatsite.providers.known.models import ReportedModel
+from chatsite.providers.known.server_models import OllamaDetails, read_server_models
 from chatsite.providers.known.servers import Server
-from chatsite.providers.known.windows import Shown, told_by
 
 logger = logging.getLogger("chatsite")
 # Opening a model in Ollama changes its window; a list changes when somebody pulls a model.
@@ -28,18 +28,18 @@ class Discovery:
     """`servers` are looked at, by name, with `keys` by the name of their variable."""
 
     def __init__(
-        self, servers: Mapping[str, Server], *, keys: Mapping[str, str], questions: Questions
+        self, servers: Mapping[str, Server], *, keys: Mapping[str, str], questions: JsonClient
     ) -> None:
         self._servers = dict(servers)
         self._keys = keys
         self._questions = questions
-        self._found: dict[str, dict[str, Told]] = {}
-        self._shown: Shown = {}
+        self._found: dict[str, dict[str, ReportedModel]] = {}
+        self._shown: OllamaDetails = {}
         self._next: dict[str, float] = {}
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def found(self) -> Mapping[str, Mapping[str, Told]]:
+    def found(self) -> Mapping[str, Mapping[str, ReportedModel]]:
         """Chat models by server; a server that doesn't answer isn't in it."""
         return self._found
 
@@ -47,7 +47,7 @@ class Discovery:
     def looking(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def told(self, server: str, model: str) -> Told | None:
+    def told(self, server: str, model: str) -> ReportedModel | None:
         """What the server says of the model, as far as it is known now."""
         if server in self._servers:
             self.look_soon()
@@ -78,7 +78,7 @@ class Discovery:
     async def _ask(self, server: Server) -> None:
         self._next[server.name] = time.monotonic() + AGAIN_SECONDS
         key = self._keys.get(server.key, "")
-        told = await told_by(server, self._questions, key=key, shown=self._shown)
+        told = await read_server_models(server, self._questions, key=key, shown=self._shown)
         if told is None:
             self._found.pop(server.name, None)
             return

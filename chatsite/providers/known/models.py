@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from chatsite.providers.base.prices import Price
-from chatsite.providers.base.provider import Medium
+from chatsite.providers.base.model import Medium, Price
 
 # Of a server that doesn't tell its window: small, since more might be cut off without a word.
 ASSUMED_WINDOW = 8192
@@ -42,7 +41,7 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReportedModel:
     """What a server itself says of a model, None where it says nothing. `least`: the window that
     it has where nobody chose one."""
 
@@ -212,7 +211,7 @@ _DATE = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d$", re.ASCII)
 KEPT = 256
 
 
-def _nothing(server: str, model: str) -> Told | None:
+def _nothing(server: str, model: str) -> ReportedModel | None:
     return None
 
 
@@ -222,7 +221,7 @@ class ModelTable:
     `told` is what the server itself says, which wins over what is known of it in general."""
 
     own: Mapping[str, ModelFacts] = field(default_factory=dict)
-    told: Callable[[str, str], Told | None] = _nothing
+    told: Callable[[str, str], ReportedModel | None] = _nothing
     _known: Callable[[str, str], ModelFacts | None] = field(init=False)
 
     def __post_init__(self) -> None:

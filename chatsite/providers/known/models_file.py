@@ -11,15 +11,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from chatsite.errors import BadSetting
-from chatsite.providers.base.prices import Price
+from chatsite.providers.base.model import Price
 from chatsite.providers.known.models import ModelFacts, known
-from chatsite.providers.known.servers import DIALECTS, SERVERS, Server
+from chatsite.providers.known.servers import (
+    ADDRESS,
+    BUILT_IN,
+    DIALECTS,
+    SERVERS,
+    Server,
+    is_address,
+    server_at,
+)
 
-# Providers that aren't servers; a file can't take their names.
-BUILT_IN = ("embedded", "echo")
 MEDIA = ("image", "pdf", "audio", "video")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
@@ -27,7 +32,6 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
 _OWN_SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 _SERVER = ("label", "base_url", "key", "dialect", "default_model", "small_model", "files")
 _MODEL = ("window", "takes", "tools", "reasoning", "price", "longest", "tokenizer")
-ADDRESS = "an address with http:// or https://, without a name, a password or a ?"
 _MOST_TOKENS = 100_000_000
 
 
@@ -43,7 +47,7 @@ class ModelsFile:
     offered: tuple[str, ...] | None = None
 
 
-def read(text: str, *, name: str) -> ModelsFile:
+def read_models_file(text: str, *, name: str) -> ModelsFile:
     """Raises BadSetting; `name` is the file's, for its messages."""
     try:
         document = json.loads(text, object_pairs_hook=_once)
@@ -104,7 +108,7 @@ def _server(name: str, said: object) -> Server:
     base = built_in or Server(name=name, label=name, dialect="openai", base_url="")
     if "base_url" in given:
         # What only the provider's own address offers isn't asked of another one.
-        base = elsewhere(base, _address(given["base_url"], f"{place}.base_url"))
+        base = server_at(base, _address(given["base_url"], f"{place}.base_url"))
     texts: dict[str, Any] = {
         key: _text(given[key], f"{place}.{key}", empty=key != "label")
         for key in ("label", "default_model", "small_model")
@@ -116,20 +120,6 @@ def _server(name: str, said: object) -> Server:
         key=_variable(given["key"], f"{place}.key") if "key" in given else base.key,
         dialect=_one_of(given.get("dialect", base.dialect), DIALECTS, f"{place}.dialect"),
         files=_flag(given.get("files", base.files), f"{place}.files"),
-    )
-
-
-def elsewhere(server: Server, base_url: str) -> Server:
-    """The same dialect and key at another address: a proxy, or a server that is compatible. What
-    speaks like OpenAI there may be anything, so it is called by its address."""
-    if base_url == server.base_url:
-        return server
-    parts = urlsplit(base_url)
-    label = server.label
-    if server.name == "openai":
-        label = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
-    return replace(
-        server, base_url=base_url, label=label, small_model="", bound="max_tokens", files=False
     )
 
 
@@ -214,17 +204,6 @@ def _address(said: object, place: str) -> str:
     if not is_address(said):
         raise _Bad(place, f"must be {ADDRESS}")
     return str(said).rstrip("/")
-
-
-def is_address(said: object) -> bool:
-    """Whether requests can be sent there; one that holds a key would stand in logs."""
-    try:
-        parts = urlsplit(said if isinstance(said, str) else "")
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        plain = not (parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:
-        good = plain = False
-    return good and plain
 
 
 def _one_of(said: object, allowed: tuple[Any, ...], place: str) -> Any:

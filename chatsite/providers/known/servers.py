@@ -1,9 +1,9 @@
-"""Servers that models are reached at: which dialect each speaks, where, and with which key."""
+"""Servers that models are reached at: the dialect, the address and the key of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
@@ -12,6 +12,9 @@ Dialect = Literal["openai", "anthropic"]
 Bound = Literal["max_tokens", "max_completion_tokens"]
 DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Providers that aren't servers; no server can take their names.
+BUILT_IN = ("embedded", "echo")
+ADDRESS = "an address with http:// or https://, without a name, a password or a ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,3 +131,50 @@ _ALL = (
 SERVERS: Mapping[str, Server] = MappingProxyType({server.name: server for server in _ALL})
 # What is looked for on this machine; its models have to be asked for.
 LOCAL = tuple(server.name for server in _ALL if server.local)
+
+
+def server_at(server: Server, base_url: str) -> Server:
+    """The server with another address: a proxy, or a compatible server. It keeps dialect and key.
+
+    Any program may speak OpenAI's dialect there, so the label becomes the address. What only the
+    original address offers (files, the small model) is given up.
+    """
+    if base_url == server.base_url:
+        return server
+    parts = urlsplit(base_url)
+    label = server.label
+    if server.name == "openai":
+        label = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
+    return replace(
+        server, base_url=base_url, label=label, small_model="", bound="max_tokens", files=False
+    )
+
+
+def is_address(said: object) -> bool:
+    """Whether requests can be sent there. An address that holds a key is refused: logs show it."""
+    try:
+        parts = urlsplit(said if isinstance(said, str) else "")
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        plain = not (parts.username or parts.password or parts.query or parts.fragment)
+    except ValueError:
+        good = plain = False
+    return good and plain
+
+
+class Keys(Mapping[str, str]):
+    """Keys by the name of their environment variable, without empty ones; `repr` has names only."""
+
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        self._keys = {name: key for name, key in keys.items() if key}
+
+    def __getitem__(self, name: str) -> str:
+        return self._keys[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"Keys({', '.join(self._keys)})"

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chatsite.providers.base.provider import Chunk, Model, Request
+from chatsite.providers.base.files import forget_uploads
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Chunk, Request
 from chatsite.providers.http import failures
 from chatsite.providers.http.server_provider import AtServer
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.models import ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
-from chatsite.providers.openai import files as openai_files
-from chatsite.providers.openai.files import Sent, account
+from chatsite.providers.openai.files import SentFiles, account_id, collect_files
 from chatsite.providers.openai.reader import AnswerReader
-from chatsite.providers.openai.reply_room import longest_reply
-from chatsite.providers.openai.wire import wire_messages, wire_tools
+from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class OpenAIProvider(AtServer):
         super().__init__(server=server, table=table, model=model, fast=fast)
         self._key = api_key or "none"
         self._timeouts = timeouts
-        self._keeps = account(server.base_url, self._key) if server.files else None
+        self._keeps = account_id(server.base_url, self._key) if server.files else None
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
         self._o200k = O200k.find()
@@ -128,7 +128,7 @@ class _Asking:
         self._server = server
         self._keeps = keeps
         self._client: AsyncOpenAI
-        self._sent = Sent()
+        self._sent = SentFiles()
 
     async def prepare(self) -> None:
         """Load what is needed and give the provider the files that it keeps."""
@@ -141,11 +141,11 @@ class _Asking:
         try:
             return await self._create()
         except (openai.BadRequestError, openai.NotFoundError) as error:
-            lost = self._sent.unknown(error.message)
+            lost = self._sent.lost(error.message)
             if not lost or self._keeps is None:
                 raise
             # The provider threw files away that it was given once: give them again.
-            await openai_files.forget(lost, self._request.files, at=self._keeps)
+            await forget_uploads(lost, self._request.files, at=self._keeps)
             await self._collect()
             return await self._create()
 
@@ -156,7 +156,7 @@ class _Asking:
 
     async def _collect(self) -> None:
         request = self._request
-        self._sent = await openai_files.collect(
+        self._sent = await collect_files(
             request.messages, request.files, client=self._client, at=self._keeps
         )
 

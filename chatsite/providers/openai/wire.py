@@ -9,13 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.provider import ToolSpec
+from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.base.provider_metadata import given_back
 from chatsite.providers.base.text import plain_text
+from chatsite.providers.known.models import ModelFacts
 
 # What OpenAI takes; other providers' conversations bring others along.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NOT_OF_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+# Servers count unseen thinking as a part of the reply: without room of its own a model that thinks
+# would spend an agent's thousand tokens before its first word. OpenAI advises to leave 25,000:
+# https://developers.openai.com/api/docs/guides/reasoning
+_ROOM = {"none": 0, "minimal": 2_048, "low": 4_096, "medium": 16_384, "high": 24_576}
+_UNSAID, _MOST = 16_384, 32_768
+# Our count may be an estimate, and most servers refuse a reply that wouldn't fit their window.
+_SURE = 0.9
 
 Parts = Mapping[str, Mapping[str, Any]]
 
@@ -56,6 +64,20 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
         }
         for tool in tools
     ]
+
+
+def longest_reply(request: Request, facts: ModelFacts | None, *, effort: object) -> int:
+    """In tokens: the agent's own and, for a model that thinks, room for that. `effort` is what
+    goes along with the request."""
+    if facts is None:
+        return request.max_tokens
+    bound = request.max_tokens
+    if facts.reasoning or facts.thinks:
+        room = _UNSAID if effort is None else _ROOM.get(str(effort), _MOST)
+        taken = sum(message.tokens.count for message in request.messages if message.tokens)
+        left = int(facts.window * _SURE) - taken - request.max_tokens
+        bound += max(min(room, left), 0)
+    return min(bound, facts.longest) if facts.longest else bound
 
 
 def _user_content(message: Message, parts: Parts) -> str | list[Mapping[str, Any]]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from chatsite.agents.template import Template
-from chatsite.providers.base.prices import Price
+from chatsite.providers.base.model import Price
 from chatsite.providers.base.provider import Provider
-from chatsite.providers.known.models import ModelFacts, Told
+from chatsite.providers.known.models import ModelFacts, ReportedModel
 from chatsite.providers.known.servers import LOCAL, Server
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 
@@ -28,7 +28,7 @@ class KnownModels(Protocol):
     @property
     def chat_model(self) -> str: ...
     def facts(self, server: str, model: str) -> ModelFacts | None: ...
-    def listed(self) -> Mapping[str, Mapping[str, Told]]: ...
+    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]: ...
     def described(self) -> Mapping[str, ModelFacts]: ...
 
 

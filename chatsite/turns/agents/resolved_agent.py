@@ -13,7 +13,9 @@ from chatsite.agents.template import EMBEDDED, ModelSettings, Template
 from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
 from chatsite.messages import Message
-from chatsite.providers.base.provider import NO_FILES, Files, Model, Provider, Request, ToolSpec
+from chatsite.providers.base.files import NO_FILES, Files
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.base import Tool
 

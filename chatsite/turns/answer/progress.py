@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.kv import Account
-from chatsite.providers.base.prices import Price
-from chatsite.providers.base.provider import Finished, Model, Usage
+from chatsite.providers.base.model import Model, Price
+from chatsite.providers.base.provider import Finished, Usage
 from chatsite.turns.answer.feed import Generation
 from chatsite.turns.answer.truncation import ReportedPrompt, ServerCut
 

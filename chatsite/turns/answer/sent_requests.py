@@ -13,13 +13,13 @@ from typing import Any, get_args
 from chatsite.history import Head
 from chatsite.history.records.replay import Kept, rebuild
 from chatsite.messages import Message
-from chatsite.providers.base.forms import Form
-from chatsite.providers.base.provider import Files
+from chatsite.providers.base.files import Files
+from chatsite.providers.base.media import FileForm
 from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, rendered
 
 CHANGED = "The text of a message was changed since it was sent."
 BESIDE = "Pictures, PDFs, sound and video went along as they are: only their names are shown."
-SENT = frozenset((*get_args(Form), "gone"))
+SENT = frozenset((*get_args(FileForm), "gone"))
 # In place of a digest where a receipt, of a version before, doesn't name a file.
 UNKNOWN = "?"
 # Two bytes of each message's sha256 name the one that was changed. Of a request with more

@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsite.history import Decision, tokens_of
 from chatsite.history.values.tokens import weakest
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.model import Model
 from chatsite.providers.known.servers import SERVERS
 from chatsite.turns.agents.resolved_agent import FALLBACKS
 from chatsite.turns.answer.progress import TurnProgress, reported_before

@@ -27,8 +27,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.forms import form_of
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.media import form_of
+from chatsite.providers.base.model import Model
 from chatsite.turns.context.file_forms import MEDIA
 
 # What an honest server reports at least, and usually, of a token that was sent.

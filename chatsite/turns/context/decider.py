@@ -31,7 +31,7 @@ from chatsite.history import (
 )
 from chatsite.kv.cleanup_setting import Cleanup
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.provider import NO_FILES, Files
+from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.cache_cleanup import cleaner_of, cleanup_of
 from chatsite.turns.context.gatherer import DecisionInputs, Gatherer

@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.forms import LARGEST_TOGETHER, Form, form_of, sent_bytes
-from chatsite.providers.base.provider import Files, Model
+from chatsite.providers.base.files import Files
+from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, form_of, sent_bytes
+from chatsite.providers.base.model import Model
 
 FENCES = re.compile("`{3,}")
 PLURALS = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video"}
 # Forms that are sent as such. Nobody can count them beforehand; a provider's rule gives a guess.
 MEDIA = {"image", "pdf", "audio", "video"}
-Forms = tuple[Form, ...]
-SentForm = Form | Literal["gone"]
+Forms = tuple[FileForm, ...]
+SentForm = FileForm | Literal["gone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
     left = LARGEST_TOGETHER
     found = []
     for message, best in zip(reversed(request), reversed(best_forms(request, model)), strict=True):
-        forms: list[Form] = []
+        forms: list[FileForm] = []
         for file, form in zip(message.attachments, best, strict=True):
             size = sent_bytes(file) if form in MEDIA else 0
             forms.append(form if size <= left else _in_words(file))
@@ -152,7 +153,7 @@ def _sentences(request: Sequence[Message], model: Model) -> Iterator[tuple[Attac
                 yield file, form != alone, sentence
 
 
-def _said(attachment: Attachment, form: Form, model: Model, *, gave_way: bool) -> str:
+def _said(attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool) -> str:
     own = own_form(attachment)
     if gave_way:
         why = (
@@ -173,11 +174,11 @@ def _said(attachment: Attachment, form: Form, model: Model, *, gave_way: bool) -
     return ""
 
 
-def _in_words(attachment: Attachment) -> Form:
+def _in_words(attachment: Attachment) -> FileForm:
     return "text" if attachment.characters else "name"
 
 
-def own_form(attachment: Attachment) -> Form | None:
+def own_form(attachment: Attachment) -> FileForm | None:
     """As what it would be sent if any model could be asked; None for a text file."""
     if attachment.modality != "document":
         return attachment.modality

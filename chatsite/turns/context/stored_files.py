@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from chatsite.messages import Attachment
-from chatsite.providers.base.provider import Content
+from chatsite.providers.base.files import FileContent
 from chatsite.turns.ports import TurnOwner, WorkRunner
 
 
@@ -27,8 +27,8 @@ class StoredFiles:
     reads: Uploads
     owner: TurnOwner
 
-    async def content(self, attachment: Attachment) -> Content:
-        return Content(*await self.run(self.reads.upload_content, self.owner, id=attachment.id))
+    async def content(self, attachment: Attachment) -> FileContent:
+        return FileContent(*await self.run(self.reads.upload_content, self.owner, id=attachment.id))
 
     async def text(self, attachment: Attachment) -> str:
         return await self.run(self.reads.upload_text, self.owner, id=attachment.id)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from chatsite.history import Head, Transcript
 from chatsite.messages import Attachment, Message, TokenCount
-from chatsite.providers.base.forms import form_of
-from chatsite.providers.base.provider import NO_FILES, Files, Tokenizer
+from chatsite.providers.base.files import NO_FILES, Files
+from chatsite.providers.base.media import form_of
+from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.file_forms import MEDIA, RenderedRequest, best_forms, forms_of, rendered
 

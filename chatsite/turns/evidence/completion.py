@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Finished, Model, Provider, Request, Text, Usage
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Finished, Provider, Request, Text, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 
 # The role that a setting may name in place of a model.

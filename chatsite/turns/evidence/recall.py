@@ -18,8 +18,8 @@ from chatsite.history.lexical.ranking import asked_in_chat, recalled
 from chatsite.history.values.evidence import Hit, Recall
 from chatsite.history.values.marks import below_marker, excluded_answers, is_excluded, is_unloaded
 from chatsite.history.values.transcript import Entry, turns
-from chatsite.providers.tokens.meaning import PassageVectors
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.passage_vectors import PassageVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.ports import TurnOwner, WorkRunner
 

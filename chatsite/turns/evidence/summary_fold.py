@@ -12,7 +12,7 @@ from chatsite.errors import ProviderError
 from chatsite.history import Entry, Settings, Window
 from chatsite.history.summary_plan import Load, Piece, most_tokens, pieces, to_fold
 from chatsite.messages import TokenCount
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.evidence.completion import side_model

@@ -12,7 +12,8 @@ from chatsite.history import estimate_message
 from chatsite.history.summary_plan import Piece, again, cut, question, words_for
 from chatsite.history.values.added_messages import summary_text
 from chatsite.messages import UNSOUND, Message, TokenCount
-from chatsite.providers.base.provider import Model, Tokenizer, Usage
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Tokenizer, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.evidence.completion import Unfinished, complete

@@ -15,7 +15,8 @@ from chatsite.history.values.evidence import Triaged
 from chatsite.history.values.marks import below_marker
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn, turns
-from chatsite.providers.base.provider import Model, Usage
+from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Usage
 from chatsite.turns.context.gatherer import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
 

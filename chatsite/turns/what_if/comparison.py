@@ -12,8 +12,8 @@ from chatsite.history import Everything, Settings, reach
 from chatsite.history.records.comparison import ToolGroups, outcome
 from chatsite.history.settings.offers import Alternative, alternatives, as_then
 from chatsite.messages import Attachment
-from chatsite.providers.base.prices import PUBLISHED, Price, reusable
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.base.model import PUBLISHED, Price, reusable
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.loaded_path import as_loaded

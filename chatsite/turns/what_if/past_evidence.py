@@ -11,7 +11,7 @@ from chatsite.conversations.values.index_records import IndexLines, IndexProgres
 from chatsite.conversations.values.records import PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.lexical.index import Line
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.gatherer import DecisionInputs, Gatherer
 from chatsite.turns.evidence.recall import COLD, Recaller

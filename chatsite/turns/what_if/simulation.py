@@ -14,7 +14,7 @@ from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, Users, reach
 from chatsite.history.records.comparison import Outcome, ToolGroups, outcome
 from chatsite.kv import LOADED, UNLOADED
-from chatsite.providers.base.prices import Price, reusable
+from chatsite.providers.base.model import Price, reusable
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import PageRequest

@@ -16,7 +16,7 @@ from typing import ParamSpec, Protocol, TypeVar
 from chatsite.kv import Book, Session, SessionFile, outdated
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import Running
-from chatsite.providers.embedded.folder import Doubt, Folder
+from chatsite.providers.embedded.session_files import SessionFolder, UnusableFile
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Sessions:
     """The files in `folder`, `limit` bytes of them at most, and their rows."""
 
     def __init__(self, folder: Path, *, limit: int, run: Run, rows: Rows) -> None:
-        self._folder = Folder(folder)
+        self._folder = SessionFolder(folder)
         self._limit = limit
         self._run = run
         self._rows = rows
@@ -79,7 +79,7 @@ class Sessions:
                 await self._claim(session, conversation)
                 await self._evict()
                 self._unwritable = False
-        except Doubt as doubt:
+        except UnusableFile as doubt:
             log.info("a cache of %d cells is not kept: %s", len(book), doubt)
         except _FAILURES as error:
             if not self._unwritable:  # once: a full disk would fill the log too
@@ -101,9 +101,11 @@ class Sessions:
                 return None
             try:
                 if session.fingerprint != str(running.kv):
-                    raise Doubt(f"it is of {session.fingerprint}, this engine is {running.kv}")
+                    raise UnusableFile(
+                        f"it is of {session.fingerprint}, this engine is {running.kv}"
+                    )
                 await asyncio.to_thread(self._folder.measure, session)
-            except Doubt as doubt:
+            except UnusableFile as doubt:
                 await self._discard(session, str(doubt))
                 return None
         except Exception:
@@ -117,8 +119,8 @@ class Sessions:
             await asyncio.to_thread(self._folder.verify, session)
             cells = await running.client.restore(slot, session.file)
             if cells != len(session.book):
-                raise Doubt(f"it holds {cells} cells, its book {len(session.book)}")
-        except Doubt as doubt:
+                raise UnusableFile(f"it holds {cells} cells, its book {len(session.book)}")
+        except UnusableFile as doubt:
             await self._discard(session, str(doubt))
         except EngineRefused as error:
             await self._discard(session, f"the engine refuses it ({error})")
@@ -156,12 +158,14 @@ class Sessions:
         done = await running.client.save(slot, name)
         size, digest = await asyncio.to_thread(self._folder.checked, name)
         if done.cells != len(book):
-            raise Doubt(f"the slot holds {done.cells}")
+            raise UnusableFile(f"the slot holds {done.cells}")
         if size != done.size:
             raise OSError(f"only {size} of {done.size} bytes were taken")
         self._cell_bytes = size // done.cells
         if size > self._limit:
-            raise Doubt(f"it takes {size} bytes, all of them together may take {self._limit}")
+            raise UnusableFile(
+                f"it takes {size} bytes, all of them together may take {self._limit}"
+            )
         return Session(
             key=key,
             fingerprint=str(running.kv),
@@ -175,7 +179,7 @@ class Sessions:
         """Store the row; the file that had the key before goes."""
         former = await self._run(self._rows.read_session, key=session.key)
         if not await self._run(self._rows.save_session, conversation=conversation, session=session):
-            raise Doubt("what it holds was changed or taken away meanwhile")
+            raise UnusableFile("what it holds was changed or taken away meanwhile")
         self._folder.trust(session.file)
         if former is not None:
             await self._remove([former.file])

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from chatsite.conversations.cache_store import session_files
 from chatsite.conversations.upkeep.purge import purge
-from chatsite.providers.embedded.folder import Folder
+from chatsite.providers.embedded.session_files import SessionFolder
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = purge()
-        Folder(settings.KV_SESSIONS_DIR).remove_unclaimed(session_files())
+        SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(session_files())
         self.stdout.write(
             f"Removed: deleted conversations {done.conversations}, files never sent {done.unsent}, "
             f"leftovers {done.leftovers}."

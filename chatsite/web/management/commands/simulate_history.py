@@ -21,7 +21,7 @@ from chatsite.history import POLICIES, Everything, Settings
 from chatsite.history.policies.table import SELECTORS
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import Sources, alternatives, under
-from chatsite.providers.base.prices import PUBLISHED
+from chatsite.providers.base.model import PUBLISHED
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.turns.what_if.simulation import Replay, SimulationTotals

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chatsite.history.lexical.index import Index, Line
-from chatsite.providers.tokens.meaning import PassageVectors
-from chatsite.providers.tokens.vectors import SentenceVectors
+from chatsite.providers.tokens.passage_vectors import PassageVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 
 SAID = (
     "We adopted a puppy from the shelter",
@@ -82,5 +82,5 @@ def test_nothing_is_close_to_no_words(vectors: SentenceVectors) -> None:
 def test_without_the_package_there_are_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("chatsite.providers.tokens.vectors.find_spec", lambda name: None)
+    monkeypatch.setattr("chatsite.providers.tokens.sentence_vectors.find_spec", lambda name: None)
     assert SentenceVectors.find() is None

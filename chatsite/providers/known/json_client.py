@@ -14,7 +14,7 @@ SECONDS = 2.0
 MOST_BYTES = 8 * 1024 * 1024
 
 
-class Questions:
+class JsonClient:
     """One pool of connections for all of them. Redirects are not followed: a key goes where it
     was meant to go and nowhere else."""
 

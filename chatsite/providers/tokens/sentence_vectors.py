@@ -91,7 +91,7 @@ class SentenceVectors:
             return self._loaded
 
 
-def in_words(vectors: SentenceVectors | None) -> str:
+def describe_vectors(vectors: SentenceVectors | None) -> str:
     """For the administrator: how the selector `lexical` finds older messages here."""
     if vectors is None:
         return "by their words alone; `make embeddings` installs sentence vectors, 36 MB"

@@ -17,11 +17,11 @@ _CHUNK = 256 * 1024
 _UNCLAIMED_SECONDS = 600.0
 
 
-class Doubt(Exception):
+class UnusableFile(Exception):
     """Why a file isn't used, as the end of a sentence."""
 
 
-class Folder:
+class SessionFolder:
     """Only files with names of ours are looked at or touched, whatever else lies there."""
 
     def __init__(self, path: Path) -> None:
@@ -47,13 +47,13 @@ class Folder:
         """Raises Doubt for a name that isn't ours, a missing file and a wrong size: the engine's
         process ends over a file that was cut short."""
         if not FILE_NAME.fullmatch(session.file):
-            raise Doubt("it isn't one of ours")
+            raise UnusableFile("it isn't one of ours")
         try:
             size = (self.path / session.file).stat().st_size
         except OSError as error:
-            raise Doubt(f"it can't be read ({error.strerror})") from None
+            raise UnusableFile(f"it can't be read ({error.strerror})") from None
         if size != session.size:
-            raise Doubt(f"it has {size} bytes, not {session.size}")
+            raise UnusableFile(f"it has {size} bytes, not {session.size}")
 
     def verify(self, session: Session) -> None:
         """The size each time, the content once in a life of the server: bringing a slot back has to
@@ -64,9 +64,9 @@ class Folder:
         try:
             found = self.checked(session.file)
         except OSError as error:
-            raise Doubt(f"it can't be read ({error.strerror})") from None
+            raise UnusableFile(f"it can't be read ({error.strerror})") from None
         if found != (session.size, session.digest):
-            raise Doubt("its content isn't what was written")
+            raise UnusableFile("its content isn't what was written")
         self.trust(session.file)
 
     def trust(self, name: str) -> None:
@@ -103,7 +103,7 @@ class Folder:
             return {}
 
 
-def private(path: Path | None) -> str:
+def make_private_folder(path: Path | None) -> str:
     """The folder as the engine is told it, made for this user alone. "" where nothing is saved, or
     can be: without a place for it people can chat too."""
     if path is None:

@@ -26,7 +26,7 @@ _EPHEMERAL = {"type": "ephemeral"}
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class MessagesRequest:
     """`by` and `prefix` go into the metadata of the answer; `version` is the API's, None for the
     SDK's own."""
 
@@ -36,14 +36,14 @@ class Body:
     version: str | None = None
 
 
-def body_of(
+def build_request(
     request: Request,
     *,
     server: str,
     facts: ModelFacts | None,
     sources: Sources,
     official: bool,
-) -> Body:
+) -> MessagesRequest:
     """`official`: Anthropic's own address, which knows what compatible servers may not."""
     family = family_of(request.model)
     longest = facts.longest if facts else None
@@ -79,7 +79,7 @@ def body_of(
     stop = [text for text in _stops(request) if text.strip()]
     body |= {"stop_sequences": stop} if stop else {}
     sampling = _sampling(request, facts, thinking)
-    return Body(body | sampling, by, prefix, SAMPLING_VERSION if sampling else None)
+    return MessagesRequest(body | sampling, by, prefix, SAMPLING_VERSION if sampling else None)
 
 
 def _tools(request: Request, *, official: bool) -> tuple[list[Block], dict[str, Any]]:

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chatsite.providers.base.json_questions import Questions
-from chatsite.providers.base.provider import Medium
-from chatsite.providers.known.models import Told
+from chatsite.providers.base.model import Medium
+from chatsite.providers.known.json_client import JsonClient
+from chatsite.providers.known.models import ReportedModel
 from chatsite.providers.known.servers import Server
 
 _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length")
@@ -29,12 +29,12 @@ _IMAGE: frozenset[Medium] = frozenset({"image"})
 _NOTHING: frozenset[Medium] = frozenset()
 
 # What Ollama showed of a model, by the model's digest, so that each is asked about once.
-Shown = dict[str, Any]
+OllamaDetails = dict[str, Any]
 
 
-async def told_by(
-    server: Server, questions: Questions, *, key: str, shown: Shown
-) -> dict[str, Told] | None:
+async def read_server_models(
+    server: Server, questions: JsonClient, *, key: str, shown: OllamaDetails
+) -> dict[str, ReportedModel] | None:
     """Its chat models by name; None where nothing answers. `shown` is kept between calls."""
     listed = _listed(await questions.get(f"{server.base_url}/models", key=key))
     if listed is None:
@@ -70,7 +70,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 160 and value.isprintable()
 
 
-def _plain(entry: dict[str, Any]) -> Told:
+def _plain(entry: dict[str, Any]) -> ReportedModel:
     window = next((tokens for key in _WINDOW_KEYS if (tokens := _tokens(entry.get(key)))), None)
     architecture = entry.get("architecture")  # OpenRouter's
     takes = tools = None
@@ -78,22 +78,24 @@ def _plain(entry: dict[str, Any]) -> Told:
         takes = _IMAGE if "image" in architecture["input_modalities"] else _NOTHING
     if isinstance(entry.get("supported_parameters"), list):
         tools = "tools" in entry["supported_parameters"]
-    return Told(window=window, takes=takes, tools=tools)
+    return ReportedModel(window=window, takes=takes, tools=tools)
 
 
-def _merged(found: dict[str, Told], more: Mapping[str, Told | None]) -> dict[str, Told]:
+def _merged(
+    found: dict[str, ReportedModel], more: Mapping[str, ReportedModel | None]
+) -> dict[str, ReportedModel]:
     """`more` wins; None stands for what is no chat model."""
     known = {name: more.get(name, told) for name, told in found.items()}
     return {name: told for name, told in known.items() if told is not None}
 
 
 async def _lmstudio(
-    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
-) -> Mapping[str, Told | None] | None:
+    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
+) -> Mapping[str, ReportedModel | None] | None:
     listed = _listed(await questions.get(f"{root}/api/v0/models", key=key))
     if listed is None:
         return None
-    found: dict[str, Told | None] = {}
+    found: dict[str, ReportedModel | None] = {}
     for name, entry in listed.items():
         if entry.get("type") == "embeddings":
             found[name] = None
@@ -102,13 +104,13 @@ async def _lmstudio(
         # A model that isn't loaded is loaded with its own default, which is not told.
         least = min(OLLAMA_LEAST, _tokens(entry.get("max_context_length")) or OLLAMA_LEAST)
         takes = _IMAGE if entry.get("type") == "vlm" else _NOTHING
-        found[name] = Told(window=loaded, least=least, takes=takes)
+        found[name] = ReportedModel(window=loaded, least=least, takes=takes)
     return found
 
 
 async def _llama_server(
-    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
-) -> Mapping[str, Told | None] | None:
+    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
+) -> Mapping[str, ReportedModel | None] | None:
     """One model a server; its window is that of one of its slots."""
     props = await questions.get(f"{root}/props", key=key)
     generation = props.get("default_generation_settings") if isinstance(props, dict) else None
@@ -116,13 +118,13 @@ async def _llama_server(
         return None
     sees = props.get("modalities") if isinstance(props.get("modalities"), dict) else {}
     takes = _IMAGE if sees.get("vision") is True else _NOTHING
-    told = Told(window=_tokens(generation.get("n_ctx")), takes=takes)
+    told = ReportedModel(window=_tokens(generation.get("n_ctx")), takes=takes)
     return dict.fromkeys(names, told)
 
 
 async def _ollama(
-    root: str, questions: Questions, key: str, shown: Shown, names: Iterable[str]
-) -> Mapping[str, Told | None] | None:
+    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
+) -> Mapping[str, ReportedModel | None] | None:
     tags = await questions.get(f"{root}/api/tags", key=key)
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return None
@@ -152,20 +154,20 @@ def _loaded(answer: Any) -> dict[str, int]:
     return found
 
 
-def _shown(answer: Any, loaded: int | None) -> Told | None:
+def _shown(answer: Any, loaded: int | None) -> ReportedModel | None:
     answer = answer if isinstance(answer, dict) else {}
     can = answer.get("capabilities")
     if isinstance(can, list) and can and "completion" not in can:
         return None  # it only makes vectors
     parameters = answer.get("parameters")
     said = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
-    told = Told(
+    told = ReportedModel(
         window=loaded or (_tokens(int(said[1])) if said else None),
         least=min(OLLAMA_LEAST, _longest(answer) or OLLAMA_LEAST),
     )
     if not isinstance(can, list):
         return told
-    return Told(
+    return ReportedModel(
         window=told.window,
         least=told.least,
         takes=_IMAGE if "vision" in can else _NOTHING,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chatsite.history.lexical.index import Index
 from chatsite.history.lexical.ranking import Closeness
-from chatsite.providers.tokens.vectors import DIMENSIONS, SentenceVectors
+from chatsite.providers.tokens.sentence_vectors import DIMENSIONS, SentenceVectors
 
 if TYPE_CHECKING:
     import numpy as np
