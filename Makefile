@@ -7,7 +7,7 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine embeddings quick test lint properties bench pictures vendor lock clean
+.PHONY: help run dev engine embeddings quick test lint properties bench pictures seed vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -51,6 +51,10 @@ bench: ## measure against a stated baseline
 pictures: ## make the pictures under docs/ again, from the running application
 	@$(INSTALL) app dev engine!
 	PICTURES=docs $(PY) -m pytest tests/browser/test_*pictures.py
+
+seed: ## fill the database with conversations of every kind to look at
+	@$(INSTALL) app
+	@$(PY) manage.py seed
 
 vendor: ## fetch the front-end libraries of static/vendor again (needs npm)
 	@$(INSTALL) app

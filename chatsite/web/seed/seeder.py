@@ -1,0 +1,155 @@
+"""Makes turns for one account, through the same `Turns` and store as the server's, without a model.
+
+A running server may use the same database: every write is a unit of work of the store.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.template import Template
+from chatsite.conversations import store, summaries
+from chatsite.conversations.database.work import Store
+from chatsite.conversations.files import uploads
+from chatsite.conversations.reads import loading, message_search, queries, summary_queries
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound
+from chatsite.events import Delta, Snapshot, TurnEnded
+from chatsite.files.intake import Intake
+from chatsite.tools.base import Tool
+from chatsite.tools.builtin import builtin
+from chatsite.tools.search_history import SearchHistory
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.evidence.running_summary import Summariser
+from chatsite.turns.registry import TurnLimits
+from chatsite.turns.turns import Turns
+from chatsite.web.seed.scripted_provider import Answer, ScriptedProvider
+
+
+class Seeder:
+    """Writes conversations for `owner`. `environment` holds history variables for its turns."""
+
+    def __init__(self, owner: Owner, *, environment: Mapping[str, str] | None = None) -> None:
+        self.owner = owner
+        self.run = Store()
+        self.provider = ScriptedProvider()
+        self.intake = Intake(settings.FILES_DIR)
+        self._catalogue = Catalogue(settings.AGENTS_DIR)
+        summariser = Summariser(
+            run=self.run,
+            reads=summary_queries,
+            writes=summaries,
+            answering=self._answering,
+            publish=lambda conversation, event: None,
+        )
+        self.turns = Turns(
+            decider=Decider(
+                environment=environment or {},
+                run=self.run,
+                loads=loading,
+                reads=queries,
+                writes=store,
+                files=lambda owner: StoredFiles(run=self.run, reads=uploads, owner=owner),
+                gatherers={"summary": summariser},
+            ),
+            answering=self._answering,
+            describe=missing_agent,
+            caps=TurnLimits(answers=1, per_owner=1),
+            uploads=uploads,
+        )
+
+    def close(self) -> None:
+        self.run.close()
+
+    # ---- who answers -------------------------------------------------------------------------
+    def agent(self, preferred: str) -> str:
+        """`preferred`, or the first usable agent where AGENTS_DIR has no such one. Raises NotFound
+        where it has none at all."""
+        usable = [one.slug for one in self._catalogue.all() if isinstance(one, Template)]
+        if not usable:
+            raise NotFound("There is no agent that can be used. Set AGENTS_DIR.")
+        return preferred if preferred in usable else usable[0]
+
+    def _answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+        template = self._catalogue.get(agent)
+        found = answering(template, {"echo": self.provider})
+        return replace(found, tools=self._tools(template))
+
+    def _tools(self, template: Template) -> tuple[Tool, ...]:
+        makers = builtin(
+            now=lambda: datetime.now(UTC),
+            search_history=SearchHistory(run=self.run, reads=message_search),
+        )
+        return tuple(makers[name]({}) for name in template.tools if name in makers)
+
+    def request(self, conversation: str, agent: str) -> PageRequest:
+        return PageRequest(owner=self.owner, conversation=conversation, agent=agent, query="")
+
+    # ---- turns -------------------------------------------------------------------------------
+    async def say(
+        self,
+        request: PageRequest,
+        text: str,
+        *answers: Answer,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
+    ) -> TurnEnded:
+        """One whole turn, or one that is stopped where an answer waits; its end."""
+        self.provider.answers = list(answers)
+        reader = self.turns.feed(request.conversation).join()
+        try:
+            await self.turns.send(
+                request,
+                client_id=new_id(),
+                text=text,
+                reply_to=reply_to,
+                attachments=attachments,
+            )
+            while not isinstance(event := await reader.read(), TurnEnded):
+                if isinstance(event, Delta) and any(answer.waits for answer in answers):
+                    await self.turns.stop(request)
+        finally:
+            reader.close()
+        return event
+
+    async def say_again(self, request: PageRequest, message: str, answer: Answer) -> TurnEnded:
+        """Another version of the answer `message`; the turn's end."""
+        self.provider.answers = [answer]
+        reader = self.turns.feed(request.conversation).join()
+        try:
+            await self.turns.again(request, client_id=new_id(), message=message, mode="again")
+            while not isinstance(event := await reader.read(), TurnEnded):
+                pass
+        finally:
+            reader.close()
+        return event
+
+    async def upload(self, name: str, content: bytes) -> str:
+        """Store a file as if it was dropped on the page; its id."""
+
+        async def blocks() -> AsyncIterator[bytes]:
+            yield content
+
+        async with self.intake.taken(blocks(), owner=self.owner.key) as taken:
+            stored = await self.run(uploads.store_upload, self.owner, name=name, taken=taken)
+        return stored.id
+
+    async def open(self, conversation: str) -> Snapshot:
+        """What a page that opens the conversation is shown. Raises NotFound."""
+        agent = await self.run(queries.agent_of, owner=self.owner, conversation=conversation)
+        snapshot, reader = await self.turns.open(self.request(conversation, agent))
+        reader.close()
+        return snapshot
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
