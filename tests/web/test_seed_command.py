@@ -23,6 +23,8 @@ from chatsite.web.management.commands.seed import STRANGER
 from chatsite.web.seed.samples import LONG_TURNS, SAMPLES
 from chatsite.web.seed.seeder import Seeder
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Seeded:
