@@ -22,8 +22,7 @@ from chatsite.history.policies.table import LEXICAL, TRIAGE
 from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.providers.known.servers import BUILT_IN, LOCAL
-from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.providers.tokens.sentence_vectors import describe_vectors as describe_vectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
 OF_ONE_POLICY = {

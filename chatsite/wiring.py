@@ -33,8 +33,7 @@ from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
-from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.providers.tokens.sentence_vectors import describe_vectors as describe_vectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.servers import ToolServers
 from chatsite.tools.search_history import SearchHistory

@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Finished, Request, Status, Text, Usage
+from chatsite.providers.base.provider import Chunk, Finished, Request, Status, TextPiece, Usage
 from chatsite.providers.base.text import plain_text
 
 WINDOW = 4096
 _WORD = re.compile(r"\s*\S+")
 
 
-class Words:
+class WordCounter:
     """One word is one token, and one more stands for the role."""
 
     name = "words"
@@ -36,7 +36,7 @@ class EchoProvider:
 
     def __init__(self, *, delay: float = 0.02) -> None:
         self._delay = delay
-        self._words = Words()
+        self._words = WordCounter()
 
     def model(self, name: str | None) -> Model:
         """Always the same one, whatever was asked for."""
@@ -51,27 +51,27 @@ class EchoProvider:
     def small(self, beside: Model | None = None) -> None:
         """Nothing here can judge."""
 
-    def tokenizer(self, model: Model) -> Words:
+    def tokenizer(self, model: Model) -> WordCounter:
         return self._words
 
     def status(self) -> Status:
         return Status(state="ready")
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
-        words = _WORD.findall(answer(request.messages))
+        words = _WORD.findall(echo_answer(request.messages))
         said = words[: max(request.max_tokens, 0)]
         prompt = sum(await self._words.count(request.messages))
         for position, word in enumerate(said):
             if position and self._delay:
                 await asyncio.sleep(self._delay)
-            yield Text(word)
+            yield TextPiece(word)
         yield Finished(
             reason="stop" if len(said) == len(words) else "length",
             usage=Usage(prompt=prompt, completion=len(said)),
         )
 
 
-def answer(messages: Sequence[Message]) -> str:
+def echo_answer(messages: Sequence[Message]) -> str:
     """The whole answer to `messages`: the newest thing the user said, and how much came along."""
     heard = next((plain_text(m).strip() for m in reversed(messages) if m.role == "user"), "")
     count = f"{len(messages)} message" + ("" if len(messages) == 1 else "s")

@@ -59,7 +59,7 @@ class Providers:
             if name in found_here or (name in self._ready and _lists(server))
         }
         self.discovery = Discovery(asked, keys=keys, questions=self._questions)
-        self.table = ModelTable(own=own or {}, told=self.discovery.told)
+        self.table = ModelTable(own=own or {}, reported=self.discovery.reported)
         self.chat_model = self.full_name(chat_model)
         self._fast = self.full_name(fast_model)
 

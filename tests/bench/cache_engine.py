@@ -13,7 +13,7 @@ from pathlib import Path
 
 from chatsite.kv import EMPTY, Session
 from chatsite.providers.embedded.client import EngineClient
-from chatsite.providers.embedded.engine import Engine, Running
+from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.session_files import SessionFolder
 from tests.bench import talk
 from tests.short_talks import SYSTEM
@@ -31,7 +31,7 @@ class Place:
     engine: Engine
 
     @property
-    def running(self) -> Running:
+    def running(self) -> RunningEngine:
         assert self.engine.running is not None
         return self.engine.running
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from chatsite.kv import Book, Session, plan
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
-from chatsite.providers.embedded.cache.lease import WORTH, Held
+from chatsite.providers.embedded.cache.lease import WORTH, SlotContents
 from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id
 from tests.providers.cache_world import Answered, World
 
@@ -129,7 +129,9 @@ class Conversations(RuleBasedStateMachine):
     def trim_ahead_and_ask(self, number: int, which: int, text: str) -> None:
         """Of what lies there; what is asked then wants all of it again, or less."""
         talk = self.talk(number)
-        slot, held = next((one for one in self.all() if one[1].owner == talk.id), (0, Held()))
+        slot, held = next(
+            (one for one in self.all() if one[1].owner == talk.id), (0, SlotContents())
+        )
         if held.book is None or slot in self.lost:
             return
         lying = [turn for turn in talk.turns if turn.question.id in held.book.places]
@@ -212,13 +214,13 @@ class Conversations(RuleBasedStateMachine):
     def size_of_head(self, talk: Talk, prompt: Book) -> int:
         return sum(span.size for span in prompt.spans if span.key in {m.id for m in talk.head})
 
-    def all(self) -> Iterator[tuple[int, Held]]:
+    def all(self) -> Iterator[tuple[int, SlotContents]]:
         """The slots of which the keeper knows anything, since this engine runs."""
         for slot, held in enumerate(self.world.cache._held):
             if held.running is self.world.running:
                 yield slot, held
 
-    def known(self) -> Iterator[tuple[int, Held]]:
+    def known(self) -> Iterator[tuple[int, SlotContents]]:
         return ((slot, h) for slot, h in self.all() if h.book is not None and slot not in self.lost)
 
     def talk(self, number: int) -> Talk:

@@ -13,11 +13,11 @@ from pathlib import Path
 from chatsite.errors import ProviderError
 from chatsite.kv import Account, Place
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Cached, Finished, Request, Status, Text
+from chatsite.providers.base.provider import Finished, PromptRead, Request, Status, TextPiece
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
-from chatsite.providers.embedded.engine import SLOTS, Engine, Running
+from chatsite.providers.embedded.engine import SLOTS, Engine, RunningEngine
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause
 from tests.fakes.engine_server import FakeEngine
@@ -58,7 +58,7 @@ class World:
         self.engine = Engine(log_path=folder / "engine.log", sessions=folder)
 
     @property
-    def running(self) -> Running:
+    def running(self) -> RunningEngine:
         assert self.engine.running is not None
         return self.engine.running
 
@@ -84,9 +84,9 @@ class World:
             async with aclosing(self.provider.stream(request)) as chunks:
                 async for chunk in chunks:
                     match chunk:
-                        case Cached(account):
+                        case PromptRead(account):
                             answered.account = account
-                        case Text(text):
+                        case TextPiece(text):
                             answered.text += text
                             seen += 1
                         case Finished():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chatsite.providers.base.provider import Chunk, Reasoning, Text
+from chatsite.providers.base.provider import Chunk, ReasoningPiece, TextPiece
 
 
 def joined(chunks: Iterable[Chunk]) -> list[Chunk]:
@@ -12,10 +12,10 @@ def joined(chunks: Iterable[Chunk]) -> list[Chunk]:
     found: list[Chunk] = []
     for chunk in chunks:
         match (found[-1] if found else None), chunk:
-            case (Text(before), Text(text)):
-                found[-1] = Text(before + text)
-            case (Reasoning(before), Reasoning(text)):
-                found[-1] = Reasoning(before + text)
+            case (TextPiece(before), TextPiece(text)):
+                found[-1] = TextPiece(before + text)
+            case (ReasoningPiece(before), ReasoningPiece(text)):
+                found[-1] = ReasoningPiece(before + text)
             case _:
                 found.append(chunk)
     return found

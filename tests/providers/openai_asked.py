@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.openai.provider import OpenAIProvider
 from tests.fakes.openai_provider import provider_at as made
@@ -41,7 +41,7 @@ async def ask(provider: OpenAIProvider, text: str) -> tuple[str, Finished | Prov
 
 
 def said(chunks: list[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextPiece))
 
 
 async def until(condition: Callable[[], bool]) -> None:

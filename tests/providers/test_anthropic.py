@@ -12,15 +12,15 @@ from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.base.provider import (
-    Called,
-    Calling,
+    CallBegun,
     Chunk,
     Finished,
-    Reasoning,
+    ReasoningPiece,
     Request,
-    Text,
+    TextPiece,
     ToolSpec,
     Usage,
+    WrittenCall,
 )
 from chatsite.providers.http.streaming import Timeouts
 from tests.fakes.anthropic_provider import provider_at
@@ -80,7 +80,7 @@ async def ask(
 
 
 def said(chunks: list[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextPiece))
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -104,12 +104,12 @@ async def test_thinking_and_calls_are_told_as_they_come(provider: AnthropicProvi
     wish = '[[before=I look.;think=2;calls=clock:{"zone": "Köln"}|clock:]]'
     asked = {"tools": (CLOCK,), "model": "claude-opus-5-5"}
     chunks, end = await ask(provider, wish, **asked)
-    said = [Reasoning(" t0 t1"), Text("I look.")]
-    assert chunks == [*said, Calling("clock"), Calling("clock")]
+    said = [ReasoningPiece(" t0 t1"), TextPiece("I look.")]
+    assert chunks == [*said, CallBegun("clock"), CallBegun("clock")]
     assert isinstance(end, Finished) and end.reason == "tool_calls"
     assert end.calls == (
-        Called(id="toolu_0001_0", name="clock", arguments='{"zone": "Köln"}'),
-        Called(id="toolu_0001_1", name="clock", arguments="{}"),
+        WrittenCall(id="toolu_0001_0", name="clock", arguments='{"zone": "Köln"}'),
+        WrittenCall(id="toolu_0001_1", name="clock", arguments="{}"),
     )
 
 
@@ -205,7 +205,7 @@ async def test_who_stops_reading_stops_the_provider(
 
     async def read() -> None:
         async with aclosing(provider.stream(request(f"[[mode={mode}]]"))) as stream:
-            assert await anext(stream) == Text(" w0")
+            assert await anext(stream) == TextPiece(" w0")
 
     task = asyncio.create_task(read())
     if mode == "hang0":

@@ -12,11 +12,11 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic.families import family_of, thinking_for
+from chatsite.providers.anthropic.families import choose_thinking, find_family
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest
-from chatsite.providers.base.provider import Finished, Reasoning, Request, Text, ToolSpec
+from chatsite.providers.base.provider import Finished, ReasoningPiece, Request, TextPiece, ToolSpec
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 
@@ -57,9 +57,9 @@ async def next_round(
     asked = Request(**(known | {"messages": messages, "tools": (CLOCK,)} | more))
     text, thoughts, end = "", "", None
     async for chunk in provider.stream(asked):
-        if isinstance(chunk, Text):
+        if isinstance(chunk, TextPiece):
             text += chunk.text
-        elif isinstance(chunk, Reasoning):
+        elif isinstance(chunk, ReasoningPiece):
             thoughts += chunk.text
         elif isinstance(chunk, Finished):
             end = chunk
@@ -206,7 +206,7 @@ async def test_who_asks_for_no_thinking_gets_none_where_the_model_can_do_without
 async def test_an_effort_that_a_model_lacks_is_the_next_lower_one(
     model: str, wish: str | None, effort: str | None
 ) -> None:
-    said = thinking_for(family_of(model), wish, reply=100, longest=None).params
+    said = choose_thinking(find_family(model), wish, reply=100, longest=None).params
     assert said.get("output_config", {}).get("effort") == effort
     assert said["thinking"] == {"type": "adaptive", "display": "summarized"}
 
@@ -218,7 +218,7 @@ async def test_an_effort_that_a_model_lacks_is_the_next_lower_one(
 async def test_a_budget_leaves_room_for_the_answer(
     reply: int, longest: int, budget: int | None
 ) -> None:
-    said = thinking_for(family_of("claude-haiku-4-5"), "high", reply=reply, longest=longest)
+    said = choose_thinking(find_family("claude-haiku-4-5"), "high", reply=reply, longest=longest)
     assert said.params.get("thinking", {}).get("budget_tokens") == budget
     assert budget is None or budget < min(reply + said.room, longest)
 

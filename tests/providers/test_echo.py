@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
 
 
@@ -15,7 +15,7 @@ async def answer(*messages: Message, max_tokens: int = 256) -> list[Chunk]:
 
 
 def said(chunks: list[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextPiece))
 
 
 async def test_it_says_what_the_user_said_and_how_much_it_was_given() -> None:
@@ -30,7 +30,7 @@ async def test_it_says_what_the_user_said_and_how_much_it_was_given() -> None:
 
 async def test_it_arrives_word_by_word() -> None:
     chunks = await answer(Message.user("one two", id="u"))
-    assert [c.text for c in chunks if isinstance(c, Text)][:4] == [
+    assert [c.text for c in chunks if isinstance(c, TextPiece)][:4] == [
         "Echo:",
         " you",
         " said",

@@ -19,11 +19,11 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.base.provider import Cached, Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, PromptRead, Request, TextPiece
 from chatsite.providers.embedded.cache.cache import WAITING
 from chatsite.providers.embedded.completion import Completion
-from chatsite.providers.embedded.engine import Engine, Running
-from chatsite.providers.embedded.model_file import bundled_model
+from chatsite.providers.embedded.engine import Engine, RunningEngine
+from chatsite.providers.embedded.model_file import find_bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.tokens.tokenizers import Estimate
 
@@ -47,7 +47,7 @@ async def provider(engine: Engine) -> EmbeddedProvider:
     return EmbeddedProvider(engine)
 
 
-def running(engine: Engine) -> Running:
+def running(engine: Engine) -> RunningEngine:
     assert engine.running is not None
     return engine.running
 
@@ -73,7 +73,7 @@ async def ask(
     chunks: list[Chunk] = [chunk async for chunk in provider.stream(asked)]
     last = chunks[-1]
     assert isinstance(last, Finished)
-    return "".join(c.text for c in chunks if isinstance(c, Text)), last
+    return "".join(c.text for c in chunks if isinstance(c, TextPiece)), last
 
 
 async def until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
@@ -258,8 +258,8 @@ async def test_closing_the_stream_frees_the_engine(
 ) -> None:
     stream = provider.stream(request(user("Write a very long story."), max_tokens=2000))
     async with aclosing(stream):
-        assert isinstance(await anext(stream), Cached)
-        assert isinstance(await anext(stream), Text)
+        assert isinstance(await anext(stream), PromptRead)
+        assert isinstance(await anext(stream), TextPiece)
         assert await busy_slots(engine) == 1
     await until_busy(engine, 0)
 
@@ -334,7 +334,7 @@ async def test_after_a_crash_it_is_started_again_and_answers(
 
 async def test_another_gguf_is_framed_by_its_own_template(tmp_path: Path) -> None:
     path = tmp_path / "other-model.gguf"
-    bundled = bundled_model()
+    bundled = find_bundled_model()
     assert bundled is not None
     path.symlink_to(bundled)
     engine = Engine(path, log_path=tmp_path / "engine.log")
@@ -393,7 +393,7 @@ async def test_a_path_that_is_no_model_is_told_in_words(
 
 async def test_a_damaged_model_makes_it_unavailable_and_not_a_crash(tmp_path: Path) -> None:
     path = tmp_path / "damaged.gguf"
-    bundled = bundled_model()
+    bundled = find_bundled_model()
     assert bundled is not None
     with bundled.open("rb") as whole, path.open("wb") as part:
         part.write(whole.read(2_000_000))

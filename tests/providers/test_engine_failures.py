@@ -72,7 +72,7 @@ async def test_an_engine_that_cant_run_says_so_and_what_to_do(
 async def test_without_the_models_package_it_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_file, "bundled_model", lambda: None)
+    monkeypatch.setattr(model_file, "find_bundled_model", lambda: None)
     engine = Engine(log_path=tmp_path / "engine.log")
     engine.start()
     with pytest.raises(ProviderError, match="make run"):

@@ -8,11 +8,11 @@ from chatsite.providers.embedded import model_file
 def test_a_file_is_a_model_when_it_begins_like_one(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF\3\0\0\0")
-    assert model_file.fault(path) is None
+    assert model_file.model_fault(path) is None
     path.write_bytes(b"GG")
-    assert model_file.fault(path) == "it is not a GGUF file"
-    assert model_file.fault(tmp_path) == "it is a folder"
-    assert model_file.fault(tmp_path / "none") == "there is no such file"
+    assert model_file.model_fault(path) == "it is not a GGUF file"
+    assert model_file.model_fault(tmp_path) == "it is a folder"
+    assert model_file.model_fault(tmp_path / "none") == "there is no such file"
 
 
 def test_fingerprints_tell_size_beginning_and_end_apart(tmp_path: Path) -> None:
@@ -21,6 +21,6 @@ def test_fingerprints_tell_size_beginning_and_end_apart(tmp_path: Path) -> None:
     for number, content in enumerate((megabytes, b"1" + megabytes[1:], megabytes[1:] + b"1", b"")):
         path = tmp_path / str(number)
         path.write_bytes(content)
-        assert model_file.fingerprint(path) == model_file.fingerprint(path)
-        found.add(model_file.fingerprint(path))
+        assert model_file.model_fingerprint(path) == model_file.model_fingerprint(path)
+        found.add(model_file.model_fingerprint(path))
     assert len(found) == 4 and all(len(name) == 16 for name in found)

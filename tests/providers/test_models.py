@@ -9,7 +9,13 @@ import pytest
 
 from chatsite.errors import BadSetting
 from chatsite.providers.base.model import Price
-from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel, known
+from chatsite.providers.known.models import (
+    ModelFacts,
+    ModelTable,
+    ReportedModel,
+    known_facts,
+    read_table,
+)
 from chatsite.providers.known.models_file import ModelsFile, read_models_file
 from chatsite.providers.known.servers import LOCAL, SERVERS, Keys, server_at
 
@@ -33,7 +39,7 @@ class TestTheTable:
     def test_a_name_belongs_to_the_longest_family_that_begins_it(
         self, server: str, model: str, window: int, reasoning: bool, o200k: bool
     ) -> None:
-        facts = known(server, model)
+        facts = known_facts(server, model)
         assert facts is not None
         assert (facts.window, facts.reasoning, facts.o200k) == (window, reasoning, o200k)
 
@@ -42,22 +48,49 @@ class TestTheTable:
         [("openai", "gpt-40"), ("openai", "o1x"), ("groq", "gpt-4o"), ("ollama", "gpt-4o")],
     )
     def test_what_is_not_in_it_is_not_guessed(self, server: str, model: str) -> None:
-        assert known(server, model) is None
+        assert known_facts(server, model) is None
 
     def test_every_default_model_is_in_it(self) -> None:
         for server in SERVERS.values():
             for model in (server.default_model, server.small_model):
                 if model and server.name != "openrouter":
-                    assert known(server.name, model) is not None, (server.name, model)
+                    assert known_facts(server.name, model) is not None, (server.name, model)
 
     def test_tools_of_newer_models_need_their_reasoning_off(self) -> None:
-        needs = {name: known("openai", name) for name in ("gpt-5.6-terra", "gpt-4o", "gpt-6-astra")}
+        needs = {
+            name: known_facts("openai", name) for name in ("gpt-5.6-terra", "gpt-4o", "gpt-6-astra")
+        }
         assert {name: facts and facts.effort_with_tools for name, facts in needs.items()} == {
             "gpt-5.6-terra": "none",
             "gpt-4o": "",
             "gpt-6-astra": "",
         }
         assert needs["gpt-6-astra"] is not None and not needs["gpt-6-astra"].tools
+
+    @pytest.mark.parametrize(
+        ("row", "fault"),
+        [
+            ("{ window = 10, colour = 3 }", "colour"),
+            ("{ longest = 10 }", "window"),
+            ("{ window = true }", "window"),
+            ('{ window = 10, takes = ["smell"] }', "smell"),
+            ("{ window = 10, price = { input = 1.0 } }", "output"),
+        ],
+    )
+    def test_a_wrong_line_is_named(self, row: str, fault: str) -> None:
+        group = '[[groups]]\nserver = "openai"\npages = ["https://example.org"]\n[groups.models]\n'
+        with pytest.raises(ValueError, match=rf"openai, gpt-x: .*{fault}"):
+            read_table(f'{group}"gpt-x" = {row}\n')
+
+    def test_every_group_names_its_pages_and_every_model_stands_once(self) -> None:
+        group = (
+            '[[groups]]\nserver = "openai"\npages = {}\n[groups.models]\n"m" = {{ window = 1 }}\n'
+        )
+        assert read_table(group.format('["p"]')) == {"openai": {"m": ModelFacts(window=1)}}
+        with pytest.raises(ValueError, match="pages"):
+            read_table(group.format("[]"))
+        with pytest.raises(ValueError, match="twice"):
+            read_table(group.format('["p"]') * 2)
 
     def test_an_administrator_wins_over_the_server_and_the_server_over_the_table(self) -> None:
         said = {
@@ -66,7 +99,7 @@ class TestTheTable:
         }
         table = ModelTable(
             own={"openai:mine": ModelFacts(window=1_000)},
-            told=lambda server, model: said.get(model),
+            reported=lambda server, model: said.get(model),
         )
         assert table.facts("openai", "mine") == ModelFacts(window=1_000)
         cut = table.facts("openai", "gpt-4o")

@@ -13,8 +13,8 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, TokenCount, ToolCall
-from chatsite.providers.base.provider import Finished, Request, Text, Usage
-from chatsite.providers.known.models import ModelTable, ReportedModel, known
+from chatsite.providers.base.provider import Finished, Request, TextPiece, Usage
+from chatsite.providers.known.models import ModelTable, ReportedModel, known_facts
 from chatsite.providers.known.servers import SERVERS
 from chatsite.providers.openai.provider import OpenAIProvider
 from chatsite.providers.openai.wire import longest_reply
@@ -47,8 +47,8 @@ async def test_the_first_token_comes_at_once_and_the_others_in_frames(fake: Fake
     provider = provider_at(fake.base_url)
     async with aclosing(provider.stream(request("[[tokens=9;rate=50]]"))) as stream:
         *said, _ = [chunk async for chunk in stream]
-    assert said[0] == Text(" w0") and len(said) < 8
-    assert joined(said) == [Text("".join(f" w{n}" for n in range(9)))]
+    assert said[0] == TextPiece(" w0") and len(said) < 8
+    assert joined(said) == [TextPiece("".join(f" w{n}" for n in range(9)))]
     await provider.aclose()
 
 
@@ -91,7 +91,7 @@ async def test_closing_the_stream_stops_the_provider(fake: FakeOpenAI) -> None:
     aborts = fake.client_aborts
     stream = provider.stream(request("[[tokens=1000;rate=50]]"))
     async with aclosing(stream):
-        assert await anext(stream) == Text(" w0")
+        assert await anext(stream) == TextPiece(" w0")
         assert fake.in_flight == 1
     await until(lambda: fake.in_flight == 0 and fake.client_aborts == aborts + 1)
     await provider.aclose()
@@ -186,7 +186,9 @@ async def test_thinking_has_room_besides_the_reply() -> None:
         count = TokenCount(count=taken, tokenizer="t", basis="estimated")
         asked = request("Hi", model=model, max_tokens=1_000)
         said = replace(asked.messages[-1], tokens=count)
-        return longest_reply(replace(asked, messages=(said,)), known(server, model), effort=effort)
+        return longest_reply(
+            replace(asked, messages=(said,)), known_facts(server, model), effort=effort
+        )
 
     assert longest("openai", "gpt-6-luna") == 1_000 + 16_384
     assert longest("openai", "gpt-6-luna", effort="low") == 1_000 + 4_096
@@ -235,7 +237,7 @@ def test_what_a_server_states_of_a_model_is_not_assumed() -> None:
         "llama3": ReportedModel(window=4096, tools=False),
         "phi": ReportedModel(takes=frozenset({"image"})),
     }
-    table = ModelTable(told=lambda server, model: said.get(model))
+    table = ModelTable(reported=lambda server, model: said.get(model))
     provider = made("http://127.0.0.1:9/v1", server="ollama", table=table)
     model = provider.model("llama3")
     assert (model.window, model.tools, model.note) == (4096, False, "")

@@ -12,17 +12,17 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import (
-    Calling,
+    CallBegun,
     Chunk,
     Finished,
-    Reasoning,
+    ReasoningPiece,
     Request,
-    Text,
+    TextPiece,
     ToolSpec,
     Usage,
 )
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.tokenizers import Estimate
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_rules import problems
@@ -88,12 +88,12 @@ async def test_calls_come_together_from_their_pieces_and_their_results_go_back(
 ) -> None:
     question = user(f"[[{BOTH};before=Let me look.;text=Dry.;cached=7]]")
     chunks, end = await ask(provider, request(question))
-    assert chunks == [Text("Let me look."), Calling("weather"), Calling("clock")]
+    assert chunks == [TextPiece("Let me look."), CallBegun("weather"), CallBegun("clock")]
     assert end.reason == "tool_calls" and end.usage.cached == 7 and end.metadata == ""
     called = [(call.name, call.arguments) for call in end.calls]
     assert called == [("weather", ROME), ("clock", "{}")]
     chunks, end = await ask(provider, request(question, *answered(end)))
-    assert (chunks, end.reason, end.calls) == ([Text("Dry.")], "stop", ())
+    assert (chunks, end.reason, end.calls) == ([TextPiece("Dry.")], "stop", ())
     assert [problems(body) for body in fake.requests[-2:]] == [[], []]
     function = fake.requests[-1]["tools"][0]["function"]
     assert function == {"name": "weather", "description": "The weather now.", "parameters": SCHEMA}
@@ -121,7 +121,7 @@ async def test_other_servers_forms_of_calls_are_understood(
     provider: OpenAIProvider, form: str
 ) -> None:
     chunks, end = await ask(provider, request(user(f"[[{BOTH};{form}]]")))
-    assert chunks == [Calling("weather"), Calling("clock")]
+    assert chunks == [CallBegun("weather"), CallBegun("clock")]
     assert end.reason == "tool_calls"
     assert [call.name for call in end.calls] == ["weather", "clock"]
     assert [json.loads(call.arguments) for call in end.calls] == [json.loads(ROME), {}]
@@ -141,7 +141,7 @@ async def test_a_model_without_tools_is_told_as_such(provider: OpenAIProvider) -
         await ask(provider, request(user("[[mode=no_tools]]")))
     assert (told.value.code, told.value.retryable) == ("no_tools", False)
     chunks, _ = await ask(provider, request(user("[[mode=no_tools;text=Well.]]"), tools=False))
-    assert chunks == [Text("Well.")]
+    assert chunks == [TextPiece("Well.")]
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning+reasoning_content"])
@@ -149,16 +149,18 @@ async def test_reasoning_is_told_apart_from_the_answer(
     provider: OpenAIProvider, field: str
 ) -> None:
     chunks, end = await ask(provider, request(user(f"[[think=2;text=Yes.;field={field}]]")))
-    assert chunks == [Reasoning(" t0 t1"), Text("Yes.")]
+    assert chunks == [ReasoningPiece(" t0 t1"), TextPiece("Yes.")]
     assert end.metadata == "", "outside of a tool round nobody wants it back"
 
 
 def test_halves_of_a_character_come_together_and_what_is_alone_can_be_stored() -> None:
     def said(*texts: str) -> str:
-        reader = AnswerReader()
+        reader = ChatReader()
         events = [{"choices": [{"delta": {"content": text}}]} for text in texts]
         chunks = [reader.take(json.dumps(event).encode()) for event in events]
-        return "".join(chunk.text for some in chunks for chunk in some if isinstance(chunk, Text))
+        return "".join(
+            chunk.text for some in chunks for chunk in some if isinstance(chunk, TextPiece)
+        )
 
     assert said("so \ud83c", "\udf4e!") == "so 🍎!"
     assert said("a\udf4eb", "c\x00d", "\ud83c", "e") == "a\ufffdbc\ufffdd\ufffde"
@@ -275,12 +277,12 @@ async def test_after_the_last_round_nothing_may_be_called(fake: FakeOpenAI) -> N
     here = provider_at(fake.base_url)
     chunks, end = await ask(here, asked)
     await here.aclose()
-    assert (chunks, end.calls) == ([Text("Dry.")], ())
+    assert (chunks, end.calls) == ([TextPiece("Dry.")], ())
     # A server on this machine may not know how to forbid it; others keep what they have read.
     assert "tools" not in fake.requests[-1]
     away = provider_at(fake.base_url.replace("127.0.0.1", "0.0.0.0"))
     chunks, _ = await ask(away, asked)
     await away.aclose()
-    assert chunks == [Text("Dry.")]
+    assert chunks == [TextPiece("Dry.")]
     assert (len(fake.requests[-1]["tools"]), fake.requests[-1]["tool_choice"]) == (2, "none")
     assert problems(fake.requests[-1]) == []

@@ -11,7 +11,7 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Finished, Usage
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.providers.openai.reader import AnswerReader, read_usage
+from chatsite.providers.openai.reader import ChatReader, read_usage
 from tests.fakes.openai_server import FakeOpenAI, refused_url
 from tests.providers.openai_asked import KEY, ask, provider_at, request, until
 
@@ -175,9 +175,9 @@ async def test_a_refused_connection_is_told_as_unreachable() -> None:
     assert (text, error.code, error.retryable) == ("", "unreachable", True)
 
 
-def events(*choices: Mapping[str, object]) -> AnswerReader:
+def events(*choices: Mapping[str, object]) -> ChatReader:
     """A reader that has taken these choices, the last one with how the answer ended."""
-    reader = AnswerReader(server="vllm", model="m")
+    reader = ChatReader(server="vllm", model="m")
     for choice in choices:
         reader.take(json.dumps({"choices": [choice]}).encode())
     return reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsite.providers.base.model import Price, reusable
-from chatsite.providers.known.models import known as facts_of
+from chatsite.providers.known.models import known_facts as facts_of
 
 
 def price_of(provider: str, model: str) -> Price | None:

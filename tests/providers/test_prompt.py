@@ -9,7 +9,7 @@ from chatsite.messages import Message, ToolCall
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.prompt import TokenCache, spoken_text
-from chatsite.providers.embedded.template import Frame, NotAdditive, discover
+from chatsite.providers.embedded.template import Frame, NotAdditive, discover_frame
 
 Turns = Sequence[dict[str, str]]
 
@@ -64,7 +64,7 @@ def shown(frame: Frame, *said: tuple[str, str]) -> str:
 
 
 async def test_a_template_that_frames_each_message_is_found() -> None:
-    frame = await discover(Letters(plain))
+    frame = await discover_frame(Letters(plain))
     assert frame is not None
     said = [("system", "S"), ("user", "U"), ("assistant", "A"), ("user", "V")]
     assert shown(frame, *said) == "^[s]S;[u]U;[a]A;[u]V;[a]"
@@ -73,7 +73,7 @@ async def test_a_template_that_frames_each_message_is_found() -> None:
 
 
 async def test_what_a_template_refuses_is_refused_and_the_rest_is_framed() -> None:
-    frame = await discover(Letters(merging))
+    frame = await discover_frame(Letters(merging))
     assert frame is not None
     assert shown(frame, ("system", "S"), ("user", "U")) == "^S\n[u]U[a]"
     for order in (["user", "user"], ["assistant", "user"], []):
@@ -85,7 +85,7 @@ async def test_what_a_template_refuses_is_refused_and_the_rest_is_framed() -> No
 async def test_a_template_that_looks_at_the_whole_conversation_has_no_frame(
     template: Callable[[Turns], str],
 ) -> None:
-    assert await discover(Letters(template)) is None
+    assert await discover_frame(Letters(template)) is None
 
 
 def test_the_cache_forgets_what_was_unused_for_longest() -> None:

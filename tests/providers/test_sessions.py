@@ -18,7 +18,7 @@ import pytest_asyncio
 from chatsite.kv import Book, Fingerprint, Session, Span
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
-from chatsite.providers.embedded.engine import Engine, Running
+from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.session_files import make_private_folder
 from tests.providers.cache_rows import MemoryRows, run
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running(folder: Path) -> AsyncIterator[Running]:
+async def running(folder: Path) -> AsyncIterator[RunningEngine]:
     engine = Engine(log_path=folder.parent / "engine.log", sessions=folder)
     engine.start()
     yield await engine.ready()
@@ -42,7 +42,7 @@ async def running(folder: Path) -> AsyncIterator[Running]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def book(running: Running) -> Book:
+async def book(running: RunningEngine) -> Book:
     """What slot 0 holds at the beginning of each test."""
     [ids] = await running.client.tokenize([TEXT])
     await running.client.prefill(0, ids)
@@ -62,7 +62,7 @@ def sessions(folder: Path, keeper: MemoryRows, *, limit: int = AMPLE) -> Session
 
 
 async def saved(
-    kept: Sessions, running: Running, book: Book, key: str = "c", *, slot: int = 0
+    kept: Sessions, running: RunningEngine, book: Book, key: str = "c", *, slot: int = 0
 ) -> Session:
     assert await kept.save(running, slot, key, conversation=key, book=book)
     session = await kept.find(running, key)
@@ -71,7 +71,7 @@ async def saved(
 
 
 async def answer(
-    running: Running, slot: int, ids: tuple[int, ...], *, tokens: int
+    running: RunningEngine, slot: int, ids: tuple[int, ...], *, tokens: int
 ) -> tuple[list[int], int]:
     """The most probable answer's ids, and how many tokens of the prompt weren't read again."""
     body = {
@@ -94,7 +94,7 @@ async def answer(
 
 
 async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -107,7 +107,7 @@ async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
 
 
 async def test_only_this_user_may_read_what_is_saved(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     session = await saved(sessions(folder, keeper), running, book)
     written = os.stat(folder / session.file)
@@ -117,7 +117,7 @@ async def test_only_this_user_may_read_what_is_saved(
 
 
 async def test_one_file_a_conversation_the_newest(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     first = await saved(kept, running, book)
@@ -147,7 +147,7 @@ def noise(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [cut_short, one_bit, noise, Path.unlink])
 async def test_a_damaged_file_goes_and_the_conversation_is_read_again(
-    running: Running,
+    running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
     book: Book,
@@ -166,7 +166,7 @@ async def test_a_damaged_file_goes_and_the_conversation_is_read_again(
 
 
 async def test_a_file_that_is_cut_short_while_the_server_runs_isnt_given_to_the_engine(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -178,7 +178,7 @@ async def test_a_file_that_is_cut_short_while_the_server_runs_isnt_given_to_the_
 
 @pytest.mark.parametrize("part", ["model", "engine", "cache", "window"])
 async def test_what_another_engine_saved_is_dropped_and_said(
-    running: Running,
+    running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
     book: Book,
@@ -199,7 +199,7 @@ def _fields(fingerprint: Fingerprint) -> dict[str, object]:
 
 
 async def test_the_least_recently_used_gives_way(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     size = (await saved(sessions(folder, keeper), running, book, "a")).size
     kept = sessions(folder, keeper, limit=size * 5 // 2)
@@ -213,7 +213,7 @@ async def test_the_least_recently_used_gives_way(
 
 
 async def test_what_is_larger_than_all_may_be_isnt_kept(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper, limit=10_000)
     for _ in range(2):
@@ -222,7 +222,7 @@ async def test_what_is_larger_than_all_may_be_isnt_kept(
 
 
 async def test_a_book_that_isnt_the_slots_is_never_kept(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
@@ -231,7 +231,7 @@ async def test_a_book_that_isnt_the_slots_is_never_kept(
 
 
 async def test_words_that_were_taken_away_meanwhile_leave_no_file(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     keeper.taken.add("c")
     kept = sessions(folder, keeper)
@@ -240,7 +240,11 @@ async def test_words_that_were_taken_away_meanwhile_leave_no_file(
 
 
 async def test_a_full_disk_is_said_once_and_the_chat_goes_on(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book, caplog: pytest.LogCaptureFixture
+    running: RunningEngine,
+    folder: Path,
+    keeper: MemoryRows,
+    book: Book,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept = sessions(folder, keeper)
     most = resource.prlimit(running.pid, resource.RLIMIT_FSIZE)
@@ -257,7 +261,7 @@ async def test_a_full_disk_is_said_once_and_the_chat_goes_on(
 
 
 async def test_without_an_engine_nothing_is_raised(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -269,7 +273,7 @@ async def test_without_an_engine_nothing_is_raised(
 
 @pytest.mark.parametrize("name", ["../kept.bin", "/kept.bin", "kept.bin", "", "0" * 32, "é.bin"])
 async def test_a_name_is_ours_or_nothing_is_done_with_it(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book, name: str
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book, name: str
 ) -> None:
     kept = sessions(folder, keeper)
     session = await saved(kept, running, book)
@@ -286,7 +290,7 @@ async def test_a_name_is_ours_or_nothing_is_done_with_it(
 
 
 async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
     stays = await saved(kept, running, book, "stays")
@@ -306,7 +310,11 @@ async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
 
 
 async def test_what_is_forgotten_leaves_neither_row_nor_file(
-    running: Running, folder: Path, keeper: MemoryRows, book: Book, caplog: pytest.LogCaptureFixture
+    running: RunningEngine,
+    folder: Path,
+    keeper: MemoryRows,
+    book: Book,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING)
     kept = sessions(folder, keeper)

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from chatsite.kv import Account
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Cached, Request
+from chatsite.providers.base.provider import PromptRead, Request
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import SLOTS, Engine
@@ -61,7 +61,7 @@ async def ask(
         answer=f"{conversation}-answer",
     )
     async with aclosing(provider.stream(request)) as chunks:
-        found = [chunk.account async for chunk in chunks if isinstance(chunk, Cached)]
+        found = [chunk.account async for chunk in chunks if isinstance(chunk, PromptRead)]
     [account] = found
     assert account.agrees
     return account

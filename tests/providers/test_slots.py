@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.embedded.cache.slots import Slots
+from chatsite.providers.embedded.cache.slots import SlotQueue
 
 
 @asynccontextmanager
-async def hold(slots: Slots, conversation: str) -> AsyncIterator[int]:
+async def hold(slots: SlotQueue, conversation: str) -> AsyncIterator[int]:
     slot = await slots.take(conversation)
     try:
         yield slot
@@ -19,19 +19,19 @@ async def hold(slots: Slots, conversation: str) -> AsyncIterator[int]:
         slots.give_back(slot, conversation)
 
 
-async def slot_of(slots: Slots, conversation: str) -> int:
+async def slot_of(slots: SlotQueue, conversation: str) -> int:
     async with hold(slots, conversation) as slot:
         return slot
 
 
-async def until_queued(slots: Slots, count: int) -> None:
+async def until_queued(slots: SlotQueue, count: int) -> None:
     async with asyncio.timeout(5):
         while slots.queued != count:  # noqa: ASYNC110 - only the tasks' own turns are waited for
             await asyncio.sleep(0)
 
 
 async def test_a_conversation_gets_its_own_slot_back() -> None:
-    slots = Slots(3)
+    slots = SlotQueue(3)
     first = [await slot_of(slots, name) for name in "abc"]
     assert sorted(first) == [0, 1, 2]
     assert [await slot_of(slots, name) for name in "bcacab"] == [
@@ -40,14 +40,14 @@ async def test_a_conversation_gets_its_own_slot_back() -> None:
 
 
 async def test_a_new_conversation_takes_the_slot_unused_for_longest() -> None:
-    slots = Slots(2)
+    slots = SlotQueue(2)
     a, b = await slot_of(slots, "a"), await slot_of(slots, "b")
     assert await slot_of(slots, "a") == a
     assert await slot_of(slots, "c") == b
 
 
 async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_served() -> None:
-    slots = Slots(1, waiting=3)
+    slots = SlotQueue(1, waiting=3)
     order: list[str] = []
 
     async def turn(name: str) -> None:
@@ -67,7 +67,7 @@ async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_serv
 
 
 async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
-    slots = Slots(1, waiting=2)
+    slots = SlotQueue(1, waiting=2)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(hold(slots, "a"))
         tasks = [asyncio.create_task(slot_of(slots, name)) for name in "bc"]
@@ -81,7 +81,7 @@ async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
 
 @pytest.mark.parametrize("handed_over", [False, True])
 async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
-    slots = Slots(1)
+    slots = SlotQueue(1)
     async with hold(slots, "a"):
         waiter = asyncio.create_task(slot_of(slots, "b"))
         await until_queued(slots, 1)
@@ -94,7 +94,7 @@ async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
 
 
 async def test_who_asks_again_for_a_conversation_waits_for_its_slot_and_takes_no_other() -> None:
-    slots = Slots(2)
+    slots = SlotQueue(2)
     async with hold(slots, "a") as first:
         again = asyncio.create_task(slot_of(slots, "a"))
         await asyncio.sleep(0)
@@ -103,7 +103,7 @@ async def test_who_asks_again_for_a_conversation_waits_for_its_slot_and_takes_no
 
 
 async def test_only_its_own_slot_is_had_by_who_wants_no_other() -> None:
-    slots = Slots(1)
+    slots = SlotQueue(1)
     assert await slots.take_own("a") is None
     own = await slot_of(slots, "a")
     assert await slots.take_own("a") == own and slots.idle == 0
@@ -114,7 +114,7 @@ async def test_only_its_own_slot_is_had_by_who_wants_no_other() -> None:
 
 
 async def test_who_gives_up_just_as_a_slot_comes_leaves_it_to_whom_it_belonged() -> None:
-    slots = Slots(2)
+    slots = SlotQueue(2)
     async with hold(slots, "other"):
         own = await slots.take("a")
         waiting = asyncio.create_task(slots.take("b"))

@@ -16,7 +16,7 @@ from chatsite.conversations.database.work import Store
 from chatsite.conversations.reads import loading, queries
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.base import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
@@ -59,7 +59,7 @@ class OnThisMachine(Scripted):
 def saying(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         for piece in pieces:
-            yield Text(piece)
+            yield TextPiece(piece)
         if error is not None:
             raise error
         if whole:
@@ -72,7 +72,7 @@ def endless(piece: str, *, closing: Exception | None = None) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         try:
             while True:
-                yield Text(piece)
+                yield TextPiece(piece)
                 await asyncio.sleep(0.01)
         finally:
             if closing is not None:

@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.turns.answer.circuit_breaker import (
     FAILURES,
     PAUSE_SECONDS,
@@ -46,7 +46,7 @@ async def asked(
     text = ""
     async with aclosing(stream) as chunks:
         async for chunk in chunks:
-            text += chunk.text if isinstance(chunk, Text) else ""
+            text += chunk.text if isinstance(chunk, TextPiece) else ""
     return text, waits
 
 
@@ -57,7 +57,7 @@ def failing_first(*errors: ProviderError) -> Scripted:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         if left:
             raise left.pop(0)
-        yield Text("Here I am.")
+        yield TextPiece("Here I am.")
         yield Finished(reason="stop")
 
     provider.script = script
@@ -135,7 +135,7 @@ async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_secon
     async def never(request: Request) -> AsyncGenerator[Chunk, None]:
         asked_now.set()
         await asyncio.Event().wait()
-        yield Text("")
+        yield TextPiece("")
 
     silent.script = never
     probe = asyncio.create_task(asked(silent, clock, breaker))

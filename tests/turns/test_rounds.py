@@ -18,15 +18,15 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
 from chatsite.providers.base.provider import (
-    Called,
+    CallBegun,
     Chunk,
     Finished,
-    Reasoning,
+    ReasoningPiece,
     Request,
-    Text,
+    TextPiece,
     Usage,
+    WrittenCall,
 )
-from chatsite.providers.base.provider import Calling as CallBegun
 from chatsite.tools.base import ToolContext, ToolError
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import new_id, recounted, totals
@@ -83,12 +83,13 @@ def steps(world: World, *what: Step) -> None:
 
 def calls(*of: object, **more: Any) -> list[Chunk]:
     found = [
-        Called(id=f"c{n}", name="lookup", arguments=json.dumps({"of": o})) for n, o in enumerate(of)
+        WrittenCall(id=f"c{n}", name="lookup", arguments=json.dumps({"of": o}))
+        for n, o in enumerate(of)
     ]
     return [CallBegun("lookup"), Finished(reason="tool_calls", calls=tuple(found), **more)]
 
 
-ANSWER: list[Chunk] = [Text("It is 4."), Finished(reason="stop", usage=Usage(prompt=60))]
+ANSWER: list[Chunk] = [TextPiece("It is 4."), Finished(reason="stop", usage=Usage(prompt=60))]
 
 
 async def turn(world: World, asking: PageRequest, text: str = "Double 2") -> list[Event]:
@@ -127,7 +128,7 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
 ) -> None:
     steps(
         world,
-        [Reasoning("Hm."), Text("Let me see."), *calls(2, "boom", metadata='{"a":1}')],
+        [ReasoningPiece("Hm."), TextPiece("Let me see."), *calls(2, "boom", metadata='{"a":1}')],
         ANSWER,
     )
     asking = world.asking()
@@ -173,17 +174,17 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
 @pytest.mark.parametrize(
     ("called", "name"),
     [
-        (Called(id="x", name="nothing", arguments="{}"), "UnknownTool"),
-        (Called(id="x", name="lookup", arguments="{not json"), "BadArguments"),
-        (Called(id="x", name="lookup", arguments='{"of": "two"}'), "ValueError"),
-        (Called(id="x", name="lookup", arguments='{"of": NaN}'), "BadArguments"),
-        (Called(id="x", name="lookup", arguments='{"of": 1e999}'), "BadArguments"),
-        (Called(id="x", name="lookup", arguments='{"of": "gives up"}'), "Cancelled"),
-        (Called(id="x", name="lookup", arguments='{"of": "\\u0000\\ud800"}'), "BadArguments"),
+        (WrittenCall(id="x", name="nothing", arguments="{}"), "UnknownTool"),
+        (WrittenCall(id="x", name="lookup", arguments="{not json"), "BadArguments"),
+        (WrittenCall(id="x", name="lookup", arguments='{"of": "two"}'), "ValueError"),
+        (WrittenCall(id="x", name="lookup", arguments='{"of": NaN}'), "BadArguments"),
+        (WrittenCall(id="x", name="lookup", arguments='{"of": 1e999}'), "BadArguments"),
+        (WrittenCall(id="x", name="lookup", arguments='{"of": "gives up"}'), "Cancelled"),
+        (WrittenCall(id="x", name="lookup", arguments='{"of": "\\u0000\\ud800"}'), "BadArguments"),
     ],
 )
 async def test_a_call_that_can_not_be_run_has_a_result_too(
-    world: World, tool: Lookup, called: Called, name: str
+    world: World, tool: Lookup, called: WrittenCall, name: str
 ) -> None:
     steps(world, [Finished(reason="tool_calls", calls=(called,))], ANSWER)
     events = await turn(world, world.asking())
@@ -194,7 +195,7 @@ async def test_a_call_that_can_not_be_run_has_a_result_too(
 
 async def test_after_the_last_round_it_is_asked_without_tools(world: World, tool: Lookup) -> None:
     world.fields = {"options": {"maxSteps": 2}}
-    steps(world, calls(1), calls(2), [Text("Enough."), *calls(3)])
+    steps(world, calls(1), calls(2), [TextPiece("Enough."), *calls(3)])
     events = await turn(world, world.asking())
     assert [request.may_call for request in world.provider.requests] == [True, True, False]
     assert tool.asked == [1, 2]
@@ -375,7 +376,7 @@ async def test_no_other_agent_answers_again_in_a_conversation(world: World) -> N
 async def test_calls_that_share_an_id_or_have_none_are_told_apart(
     world: World, tool: Lookup
 ) -> None:
-    same = tuple(Called(id=id, name="lookup", arguments='{"of": 1}') for id in ("x", "x", ""))
+    same = tuple(WrittenCall(id=id, name="lookup", arguments='{"of": 1}') for id in ("x", "x", ""))
     steps(world, [Finished(reason="tool_calls", calls=same)], ANSWER)
     await turn(world, world.asking())
     assert len(world.provider.requests) == 2
@@ -386,8 +387,8 @@ async def test_calls_that_share_an_id_or_have_none_are_told_apart(
 
 
 async def test_calls_of_an_answer_that_was_cut_off_are_not_run(world: World, tool: Lookup) -> None:
-    cut = Called(id="x", name="lookup", arguments="")
-    steps(world, [Text("Let me"), Finished(reason="length", calls=(cut,))], ANSWER)
+    cut = WrittenCall(id="x", name="lookup", arguments="")
+    steps(world, [TextPiece("Let me"), Finished(reason="length", calls=(cut,))], ANSWER)
     ended = (await turn(world, world.asking()))[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     assert (ended.state, ended.message.finish_reason, tool.asked) == ("complete", "length", [])

@@ -10,7 +10,7 @@ import pytest
 from chatsite.conversations.models import Message
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
-from chatsite.providers.base.provider import Chunk, Finished, Request, Text
+from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import new_id, recounted, totals
@@ -145,7 +145,7 @@ class TestFirstThings:
 
         async def script(request: Request) -> AsyncGenerator[Chunk, None]:
             told.append([event.type for event in reader._events])
-            yield Text("Hi")
+            yield TextPiece("Hi")
             yield Finished(reason="stop")
 
         world.provider.script = script

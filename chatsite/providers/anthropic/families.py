@@ -20,7 +20,7 @@ _LESS = {"none": "", "off": "", "minimal": "low"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class ClaudeFamily:
     """`thinks`: "adaptive" decides itself and takes an effort, "budget" wants a number of tokens.
 
     `unasked`: it thinks where nothing is said. `off` is how it is told not to: a type, "omitted"
@@ -37,10 +37,10 @@ class Family:
     finer: bool = True
 
 
-_ALWAYS = Family(unasked=True, off="", bound=True)
-_BUDGET = Family(thinks="budget", efforts=(), finer=False)
-_4_6 = Family(efforts=("low", "medium", "high", "max"), finer=False)
-_FAMILIES: Mapping[str, Family] = {
+_ALWAYS = ClaudeFamily(unasked=True, off="", bound=True)
+_BUDGET = ClaudeFamily(thinks="budget", efforts=(), finer=False)
+_4_6 = ClaudeFamily(efforts=("low", "medium", "high", "max"), finer=False)
+_FAMILIES: Mapping[str, ClaudeFamily] = {
     # A model that is newer than this table: what the newest have in common.
     "claude": _ALWAYS,
     "claude-3": _BUDGET,
@@ -51,17 +51,17 @@ _FAMILIES: Mapping[str, Family] = {
     "claude-mythos-5-1": _ALWAYS,
     "claude-mythos-5-2": _ALWAYS,
     "claude-haiku-4": _BUDGET,
-    "claude-haiku-5-5": Family(unasked=True, off="disabled", bound=True),
+    "claude-haiku-5-5": ClaudeFamily(unasked=True, off="disabled", bound=True),
     "claude-opus-4": _BUDGET,
     "claude-opus-4-6": _4_6,
-    "claude-opus-4-7": Family(),
-    "claude-opus-4-8": Family(),
-    "claude-opus-5": Family(unasked=True, off="disabled"),
+    "claude-opus-4-7": ClaudeFamily(),
+    "claude-opus-4-8": ClaudeFamily(),
+    "claude-opus-5": ClaudeFamily(unasked=True, off="disabled"),
     "claude-opus-5-5": _ALWAYS,
     "claude-sonnet-4": _BUDGET,
     "claude-sonnet-4-6": _4_6,
-    "claude-sonnet-5": Family(unasked=True, off="disabled"),
-    "claude-sonnet-5-5": Family(unasked=True, off="between_tools", bound=True),
+    "claude-sonnet-5": ClaudeFamily(unasked=True, off="disabled"),
+    "claude-sonnet-5-5": ClaudeFamily(unasked=True, off="between_tools", bound=True),
 }
 
 
@@ -72,7 +72,7 @@ def claude_name(model: str) -> str:
     return model[place:].replace(".", "-") if place >= 0 else ""
 
 
-def family_of(model: str) -> Family:
+def find_family(model: str) -> ClaudeFamily:
     """The longest name that fits; other makers' models on a compatible server get a budget."""
     own = claude_name(model)
     fitting = [name for name in _FAMILIES if f"{own}-".startswith(f"{name}-")]
@@ -80,7 +80,7 @@ def family_of(model: str) -> Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingParams:
     """What a request says of it: `params` go into its body, `room` onto its bound."""
 
     params: Mapping[str, Any]
@@ -88,10 +88,12 @@ class Thinking:
     on: bool = False
 
 
-NO_THINKING = Thinking({})
+NO_THINKING = ThinkingParams({})
 
 
-def thinking_for(family: Family, wish: object, *, reply: int, longest: int | None) -> Thinking:
+def choose_thinking(
+    family: ClaudeFamily, wish: object, *, reply: int, longest: int | None
+) -> ThinkingParams:
     """`wish` is a template's `reasoning_effort`: an effort, "none", or None where it says nothing.
 
     It is always asked for in a form that can be read: otherwise a model that thinks would look
@@ -108,14 +110,14 @@ def thinking_for(family: Family, wish: object, *, reply: int, longest: int | Non
     params: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
     if effort is not None:
         params["output_config"] = {"effort": effort}
-    return Thinking(params, room=_ROOM[effort or "high"], on=True)
+    return ThinkingParams(params, room=_ROOM[effort or "high"], on=True)
 
 
-def _off(family: Family) -> Thinking:
+def _off(family: ClaudeFamily) -> ThinkingParams:
     """Between tools a model still thinks aloud, and that has to go back as it came."""
     if family.off == "omitted":
         return NO_THINKING
-    return Thinking({"thinking": {"type": family.off}}, on=family.off == "between_tools")
+    return ThinkingParams({"thinking": {"type": family.off}}, on=family.off == "between_tools")
 
 
 def _nearest(wish: str | None, efforts: tuple[str, ...]) -> str | None:
@@ -125,11 +127,13 @@ def _nearest(wish: str | None, efforts: tuple[str, ...]) -> str | None:
     return [one for one in EFFORTS[: EFFORTS.index(wish) + 1] if one in efforts][-1]
 
 
-def _budget(wish: str, *, reply: int, longest: int | None) -> Thinking:
+def _budget(wish: str, *, reply: int, longest: int | None) -> ThinkingParams:
     """At least 1,024 and less than the whole bound; none at all where that doesn't fit."""
     room = _ROOM.get(wish, _ROOM["high"])
     if longest is not None:
         room = min(room, max(longest - reply, longest // 2))
     if room < LEAST_BUDGET:
         return NO_THINKING
-    return Thinking({"thinking": {"type": "enabled", "budget_tokens": room}}, room=room, on=True)
+    return ThinkingParams(
+        {"thinking": {"type": "enabled", "budget_tokens": room}}, room=room, on=True
+    )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from chatsite.providers.anthropic.families import family_of
+from chatsite.providers.anthropic.families import find_family
 from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
@@ -23,7 +23,7 @@ from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request
 from chatsite.providers.http import failures
-from chatsite.providers.http.server_provider import AtServer
+from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import Server
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OFFICIAL = "api.anthropic.com"
 
 
-class AnthropicProvider(AtServer):
+class AnthropicProvider(ServerProvider):
     """`api_key` may be None for servers that want none."""
 
     def __init__(
@@ -62,7 +62,7 @@ class AnthropicProvider(AtServer):
         self._loading = asyncio.Lock()
 
     def tokenizer(self, model: Model) -> ClaudeEstimate:
-        return ClaudeEstimate(finer=family_of(model.name).finer)
+        return ClaudeEstimate(finer=find_family(model.name).finer)
 
     async def warm(self) -> None:
         """Load the SDK in a thread (it takes a second), so that the first answer isn't late."""
@@ -137,7 +137,7 @@ class AnthropicProvider(AtServer):
     def _explained(self, error: Exception, model: str) -> Exception:
         import anthropic
 
-        return failures.explained(error, sdk=anthropic, model=model)
+        return failures.explain_sdk_error(error, sdk=anthropic, model=model)
 
     async def _open(self) -> AsyncAnthropic:
         async with self._loading:

@@ -9,18 +9,18 @@ from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.providers.anthropic.request import MessagesRequest
-from chatsite.providers.anthropic.thinking import packed
+from chatsite.providers.anthropic.thinking import pack_thinking
 from chatsite.providers.base.provider import (
-    Called,
-    Calling,
+    CallBegun,
     Chunk,
     Finished,
     FinishReason,
-    Reasoning,
-    Text,
+    ReasoningPiece,
+    TextPiece,
     Usage,
+    WrittenCall,
 )
-from chatsite.providers.base.text import sound
+from chatsite.providers.base.text import repair_text
 from chatsite.providers.http import failures
 
 # `pause_turn`: the provider wants to be asked to go on; so does a person then.
@@ -95,7 +95,7 @@ class AnthropicReader:
         return Finished(
             reason=reason,
             usage=_usage(self._usage),
-            metadata=packed(
+            metadata=pack_thinking(
                 [_whole(block) for block in self._blocks],
                 by=self._body.by,
                 prefix=self._body.prefix,
@@ -119,9 +119,9 @@ class AnthropicReader:
             case "redacted_thinking":
                 self._blocks.append(block)
             case "tool_use":
-                block |= {"id": _string(block["id"]), "name": sound(_string(block["name"]))}
+                block |= {"id": _string(block["id"]), "name": repair_text(_string(block["name"]))}
                 self._blocks.append(block)
-                return (Calling(block["name"]),)
+                return (CallBegun(block["name"]),)
         return ()
 
     def _delta(self, block: dict[str, Any], delta: Mapping[str, Any]) -> Sequence[Chunk]:
@@ -140,12 +140,12 @@ class AnthropicReader:
     @staticmethod
     def _text(block: dict[str, Any], text: str) -> Sequence[Chunk]:
         block["length"] = block.get("length", 0) + len(_string(text))
-        return (Text(text),) if text else ()
+        return (TextPiece(text),) if text else ()
 
     @staticmethod
     def _thought(block: dict[str, Any], thought: str) -> Sequence[Chunk]:
         block["pieces"].append(_string(thought))
-        return (Reasoning(thought),) if thought else ()
+        return (ReasoningPiece(thought),) if thought else ()
 
     def _end(self, reason: str | None) -> None:
         if reason is not None:
@@ -184,11 +184,11 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _called(block: Mapping[str, Any]) -> Called:
+def _called(block: Mapping[str, Any]) -> WrittenCall:
     """Arguments come in pieces; compatible servers send some whole, with the block's beginning."""
     pieces = "".join(block["pieces"])
     arguments = pieces or json.dumps(block.get("input") or {}, ensure_ascii=False)
-    return Called(id=block["id"], name=block["name"], arguments=arguments)
+    return WrittenCall(id=block["id"], name=block["name"], arguments=arguments)
 
 
 def _usage(said: Mapping[str, int]) -> Usage:

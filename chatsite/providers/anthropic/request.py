@@ -8,13 +8,19 @@ from typing import Any
 
 from chatsite.providers.anthropic.families import (
     NO_THINKING,
-    Thinking,
+    ThinkingParams,
+    choose_thinking,
     claude_name,
-    family_of,
-    thinking_for,
+    find_family,
 )
 from chatsite.providers.anthropic.thinking import THINKING
-from chatsite.providers.anthropic.wire import Block, Sources, Wire, wire_system, wire_tool_name
+from chatsite.providers.anthropic.wire import (
+    Block,
+    MessageBuilder,
+    Sources,
+    wire_system,
+    wire_tool_name,
+)
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.known.models import ModelFacts
 
@@ -45,17 +51,17 @@ def build_request(
     official: bool,
 ) -> MessagesRequest:
     """`official`: Anthropic's own address, which knows what compatible servers may not."""
-    family = family_of(request.model)
+    family = find_family(request.model)
     longest = facts.longest if facts else None
     wish = request.options.get("reasoning_effort")
-    thinking = thinking_for(family, wish, reply=request.max_tokens, longest=longest)
+    thinking = choose_thinking(family, wish, reply=request.max_tokens, longest=longest)
     tools, choice = _tools(request, official=official)
     system = wire_system(request.messages)
     by = f"{server}:{request.model}"
 
-    def written(thinking: Thinking) -> Wire:
+    def written(thinking: ThinkingParams) -> MessageBuilder:
         head = [tools, system]
-        wire = Wire(by=by, head=head, sources=sources, bound=thinking.on and family.bound)
+        wire = MessageBuilder(by=by, head=head, sources=sources, bound=thinking.on and family.bound)
         wire.add_all(request.messages, thinking=thinking.on)
         return wire
 
@@ -143,7 +149,9 @@ def _stops(request: Request) -> Sequence[str]:
     return [said] if isinstance(said, str) else said if isinstance(said, list) else []
 
 
-def _sampling(request: Request, facts: ModelFacts | None, thinking: Thinking) -> dict[str, Any]:
+def _sampling(
+    request: Request, facts: ModelFacts | None, thinking: ThinkingParams
+) -> dict[str, Any]:
     """From 0 to 1, never both, and neither with thinking; nothing for models that take none."""
     refuses = facts.reasoning if facts else bool(claude_name(request.model))
     if refuses or thinking.on:

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.text import sound_json
+from chatsite.providers.base.text import repair_json
 
 DIALECT = "anthropic"
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
-def packed(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
+def pack_thinking(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
     """The metadata of an answer: its thinking as it came, and for text and calls only their
     places, since the message has them; text comes with its length. "" where nothing was thought.
 
@@ -27,7 +27,7 @@ def packed(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
     if not any(block["type"] in THINKING for block in blocks):
         return ""
     kept = [block if block["type"] in THINKING else _place(block) for block in blocks]
-    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": sound_json(kept)}}
+    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": repair_json(kept)}}
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -38,7 +38,7 @@ def _place(block: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": block["type"]}
 
 
-def unpacked(
+def unpack_thinking(
     message: Message, said: Sequence[dict[str, Any]], *, by: str, prefix: str | None
 ) -> list[dict[str, Any]] | None:
     """The blocks of `message` in the order in which they came, thinking included; `said` are those
@@ -86,7 +86,7 @@ def _own(metadata: str) -> dict[str, Any] | None:
     return own if isinstance(own, dict) and isinstance(own.get("blocks"), list) else None
 
 
-class Prefix:
+class PrefixDigest:
     """The digest of a request's beginning, taken as it grows: each message is hashed once."""
 
     def __init__(self, head: object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic.thinking import Prefix, unpacked
+from chatsite.providers.anthropic.thinking import PrefixDigest, unpack_thinking
 
 Block = dict[str, Any]
 # A source for a block of each file, by the file's id: bytes or a name that the provider knows.
@@ -37,7 +37,7 @@ def wire_tool_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:64] or "_"
 
 
-class Wire:
+class MessageBuilder:
     """Builds `messages` one after the other. `by` is who answers now: only its own thinking goes
     back; `head` is what stands before the messages in the request."""
 
@@ -46,7 +46,7 @@ class Wire:
         # Where the turn that is being answered begins.
         self.current = 0
         self._by = by
-        self._prefix = Prefix(head)
+        self._prefix = PrefixDigest(head)
         self._bound = bound
         self._sources = sources
         self._used: set[str] = set()
@@ -101,7 +101,7 @@ class Wire:
         calls = self._calls(message.calls)
         if thinking and message.metadata:
             prefix = self._prefix.of(self.messages) if self._bound else None
-            whole = unpacked(message, calls, by=self._by, prefix=prefix)
+            whole = unpack_thinking(message, calls, by=self._by, prefix=prefix)
             if whole is not None:
                 return whole
         return _texts(message.content) + calls

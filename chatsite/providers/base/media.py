@@ -28,7 +28,7 @@ SENT_SIDE, SENT_BYTES, _BYTES_A_PIXEL = 2_000, 3_750_000, 0.5
 SOUNDS = frozenset({"audio/mpeg", "audio/wav"})
 
 
-def form_of(attachment: Attachment, model: Model) -> FileForm:
+def choose_form(attachment: Attachment, model: Model) -> FileForm:
     """The best form that the model takes. What one refuses would be refused in every later turn
     too, so that a file is left out beforehand rather than tried."""
     own = _own(attachment)

@@ -50,14 +50,14 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
+class PromptRead:
     """The prompt has been read; comes before the first piece, from the engine on this machine."""
 
     account: Account
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingPrompt:
+class PromptProgress:
     """How many tokens of a long prompt have been read. No sign of an answer yet: whoever asks may
     still ask again."""
 
@@ -66,28 +66,28 @@ class ReadingPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextPiece:
     """A piece of the answer, as it arrives."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoning:
+class ReasoningPiece:
     """A piece of what the model thinks before it answers, where it lets that be seen."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class CallBegun:
     """The model has begun to write a call of this tool; the call itself comes with the end."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class WrittenCall:
     """A call as the model wrote it: `arguments` is its own JSON text, valid or not."""
 
     id: str
@@ -118,10 +118,10 @@ class Finished:
     reason: FinishReason
     usage: Usage = Usage()
     metadata: str = ""
-    calls: tuple[Called, ...] = ()
+    calls: tuple[WrittenCall, ...] = ()
 
 
-Chunk = ReadingPrompt | Cached | Text | Reasoning | Calling | Finished
+Chunk = PromptProgress | PromptRead | TextPiece | ReasoningPiece | CallBegun | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

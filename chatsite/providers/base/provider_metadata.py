@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.text import sound_json
+from chatsite.providers.base.text import repair_json
 
 # DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
 _FIELDS = ("reasoning_content", "reasoning")
@@ -23,7 +23,7 @@ _NOT_SIGNED = {"google": {"thought_signature": "skip_thought_signature_validator
 _UNSIGNED_MODELS = ("gemini-1", "gemini-2")
 
 
-class Kept:
+class MetadataCollector:
     """Collects it from one answer."""
 
     def __init__(self, *, server: str, model: str) -> None:
@@ -58,7 +58,7 @@ class Kept:
             kept["calls"] = dict(extras)
         if not kept or not self._server:
             return ""
-        said = {self._server: {"model": self._model, **sound_json(kept)}}
+        said = {self._server: {"model": self._model, **repair_json(kept)}}
         return json.dumps(said, ensure_ascii=False)
 
     def _add(self, piece: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class Kept:
                 last[key] = value
 
 
-def given_back(message: Message, *, server: str, model: str, in_round: bool) -> dict[str, Any]:
+def returned_fields(message: Message, *, server: str, model: str, in_round: bool) -> dict[str, Any]:
     """What an assistant message takes along for its server, `calls` by their ids.
 
     What was signed goes to the model that signed it only. `in_round`: the message belongs to a
@@ -95,7 +95,7 @@ def given_back(message: Message, *, server: str, model: str, in_round: bool) -> 
     return kept
 
 
-def kept_reasoning(metadata: str) -> list[str]:
+def stored_reasoning(metadata: str) -> list[str]:
     """The reasoning that may be sent back, to count its tokens."""
     try:
         entries = [kept for kept in json.loads(metadata).values() if isinstance(kept, dict)]
@@ -110,7 +110,7 @@ def kept_reasoning(metadata: str) -> list[str]:
 
 
 def _known(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """What `Kept.to_json` writes, and nothing else: it becomes a part of the message."""
+    """Only what `MetadataCollector.to_json` writes: it becomes a part of the message."""
     shapes = {"model": str, "reasoning_details": list, "calls": dict} | dict.fromkeys(_FIELDS, str)
     return {name: kept[name] for name, shape in shapes.items() if isinstance(kept.get(name), shape)}
 

@@ -18,7 +18,7 @@ def plain_text(message: Message) -> str:
     return "\n".join(lines)
 
 
-class Joining:
+class TextJoiner:
     """Text in pieces, of which some servers cut a character in two."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class Joining:
             return piece
         text = self._half + piece
         self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return sound(text[:-1] if self._half else text)
+        return repair_text(text[:-1] if self._half else text)
 
 
-def sound(text: str) -> str:
+def repair_text(text: str) -> str:
     """No database stores half a character, nor NUL, and no server can be sent the first: halves
     that stand together are one, and what is left becomes U+FFFD."""
     if not UNSOUND.search(text):
@@ -45,13 +45,13 @@ def sound(text: str) -> str:
     return whole.replace("\0", "\ufffd")
 
 
-def sound_json(value: Any) -> Any:
+def repair_json(value: Any) -> Any:
     """A JSON value with every text in it sound."""
     match value:
         case str():
-            return sound(value)
+            return repair_text(value)
         case list():
-            return [sound_json(item) for item in value]
+            return [repair_json(item) for item in value]
         case dict():
-            return {sound(key): sound_json(item) for key, item in value.items()}
+            return {repair_text(key): repair_json(item) for key, item in value.items()}
     return value

@@ -24,7 +24,7 @@ FILE_NAME = re.compile(r"[0-9a-f]{32}\.bin")
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedSlot:
     """`size` in bytes; 0 where the disk took less than all."""
 
     cells: int
@@ -32,7 +32,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotState:
+class ReportedSlot:
     """`cells` is None before a slot's first request: the engine doesn't tell."""
 
     cells: int | None
@@ -124,9 +124,9 @@ class EngineClient:
         prompt: str = (await self._ask("POST", "/apply-template", body))["prompt"]
         return prompt
 
-    async def slots(self) -> list[SlotState]:
+    async def slots(self) -> list[ReportedSlot]:
         return [
-            SlotState(cells=slot.get("n_prompt_tokens"), busy=slot["is_processing"])
+            ReportedSlot(cells=slot.get("n_prompt_tokens"), busy=slot["is_processing"])
             for slot in await self._ask("GET", "/slots")
         ]
 
@@ -143,10 +143,10 @@ class EngineClient:
         done = await self._ask("POST", "/completion", body)
         return int(done["timings"]["cache_n"])
 
-    async def save(self, slot: int, name: str) -> Saved:
+    async def save(self, slot: int, name: str) -> SavedSlot:
         """Write what lies in a slot to a file of the sessions' folder."""
         done = await self._act(slot, "save", {"filename": _file_name(name)})
-        return Saved(cells=done["n_saved"], size=done["n_written"])
+        return SavedSlot(cells=done["n_saved"], size=done["n_written"])
 
     async def restore(self, slot: int, name: str) -> int:
         """Read a file into a slot, in the place of what lay there; how many cells that is. Where

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.providers.base.provider import FinishReason, Text, Usage
+from chatsite.providers.base.provider import FinishReason, TextPiece, Usage
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.http import failures
 
@@ -40,7 +40,7 @@ class Completion:
     _predicted: int = 0
     _ended_itself: bool = False
 
-    def take(self, payload: bytes) -> Text | None:
+    def take(self, payload: bytes) -> TextPiece | None:
         """One event's data. Raises ProviderError for an error event and for what isn't one."""
         try:
             event = json.loads(payload)
@@ -76,13 +76,13 @@ class Completion:
             gap.ids, gap.hidden = whole, 0
         return [id for piece in pieces for id in piece.ids]
 
-    def _piece(self, event: dict[str, Any]) -> Text | None:
+    def _piece(self, event: dict[str, Any]) -> TextPiece | None:
         text: str = event["content"]
         ids: list[int] = event["tokens"]
         predicted: int = event["tokens_predicted"]
         self._pieces.append(_Piece(text, ids, predicted - self._predicted - len(ids)))
         self._predicted = predicted
-        return Text(text) if text else None
+        return TextPiece(text) if text else None
 
     def _end(self, event: dict[str, Any]) -> None:
         timings = event["timings"]

@@ -20,7 +20,7 @@ from chatsite.providers.embedded import model_file, sentences
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.prompt import Prompter
 from chatsite.providers.embedded.session_files import make_private_folder
-from chatsite.providers.embedded.template import chatml, discover
+from chatsite.providers.embedded.template import chatml_frame, discover_frame
 
 log = logging.getLogger("chatsite.engine")
 
@@ -37,7 +37,7 @@ _ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningEngine:
     """An engine that is ready. `prompter` is None where the model's template isn't additive;
     `window` is in tokens, of one slot; only what an engine of the same `kv` saved is read again.
     """
@@ -78,12 +78,12 @@ class Engine:
         self._log_path = log_path
         self._sessions = sessions
         self._status = Status(state="loading", sentence=sentences.NOT_STARTED, progress=0.0)
-        self._running: Running | None = None
+        self._running: RunningEngine | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def running(self) -> Running | None:
+    def running(self) -> RunningEngine | None:
         return self._running
 
     def status(self) -> Status:
@@ -102,7 +102,7 @@ class Engine:
             await asyncio.gather(self._task, return_exceptions=True)
         self._set(Status(state="unavailable", sentence=sentences.STOPPED))
 
-    async def ready(self, *, seconds: float = READY_SECONDS) -> Running:
+    async def ready(self, *, seconds: float = READY_SECONDS) -> RunningEngine:
         """The running engine, waited for while it loads. Raises ProviderError with what to do."""
         try:
             async with asyncio.timeout(seconds):
@@ -114,7 +114,7 @@ class Engine:
             raise ProviderError(sentences.STILL_LOADING, code="loading", retryable=True) from None
         return self._running
 
-    def _set(self, status: Status, running: Running | None = None) -> None:
+    def _set(self, status: Status, running: RunningEngine | None = None) -> None:
         self._status = status
         self._running = running
         self._changed.set()
@@ -154,7 +154,7 @@ class Engine:
     async def _run(self) -> NoReturn:
         """One life of the process; raises _Ended at its end."""
         path = await asyncio.to_thread(self._find)
-        fingerprint = await asyncio.to_thread(model_file.fingerprint, path)
+        fingerprint = await asyncio.to_thread(model_file.model_fingerprint, path)
         key = secrets.token_urlsafe(32)
         clock = asyncio.get_running_loop().time
         self._enter("start")
@@ -176,10 +176,10 @@ class Engine:
             await _end(process)
 
     def _find(self) -> Path:
-        path = self._path or model_file.bundled_model()
+        path = self._path or model_file.find_bundled_model()
         if path is None:
             raise _Ended(sentences.NO_BUNDLED_MODEL)
-        fault = model_file.fault(path)
+        fault = model_file.model_fault(path)
         if fault:
             raise _Ended(sentences.bad_model(path, fault))
         return path.resolve()
@@ -229,11 +229,11 @@ class Engine:
                 raise _exit(process.returncode)
             await asyncio.sleep(_HEALTH_EVERY)
 
-    async def _examined(self, client: EngineClient, fingerprint: str, pid: int) -> Running:
+    async def _examined(self, client: EngineClient, fingerprint: str, pid: int) -> RunningEngine:
         """What has to be known of the model before it is used."""
         props = await client.get("/props")
         models = await client.get("/v1/models")
-        frame = await (chatml(client) if self.bundled else discover(client))
+        frame = await (chatml_frame(client) if self.bundled else discover_frame(client))
         window = min(
             WINDOW,
             int(props["default_generation_settings"]["n_ctx"]),
@@ -243,7 +243,7 @@ class Engine:
         written_by = kv.Fingerprint(
             model=fingerprint, engine=version("xllamacpp"), cache=CACHE, window=window
         )
-        return Running(
+        return RunningEngine(
             client=client,
             prompter=prompter,
             window=window,

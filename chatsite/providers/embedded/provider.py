@@ -10,15 +10,22 @@ from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Cached, Chunk, Finished, ReadingPrompt, Request, Status
+from chatsite.providers.base.provider import (
+    Chunk,
+    Finished,
+    PromptProgress,
+    PromptRead,
+    Request,
+    Status,
+)
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.lease import Lease
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
-from chatsite.providers.embedded.engine import WINDOW, Engine, Running
+from chatsite.providers.embedded.engine import WINDOW, Engine, RunningEngine
 from chatsite.providers.embedded.prompt import Prompter, speaker, spoken_text
 from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
-from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.tokenizers import Estimate
 
 # The only system sentence under which the bundled model stays in the user's language; even a
@@ -123,7 +130,7 @@ class EmbeddedProvider:
                             yield self._read(lease, plan, prompt)
                         yield text
                     elif not told and plan.evaluated > LONG:
-                        yield ReadingPrompt(completion.read, len(prompt))
+                        yield PromptProgress(completion.read, len(prompt))
         except EngineRefused:
             lease.refused()
             raise
@@ -136,11 +143,11 @@ class EmbeddedProvider:
         metadata = prompter.remember(completion.text, ids) if ids else ""
         yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
 
-    def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> Cached:
+    def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> PromptRead:
         """What became of the plan: the slot holds this prompt now, however much of it was there."""
         account = lease.account(plan, prompt)
         self.cache.noted(lease, account)
-        return Cached(account)
+        return PromptRead(account)
 
     def can_trim(self, conversation: str) -> bool:
         return self.cache.can_trim(conversation)
@@ -181,7 +188,7 @@ class EngineTokenizer:
             raise _told(error) from None
 
 
-def _tokenizer_name(engine: Engine, running: Running) -> str:
+def _tokenizer_name(engine: Engine, running: RunningEngine) -> str:
     family = engine.name if engine.bundled else "gguf"
     return f"{family}:{running.fingerprint[:8]}"
 
@@ -205,7 +212,7 @@ async def _chatted(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None
         "max_tokens": request.max_tokens,
         "stream_options": {"include_usage": True},
     }
-    reader = AnswerReader()
+    reader = ChatReader()
     async with aclosing(lease.running.client.stream("/v1/chat/completions", body)) as events:
         async for payload in events:
             for chunk in reader.take(payload):

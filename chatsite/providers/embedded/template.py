@@ -74,7 +74,7 @@ class Frame:
         return Book(tuple(prompt), tuple(spans))
 
 
-async def chatml(client: EngineClient) -> Frame:
+async def chatml_frame(client: EngineClient) -> Frame:
     """The bundled model's template: exact, and without the system sentence that its own one adds
     where there is none."""
     speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
@@ -92,7 +92,7 @@ class _Conflict(Exception):
     """The same place in two conversations is framed differently."""
 
 
-async def discover(client: EngineClient) -> Frame | None:
+async def discover_frame(client: EngineClient) -> Frame | None:
     """None where the template isn't additive: then the engine has to render each prompt whole."""
     start: dict[Speaker, str] = {}
     joints: dict[tuple[Speaker, Speaker], str] = {}

@@ -146,7 +146,7 @@ _CASES: dict[str, tuple[str, bool]] = {
 }
 
 
-def explained(error: Exception, *, sdk: ModuleType, model: str) -> Exception:
+def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Exception:
     """What an SDK raised before an answer began; both SDKs name their errors alike. Other
     errors come back as they are: they are ours."""
     kinds: Any = sdk

@@ -8,7 +8,7 @@ from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTab
 from chatsite.providers.known.servers import Server
 
 
-class AtServer:
+class ServerProvider:
     """`model` overrides what agents ask for: another server knows other names. `fast` names the
     small model."""
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 import httpx2
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.provider import Chunk, Finished, Reasoning, Text
+from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, TextPiece
 from chatsite.providers.http import failures
 from chatsite.providers.http.sse import SseParser
 
 if TYPE_CHECKING:
     # Costs a third of a second: a provider loads it, with its SDK, when it is used first.
-    from chatsite.providers.http.transport import Body
+    from chatsite.providers.http.transport import ResponseBody
 
 # The usage comes after the reason; an answer that is whole isn't held up for it.
 _USAGE_SECONDS = 5.0
@@ -52,7 +52,7 @@ class Timeouts:
 DEFAULT_TIMEOUTS = Timeouts()
 
 
-class Reader(Protocol):
+class EventReader(Protocol):
     """Turns events into chunks; each dialect has its own.
 
     `signs` counts what shows the model at work, `ended` says that its answer is whole (only the
@@ -74,7 +74,7 @@ class Reader(Protocol):
 
 async def relay(
     call: Callable[[], Awaitable[httpx2.Response]],
-    reader: Reader,
+    reader: EventReader,
     *,
     timeouts: Timeouts,
     explain: Callable[[Exception], Exception],
@@ -96,7 +96,7 @@ async def relay(
         raise failures.too_slow(started=False, seconds=timeouts.first_token) from None
     except Exception as error:
         raise explain(error) from None
-    body: Body = response.extensions["body"]
+    body: ResponseBody = response.extensions["body"]
     watch = _Watch(body, reader, timeouts, spent=clock() - opened)
     parser = SseParser()
     try:
@@ -115,18 +115,18 @@ async def relay(
         await response.aclose()
 
 
-def _joined(reader: Reader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
+def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
     """Their chunks, neighbouring pieces of text or reasoning as one. An error comes after what was
     said before it."""
     said: list[str] = []
-    kind: type[Text | Reasoning] = Text
+    kind: type[TextPiece | ReasoningPiece] = TextPiece
     try:
         for payload in payloads:
             for chunk in reader.take(payload):
                 if said and type(chunk) is not kind:
                     yield kind("".join(said))
                     said.clear()
-                if isinstance(chunk, Text | Reasoning):
+                if isinstance(chunk, TextPiece | ReasoningPiece):
                     kind = type(chunk)
                     said.append(chunk.text)
                 else:
@@ -143,7 +143,9 @@ class _Watch:
     """Ends a silence. One timer for the whole answer, looked at when it goes off: a timer for
     every read costs more than the read. Time that our caller takes between two reads is free."""
 
-    def __init__(self, body: Body, reader: Reader, timeouts: Timeouts, *, spent: float) -> None:
+    def __init__(
+        self, body: ResponseBody, reader: EventReader, timeouts: Timeouts, *, spent: float
+    ) -> None:
         self._body = body
         self._reader = reader
         self._timeouts = timeouts

@@ -47,7 +47,7 @@ class Discovery:
     def looking(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def told(self, server: str, model: str) -> ReportedModel | None:
+    def reported(self, server: str, model: str) -> ReportedModel | None:
         """What the server says of the model, as far as it is known now."""
         if server in self._servers:
             self.look_soon()

@@ -14,7 +14,7 @@ from typing import Any
 
 from chatsite.errors import BadSetting
 from chatsite.providers.base.model import Price
-from chatsite.providers.known.models import ModelFacts, known
+from chatsite.providers.known.models import ModelFacts, known_facts
 from chatsite.providers.known.servers import (
     ADDRESS,
     BUILT_IN,
@@ -129,7 +129,7 @@ def _facts(name: str, said: object, servers: Mapping[str, Server]) -> ModelFacts
     if server not in servers or not model:
         raise _Bad(place, f"must be server:model; servers are {', '.join(servers)}")
     given = _object(said, place, _MODEL)
-    base = known(server, model)
+    base = known_facts(server, model)
     if base is None and "window" not in given:
         raise _Bad(place, "needs a window in tokens: nothing is known of this model")
     base = base or ModelFacts(window=1)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.messages import UNSOUND
-from chatsite.providers.base.provider import Called, Calling
-from chatsite.providers.base.text import sound
+from chatsite.providers.base.provider import CallBegun, WrittenCall
+from chatsite.providers.base.text import repair_text
 
 # Shorter ids ("call_0") come again in every round, and then results have two calls.
 _SHORTEST_ID = 8
@@ -45,15 +45,15 @@ class CallCollector:
         self._calls: list[_Call] = []
         self._ids: list[str] | None = None
 
-    def take(self, pieces: Sequence[Mapping[str, Any]]) -> list[Calling]:
+    def take(self, pieces: Sequence[Mapping[str, Any]]) -> list[CallBegun]:
         """The calls that begin with these pieces."""
         begun = []
         for piece in pieces:
             function = piece.get("function") or {}
-            name = sound(_string(function.get("name")))
+            name = repair_text(_string(function.get("name")))
             call = self._call_of(piece, name)
             if name and not call.name:
-                begun.append(Calling(name))
+                begun.append(CallBegun(name))
                 call.name = name
             elif name != call.name and not call.arguments:
                 call.name += name
@@ -65,10 +65,10 @@ class CallCollector:
                 call.arguments.append(text)
         return begun
 
-    def called(self) -> tuple[Called, ...]:
+    def called(self) -> tuple[WrittenCall, ...]:
         """All of them, each with an id of its own."""
         return tuple(
-            Called(id=id, name=call.name, arguments="".join(call.arguments) or "{}")
+            WrittenCall(id=id, name=call.name, arguments="".join(call.arguments) or "{}")
             for id, call in zip(self._own_ids(), self._calls, strict=True)
         )
 

@@ -15,12 +15,12 @@ from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request
 from chatsite.providers.http import failures
-from chatsite.providers.http.server_provider import AtServer
+from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.models import ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
-from chatsite.providers.openai.reader import AnswerReader
+from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
 
 
-class OpenAIProvider(AtServer):
+class OpenAIProvider(ServerProvider):
     """`api_key` may be None for servers that want none."""
 
     def __init__(
@@ -78,7 +78,7 @@ class OpenAIProvider(AtServer):
             timeouts = timeouts.for_unseen_thinking()
         return relay(
             asking.call,
-            AnswerReader(server=self.kind, model=request.model, after_tools=after_tools),
+            ChatReader(server=self.kind, model=request.model, after_tools=after_tools),
             timeouts=timeouts,
             explain=asking.explained,
             prepare=asking.prepare,
@@ -152,7 +152,7 @@ class _Asking:
     def explained(self, error: Exception) -> Exception:
         import openai
 
-        return failures.explained(error, sdk=openai, model=self._request.model)
+        return failures.explain_sdk_error(error, sdk=openai, model=self._request.model)
 
     async def _collect(self) -> None:
         request = self._request

@@ -6,9 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.providers.base.provider import Chunk, Finished, FinishReason, Reasoning, Text, Usage
-from chatsite.providers.base.provider_metadata import Kept
-from chatsite.providers.base.text import Joining
+from chatsite.providers.base.provider import (
+    Chunk,
+    Finished,
+    FinishReason,
+    ReasoningPiece,
+    TextPiece,
+    Usage,
+)
+from chatsite.providers.base.provider_metadata import MetadataCollector
+from chatsite.providers.base.text import TextJoiner
 from chatsite.providers.http import failures
 from chatsite.providers.openai.calls import CallCollector
 
@@ -25,7 +32,7 @@ _REASONS: dict[str, FinishReason] = {
 _FAILED = frozenset({"error", "insufficient_system_resource"})
 
 
-class AnswerReader:
+class ChatReader:
     """Collects one streamed answer and remembers how it ended.
 
     `server` is the name under which what only it understands is kept. `after_tools`: the request
@@ -40,9 +47,9 @@ class AnswerReader:
         self._reason: FinishReason = "stop"
         self._usage = Usage()
         self._calls = CallCollector()
-        self._kept = Kept(server=server, model=model)
+        self._kept = MetadataCollector(server=server, model=model)
         self._after_tools = after_tools
-        self._text, self._thought = Joining(), Joining()
+        self._text, self._thought = TextJoiner(), TextJoiner()
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
         """One event's data. Raises ProviderError for an error event and for what isn't a chunk.
@@ -94,7 +101,7 @@ class AnswerReader:
             self.signs += 1
             sound = self._text.take(text)
             if sound:
-                chunks.append(Text(sound))
+                chunks.append(TextPiece(sound))
         finish = choice.get("finish_reason")
         if finish:
             self._end(finish, choice)
@@ -108,7 +115,7 @@ class AnswerReader:
             self.signs += 1
         sound = self._thought.take(thought)
         if sound:
-            chunks.append(Reasoning(sound))
+            chunks.append(ReasoningPiece(sound))
         pieces = delta.get("tool_calls")
         if pieces:
             self.signs += 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request, ToolSpec
-from chatsite.providers.base.provider_metadata import given_back
+from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.known.models import ModelFacts
 
@@ -45,7 +45,7 @@ def wire_messages(
             sent.append({"role": "tool", "tool_call_id": _id(message.call_id), "content": content})
         elif message.role == "assistant":
             in_round = in_round or bool(message.calls)
-            kept = given_back(message, server=server, model=model, in_round=in_round)
+            kept = returned_fields(message, server=server, model=model, in_round=in_round)
             sent.append(_assistant(message, kept))
         else:
             sent.append({"role": message.role, "content": plain_text(message)})

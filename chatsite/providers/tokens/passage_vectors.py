@@ -42,7 +42,7 @@ class PassageVectors:
         self._rows: Matrix | None = None
         self._holding: Matrix | None = None
         self._texts: list[Matrix] = []
-        self._common: Common | None = None
+        self._common: ScoringTable | None = None
 
     @property
     def size(self) -> int:
@@ -129,7 +129,7 @@ def _roomy(rows: Matrix | None, count: int) -> Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Common:
+class ScoringTable:
     """What every question needs of the rows: worked out once after each change of them.
 
     `mean` is what all sentences of this conversation have in common, which says nothing;
@@ -142,7 +142,7 @@ class Common:
     near: tuple[Matrix, ...]
 
 
-def _common(rows: Matrix, index: Index) -> Common:
+def _common(rows: Matrix, index: Index) -> ScoringTable:
     import numpy as np
 
     mean = rows.mean(axis=0)
@@ -154,10 +154,10 @@ def _common(rows: Matrix, index: Index) -> Common:
         for distance, weight in enumerate(_NEAR, 1)
         if distance < len(rows)
     ]
-    return Common(mean, np.sqrt(np.maximum(square, 1e-6)), tuple(near))
+    return ScoringTable(mean, np.sqrt(np.maximum(square, 1e-6)), tuple(near))
 
 
-def _cosines(rows: Matrix, asked: Matrix, common: Common) -> Matrix:
+def _cosines(rows: Matrix, asked: Matrix, common: ScoringTable) -> Matrix:
     """Between rows and question, the mean taken out of both without a second table."""
     import numpy as np
 
@@ -167,7 +167,7 @@ def _cosines(rows: Matrix, asked: Matrix, common: Common) -> Matrix:
     return cosines
 
 
-def _around(cosines: Matrix, common: Common) -> Matrix:
+def _around(cosines: Matrix, common: ScoringTable) -> Matrix:
     """Each with its neighbours' in the same talk added, the further the less."""
     found: Matrix = cosines.copy()
     for distance, weights in enumerate(common.near, 1):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from chatsite.history import TOKENS_PER_MESSAGE, estimate
 from chatsite.messages import Attachment, Basis, Message
 from chatsite.providers.base.media import media_tokens
-from chatsite.providers.base.provider_metadata import kept_reasoning
+from chatsite.providers.base.provider_metadata import stored_reasoning
 from chatsite.providers.base.text import plain_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def counted_text(message: Message) -> str:
     that is sent back with them."""
     parts = [plain_text(message)]
     parts += [f"{c.name}{json.dumps(dict(c.arguments), ensure_ascii=False)}" for c in message.calls]
-    parts += kept_reasoning(message.metadata) if message.metadata else ()
+    parts += stored_reasoning(message.metadata) if message.metadata else ()
     return "\n".join(part for part in parts if part)
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.provider import Chunk, Provider, ReadingPrompt, Request
+from chatsite.providers.base.provider import Chunk, PromptProgress, Provider, Request
 from chatsite.turns.answer.circuit_breaker import CircuitBreaker
 
 # Longer nobody should look at nothing; what takes longer is the person's own decision.
@@ -36,7 +36,7 @@ async def reliably(
     try:
         async with aclosing(_once(provider, request, label, breaker)) as chunks:
             async for chunk in chunks:
-                if not isinstance(chunk, ReadingPrompt):
+                if not isinstance(chunk, PromptProgress):
                     latest = 0.0
                 yield chunk
         return

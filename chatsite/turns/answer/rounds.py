@@ -14,15 +14,15 @@ from chatsite.events import CacheChanged, Calling, Decided, Reading, Waiting
 from chatsite.history import Decision, Entry, Head
 from chatsite.messages import Message
 from chatsite.providers.base.provider import (
-    Cached,
+    CallBegun,
     Finished,
-    ReadingPrompt,
-    Reasoning,
+    PromptProgress,
+    PromptRead,
+    ReasoningPiece,
     Request,
-    Text,
+    TextPiece,
 )
-from chatsite.providers.base.provider import Calling as CallBegun
-from chatsite.providers.base.text import sound
+from chatsite.providers.base.text import repair_text
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.answer.circuit_breaker import CircuitBreaker
 from chatsite.turns.answer.continuation import continued
@@ -232,7 +232,7 @@ class Rounds:
         first = True
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
-                if isinstance(chunk, ReadingPrompt):
+                if isinstance(chunk, PromptProgress):
                     self._reads(chunk)
                     continue
                 if first:
@@ -241,11 +241,11 @@ class Rounds:
                         await self._telling
                     self._first_sign(started)
                 match chunk:
-                    case Cached(account):
+                    case PromptRead(account):
                         self.progress.rounds[-1].cache = account
-                    case Text(text):
+                    case TextPiece(text):
                         self._write(text, "text")
-                    case Reasoning(text):
+                    case ReasoningPiece(text):
                         self._write(text, "reasoning")
                     case CallBegun(name):
                         self.progress.generation.calling += (name,)
@@ -260,13 +260,13 @@ class Rounds:
         self.progress.generation.waiting = ""
         self.progress.generation.reading = (0, 0)
 
-    def _reads(self, chunk: ReadingPrompt) -> None:
+    def _reads(self, chunk: PromptProgress) -> None:
         self.progress.generation.reading = (chunk.read, chunk.total)
         self.feed.publish(Reading(turn=self.begun.turn, read=chunk.read, total=chunk.total))
 
     def _write(self, text: str, part: Part) -> None:
         # Some providers cut a character in two.
-        self.feed.write(sound(text), part)
+        self.feed.write(repair_text(text), part)
 
     def _wait(self, sentence: str, seconds: float) -> None:
         self.progress.rounds[-1].retried = sentence

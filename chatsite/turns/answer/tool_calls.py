@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.base.provider import Called, Finished
-from chatsite.providers.base.text import sound
+from chatsite.providers.base.provider import Finished, WrittenCall
+from chatsite.providers.base.text import repair_text
 from chatsite.tools.arguments import parse_arguments
 from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.call import call_tool, content_within, error_content
@@ -64,7 +64,7 @@ class ToolRound:
         places, most = await unbroken(self._begin(finished))
         few = asyncio.Semaphore(AT_ONCE)
 
-        async def run(called: Called, place: Message) -> None:
+        async def run(called: WrittenCall, place: Message) -> None:
             async with few:
                 await self._result(called, place, most)
 
@@ -103,7 +103,7 @@ class ToolRound:
         share = left * SHARED // 100 // len(places)
         return places, max(0, min(share, self.answering.window.room // CHARACTERS))
 
-    async def _result(self, called: Called, place: Message, most: int) -> None:
+    async def _result(self, called: WrittenCall, place: Message, most: int) -> None:
         result = await call_tool(
             called.name,
             called.arguments,
@@ -149,19 +149,19 @@ class ToolRound:
         return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
 
 
-def _calls_of(calls: Sequence[Called]) -> tuple[ToolCall, ...]:
+def _calls_of(calls: Sequence[WrittenCall]) -> tuple[ToolCall, ...]:
     """As they are stored. An id that is missing or was used before in this answer becomes one of
     our own: results are found by it, and a group that doesn't pair is sent to nobody."""
     found: dict[str, ToolCall] = {}
     for called in calls:
-        id = sound(called.id)
+        id = repair_text(called.id)
         if not id or id in found:
             id = f"call_{uuid.uuid4().hex[:24]}"
-        found[id] = ToolCall(id=id, name=sound(called.name), arguments=_arguments(called))
+        found[id] = ToolCall(id=id, name=repair_text(called.name), arguments=_arguments(called))
     return tuple(found.values())
 
 
-def _arguments(called: Called) -> dict[str, object]:
+def _arguments(called: WrittenCall) -> dict[str, object]:
     """What can't be read is stored as none; the call's result says so."""
     try:
         return parse_arguments(called.arguments)

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.media import form_of
+from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.model import Model
 from chatsite.turns.context.file_forms import MEDIA
 
@@ -136,7 +136,7 @@ def has_media(messages: Iterable[Message], model: Model) -> bool:
 
 
 def _has_media(message: Message, model: Model) -> bool:
-    return any(form_of(attachment, model) in MEDIA for attachment in message.attachments)
+    return any(choose_form(attachment, model) in MEDIA for attachment in message.attachments)
 
 
 def _has_thinking(message: Message) -> bool:

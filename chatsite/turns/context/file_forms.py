@@ -11,7 +11,7 @@ from typing import Any, Literal
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import Files
-from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, form_of, sent_bytes
+from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, choose_form, sent_bytes
 from chatsite.providers.base.model import Model
 
 FENCES = re.compile("`{3,}")
@@ -46,7 +46,7 @@ class RenderedRequest:
 
 def best_forms(messages: Sequence[Message], model: Model) -> tuple[Forms, ...]:
     """For each message those of its files, each as if it went alone."""
-    return tuple(tuple(form_of(file, model) for file in m.attachments) for m in messages)
+    return tuple(tuple(choose_form(file, model) for file in m.attachments) for m in messages)
 
 
 def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:

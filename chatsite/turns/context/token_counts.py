@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from chatsite.history import Head, Transcript
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
-from chatsite.providers.base.media import form_of
+from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.file_forms import MEDIA, RenderedRequest, best_forms, forms_of, rendered
@@ -90,7 +90,7 @@ class TokenCounter:
         return bool(message.attachments) or tokenizer.basis == "counted"
 
     def _forms(self, message: Message) -> set[str]:
-        return {form_of(attachment, self.answering.model) for attachment in message.attachments}
+        return {choose_form(attachment, self.answering.model) for attachment in message.attachments}
 
     async def _with_files(
         self, tokenizer: Tokenizer, message: Message, count: TokenCount
@@ -105,7 +105,7 @@ class TokenCounter:
 
     async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> int:
         """By its best form: in a request that has too many it takes less, never more."""
-        key = (file.id, form_of(file, self.answering.model), tokenizer.name)
+        key = (file.id, choose_form(file, self.answering.model), tokenizer.name)
         count = self.kept.get(key)
         if count is None:
             alone = [Message.user(None, file, id=file.id)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Finished, Provider, Request, Text, Usage
+from chatsite.providers.base.provider import Finished, Provider, Request, TextPiece, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 
 # The role that a setting may name in place of a model.
@@ -75,7 +75,7 @@ async def complete(
     finished: Finished | None = None
     async with asyncio.timeout(seconds), aclosing(provider.stream(request)) as chunks:
         async for chunk in chunks:
-            if isinstance(chunk, Text):
+            if isinstance(chunk, TextPiece):
                 pieces.append(chunk.text)
             elif isinstance(chunk, Finished):
                 finished = chunk

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from chatsite.errors import ProviderError
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
-    Called,
     Chunk,
     Finished,
-    Reasoning,
+    ReasoningPiece,
     Request,
-    Text,
+    TextPiece,
     Usage,
+    WrittenCall,
 )
 from chatsite.providers.echo import EchoProvider
 
@@ -59,9 +59,9 @@ class ScriptedProvider(EchoProvider):
             return
         answer = self.answers.pop(0)
         if answer.reasoning:
-            yield Reasoning(answer.reasoning)
+            yield ReasoningPiece(answer.reasoning)
         if answer.text:
-            yield Text(answer.text)
+            yield TextPiece(answer.text)
         if answer.error is not None:
             raise answer.error
         if answer.waits:
@@ -71,7 +71,7 @@ class ScriptedProvider(EchoProvider):
     async def _finished(self, request: Request, answer: Answer) -> Finished:
         counts = await self.tokenizer(self.model(None)).count(request.messages)
         calls = tuple(
-            Called(id=f"call_{number}", name=name, arguments=json.dumps(arguments))
+            WrittenCall(id=f"call_{number}", name=name, arguments=json.dumps(arguments))
             for number, (name, arguments) in enumerate((answer.calls or {}).items(), start=1)
         )
         return Finished(

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Literal
 
 from chatsite.kv import Account, Book, Place
-from chatsite.providers.embedded.cache.lease import Held, Lease
+from chatsite.providers.embedded.cache.lease import Lease, SlotContents
 from chatsite.providers.embedded.cache.sessions import Sessions
-from chatsite.providers.embedded.cache.slots import Slots
+from chatsite.providers.embedded.cache.slots import SlotQueue
 from chatsite.providers.embedded.client import ENGINE_ERRORS
-from chatsite.providers.embedded.engine import SLOTS, Engine, Running
+from chatsite.providers.embedded.engine import SLOTS, Engine, RunningEngine
 
 log = logging.getLogger("chatsite.engine")
 WAITING = 16
@@ -27,11 +27,11 @@ NOT_AVAILABLE = (
     "messages one by one."
 )
 # Writes a conversation's places down, and tells its pages.
-Placed = Callable[[str, Mapping[str, Place]], Awaitable[None]]
+StorePlaces = Callable[[str, Mapping[str, Place]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
+class CacheView:
     """What of a conversation lies in the engine now. `window` and `used` are in cells; `note` says
     why nothing is `available`, "" where it is. `misses` is how often the engine reused another
     number of tokens than the books said, since the server's start."""
@@ -52,15 +52,15 @@ class Cache:
         engine: Engine,
         *,
         sessions: Sessions | None = None,
-        placed: Placed | None = None,
+        placed: StorePlaces | None = None,
         waiting: int = WAITING,
         quiet: float = QUIET_SECONDS,
     ) -> None:
         self._engine = engine
         self._sessions = sessions
         self._placed = placed
-        self._slots = Slots(SLOTS, waiting=waiting)
-        self._held = [Held() for _ in range(SLOTS)]
+        self._slots = SlotQueue(SLOTS, waiting=waiting)
+        self._held = [SlotContents() for _ in range(SLOTS)]
         self._leases: dict[int, Lease] = {}
         self._quiet = quiet
         self._later: dict[str, asyncio.TimerHandle] = {}
@@ -68,14 +68,14 @@ class Cache:
         self.misses = 0
 
     @property
-    def slots(self) -> Slots:
+    def slots(self) -> SlotQueue:
         return self._slots
 
-    def view(self, conversation: str) -> Live:
+    def view(self, conversation: str) -> CacheView:
         running = self._engine.running
         additive = running is None or running.prompter is not None
         held = self._of(conversation)
-        return Live(
+        return CacheView(
             available=additive,
             note="" if additive else NOT_AVAILABLE,
             window=running.window if running else 0,
@@ -84,10 +84,10 @@ class Cache:
             misses=self.misses,
         )
 
-    def _of(self, conversation: str) -> Held | None:
+    def _of(self, conversation: str) -> SlotContents | None:
         return next((one for one in self._held if self._owns(one, conversation)), None)
 
-    def _owns(self, held: Held, conversation: str) -> bool:
+    def _owns(self, held: SlotContents, conversation: str) -> bool:
         running = self._engine.running
         return running is not None and held.running is running and held.owner == conversation
 
@@ -115,11 +115,11 @@ class Cache:
         return self._leased(slot, conversation, running)
 
     def _leased(
-        self, slot: int, conversation: str, running: Running, *, aside: bool = False
+        self, slot: int, conversation: str, running: RunningEngine, *, aside: bool = False
     ) -> Lease:
         held = self._held[slot]
         if held.running is not running:  # another engine knows nothing of what lay here
-            held = self._held[slot] = Held(running, book=None)
+            held = self._held[slot] = SlotContents(running, book=None)
         lease = self._leases[slot] = Lease(
             slot=slot,
             conversation=conversation,
@@ -146,7 +146,7 @@ class Cache:
         finally:
             self._give_back(lease)
 
-    async def _tell(self, conversation: str, held: Held) -> None:
+    async def _tell(self, conversation: str, held: SlotContents) -> None:
         """An answer isn't lost because its books can't be written."""
         if held.book is None or self._placed is None:
             return

@@ -13,7 +13,7 @@ from chatsite import kv
 from chatsite.kv import EMPTY, Account, Book, Origin, Reuse
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.completion import Completion
-from chatsite.providers.embedded.engine import SLOTS, Running
+from chatsite.providers.embedded.engine import SLOTS, RunningEngine
 
 log = logging.getLogger("chatsite.engine")
 # To read 64 tokens takes a third of a second here, to bring a session back some milliseconds; for
@@ -23,13 +23,13 @@ _LOOK_EVERY = 0.02
 
 
 @dataclass(slots=True)
-class Held:
+class SlotContents:
     """What is known of a slot. `book` is None where nobody knows what lies there; `kept` says that
     it needn't be saved: it is on disk as it is, or nobody's. `trimmed`: what was saved has more
     than this. `shifts` is False once the engine didn't shift what it was to: with some models it
     can't."""
 
-    running: Running | None = None
+    running: RunningEngine | None = None
     owner: str = ""
     book: Book | None = EMPTY
     kept: bool = True
@@ -57,9 +57,9 @@ class Lease:
 
     slot: int
     conversation: str
-    held: Held
+    held: SlotContents
     sessions: Sessions | None
-    running: Running
+    running: RunningEngine
     aside: bool = False
     forgotten: bool = False
     pending: Book | None = None

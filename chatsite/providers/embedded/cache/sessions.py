@@ -15,7 +15,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from chatsite.kv import Book, Session, SessionFile, outdated
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
-from chatsite.providers.embedded.engine import Running
+from chatsite.providers.embedded.engine import RunningEngine
 from chatsite.providers.embedded.session_files import SessionFolder, UnusableFile
 
 P = ParamSpec("P")
@@ -25,7 +25,7 @@ log = logging.getLogger("chatsite.engine")
 _FAILURES = (*ENGINE_ERRORS, OSError)
 
 
-class Run(Protocol):
+class RunUnit(Protocol):
     """Runs a unit of work of the store."""
 
     def __call__(
@@ -33,7 +33,7 @@ class Run(Protocol):
     ) -> Awaitable[T]: ...
 
 
-class Rows(Protocol):
+class SessionRecords(Protocol):
     """What is known of the files, as units of work; `conversations.cache_store` is one."""
 
     def read_session(self, *, key: str) -> Session | None: ...
@@ -54,7 +54,7 @@ class Rows(Protocol):
 class Sessions:
     """The files in `folder`, `limit` bytes of them at most, and their rows."""
 
-    def __init__(self, folder: Path, *, limit: int, run: Run, rows: Rows) -> None:
+    def __init__(self, folder: Path, *, limit: int, run: RunUnit, rows: SessionRecords) -> None:
         self._folder = SessionFolder(folder)
         self._limit = limit
         self._run = run
@@ -65,7 +65,7 @@ class Sessions:
         self._changing = asyncio.Lock()
 
     async def save(
-        self, running: Running, slot: int, key: str, *, conversation: str | None, book: Book
+        self, running: RunningEngine, slot: int, key: str, *, conversation: str | None, book: Book
     ) -> bool:
         """Keep what lies in a slot, in the place of what was kept under `key`; `conversation` is
         None for what is no conversation's. The slot must be at rest, and `book` say what it holds.
@@ -93,7 +93,7 @@ class Sessions:
                 self._folder.remove([name])
         return self._folder.trusts(name)
 
-    async def find(self, running: Running, key: str) -> Session | None:
+    async def find(self, running: RunningEngine, key: str) -> Session | None:
         """What is kept under `key`, if this engine can read it."""
         try:
             session = await self._run(self._rows.read_session, key=key)
@@ -113,7 +113,7 @@ class Sessions:
             return None
         return session
 
-    async def restore(self, running: Running, slot: int, session: Session) -> bool:
+    async def restore(self, running: RunningEngine, slot: int, session: Session) -> bool:
         """Bring `session` into a slot. Where that is False the slot is empty."""
         try:
             await asyncio.to_thread(self._folder.verify, session)
@@ -152,7 +152,7 @@ class Sessions:
             await self._evict()
 
     async def _written(
-        self, running: Running, slot: int, name: str, *, key: str, book: Book
+        self, running: RunningEngine, slot: int, name: str, *, key: str, book: Book
     ) -> Session:
         """The file, and what is known of it. Raises Doubt where it isn't what it should be."""
         done = await running.client.save(slot, name)
@@ -221,7 +221,7 @@ class Sessions:
             log.exception("a saved cache's last use couldn't be stored")
 
 
-async def _empty(running: Running, slot: int) -> None:
+async def _empty(running: RunningEngine, slot: int) -> None:
     try:
         await running.client.erase(slot)
     except _FAILURES as error:

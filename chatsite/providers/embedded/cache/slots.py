@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 from chatsite.errors import ProviderError
 
 
-class Slots:
+class SlotQueue:
     """A conversation gets its own slot back while nobody else needed it, and with it what the
     engine remembers of its prompt; otherwise the slot unused for longest. A conversation has one
     slot at a time: who asks for another waits for the first."""
