@@ -2,7 +2,7 @@
 
 ChatsiteError
     BadSetting            an environment variable; stops the start
-    BadTemplate           an agent's template.json; the agent is listed as broken
+    BadFile               a file that somebody wrote for us; its reader says what follows
     BadCommand            a frame or a form that doesn't say what it must
     NotFound              nothing there, or nothing that is yours: never told apart
     Refused               asked for properly, not possible now; what was written is kept
@@ -32,10 +32,10 @@ class BadSetting(ChatsiteError):
     code = "bad_setting"
 
 
-class BadTemplate(ChatsiteError):
+class BadFile(ChatsiteError):
     """`key` is the place in the file ("chatSettings.historyPolicy"), "" for the file itself."""
 
-    code = "bad_template"
+    code = "bad_file"
 
     def __init__(self, message: str, *, key: str = "") -> None:
         super().__init__(message)

@@ -16,7 +16,7 @@ PROGRAM = ROOT / "chatsite"
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
     ("messages", "errors", "process_limits", "encoding"),
-    ("history", "kv"),
+    ("history", "kv", "checked_file"),
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),

@@ -6,7 +6,6 @@ broken. A slug is looked up among the folders found and never joined to a path.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -14,13 +13,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import NoReturn
 
-from chatsite.agents.files import FileStamp, file_stamp, read_bytes, system_reason
-from chatsite.agents.reading import join, on_one_line
+from chatsite.agents.files import FileStamp, file_stamp
 from chatsite.agents.strategy.file import StrategyFile, find_strategy
-from chatsite.agents.template import BrokenTemplate, Template, parse_template
-from chatsite.errors import BadTemplate, NotFound
+from chatsite.agents.template import BrokenTemplate, Template
+from chatsite.agents.template_file import parse_template
+from chatsite.checked_file import on_one_line, parse_json, read_file, system_reason
+from chatsite.errors import BadFile, NotFound
 
 TEMPLATE_FILE = "template.json"
 LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
@@ -106,18 +105,18 @@ class Catalogue:
         there: FileStamp | None = None
         try:
             if not _SLUG.fullmatch(name):
-                raise BadTemplate(
+                raise BadFile(
                     "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
                     "a letter or digit first"
                 )
             there = file_stamp(root, name, TEMPLATE_FILE)
             if there is None:
-                raise BadTemplate("there is no such file")
+                raise BadFile("there is no such file")
             known = self._known.get(shown)
             if known is not None and known.stamp == there:
                 return known
-            return _Known(there, parse_template(name, read_document(read_bytes(there.path))))
-        except BadTemplate as error:
+            return _Known(there, parse_template(name, parse_json(read_file(there.path))))
+        except BadFile as error:
             file = f"{shown}/{TEMPLATE_FILE}"
             broken = BrokenTemplate(slug=shown, file=file, key=error.key, reason=error.message)
             return _Known(there, broken)
@@ -126,43 +125,6 @@ class Catalogue:
 def describe_broken(broken: BrokenTemplate) -> str:
     """File, key and reason on one line."""
     return ": ".join(part for part in (broken.file, broken.key, broken.reason) if part)
-
-
-def read_document(data: bytes) -> object:
-    """The JSON document in these bytes (UTF-8, a byte order mark allowed). Raises BadTemplate.
-
-    Stricter than `json`: a key that stands twice is an error, since only one of them would count,
-    and so are NaN and Infinity, which are no JSON.
-    """
-    try:
-        document: object = json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_constant
-        )
-    except UnicodeDecodeError as error:
-        raise BadTemplate(f"is not UTF-8 text: byte {error.start + 1} is wrong") from None
-    except json.JSONDecodeError as error:
-        raise BadTemplate(
-            f"is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from None
-    except RecursionError:
-        raise BadTemplate("is nested too deeply") from None
-    except ValueError:
-        # The interpreter's own limit (CVE-2020-10735); `json` lets it through as it is.
-        raise BadTemplate("holds a number with too many digits") from None
-    return document
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise BadTemplate("stands twice in one object; only one could count", key=join("", key))
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise BadTemplate(f"is not valid JSON: {name} is not a JSON number")
 
 
 def _is_candidate(entry: os.DirEntry[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Reading a file out of an agent's folder: only what lies in there, of a sensible size."""
+"""Whether a file in an agent's folder may be read, and whether it changed since the last time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatsite.errors import BadTemplate
-
-LARGEST = 1024 * 1024  # Bytes; what lies there is written by people, some kilobytes of it.
+from chatsite.checked_file import LARGEST_FILE, system_reason
+from chatsite.errors import BadFile
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What of a file changes when its content does; its size and times alone can stay the same."""
+    """Changes whenever the content does; its size and its times alone can stay the same."""
 
     path: str
     inode: int
@@ -26,7 +25,7 @@ class FileStamp:
 def file_stamp(root: str, name: str, file: str) -> FileStamp | None:
     """The file as it is now, None where there is none. `root` is a real path.
 
-    Links are followed, but not out of the root. Raises BadTemplate for what isn't a file of
+    Links are followed, but not out of the root. Raises BadFile for what isn't a file of
     sensible size.
     """
     try:
@@ -35,28 +34,11 @@ def file_stamp(root: str, name: str, file: str) -> FileStamp | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadTemplate(f"can't be read: {system_reason(error)}") from None
+        raise BadFile(f"can't be read: {system_reason(error)}") from None
     if not Path(path).is_relative_to(root):
-        raise BadTemplate("is a link that leads out of the folder of agents")
+        raise BadFile("is a link that leads out of the folder of agents")
     if not stat.S_ISREG(found.st_mode):
-        raise BadTemplate("is not a file")
-    if found.st_size > LARGEST:
-        raise BadTemplate("is larger than 1 MiB")
+        raise BadFile("is not a file")
+    if found.st_size > LARGEST_FILE:
+        raise BadFile("is larger than 1 MiB")
     return FileStamp(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-
-
-def read_bytes(path: str) -> bytes:
-    """Raises BadTemplate."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise BadTemplate(f"can't be read: {system_reason(error)}") from None
-    if len(data) > LARGEST:
-        raise BadTemplate("is larger than 1 MiB")
-    return data
-
-
-def system_reason(error: OSError) -> str:
-    """What the system says, without the path, which visitors need not know."""
-    return (error.strerror or "unknown reason").lower()

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.agents.catalogue import Catalogue, describe_broken, read_document
+from chatsite.agents.catalogue import Catalogue, describe_broken
 from chatsite.agents.template import BrokenTemplate, Template
-from chatsite.errors import BadTemplate, NotFound
+from chatsite.checked_file import parse_json
+from chatsite.errors import BadFile, NotFound
 
 SHIPPED = Path(__file__).parents[2] / "agents"
 
@@ -285,6 +286,6 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
 @given(data=st.binary() | st.text().map(str.encode) | st.text('[]{}",:1\\u ').map(str.encode))
 def test_any_bytes_give_a_document_or_a_reason(data: bytes) -> None:
     try:
-        read_document(data)
-    except BadTemplate as error:
+        parse_json(data)
+    except BadFile as error:
         assert error.message

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.agents.template import ModelSettings, Template, parse_template
-from chatsite.errors import BadTemplate
+from chatsite.agents.template import ModelSettings, Template
+from chatsite.agents.template_file import parse_template
+from chatsite.errors import BadFile
 
 SMALLEST = {"name": "Ada", "personality": "You are Ada."}
 A_SECRET = "sk-not-for-anyones-eyes"
@@ -90,8 +91,8 @@ def a_template(**more: object) -> Template:
     return parse_template("ada", {**SMALLEST, **more})
 
 
-def the_error(**more: object) -> BadTemplate:
-    with pytest.raises(BadTemplate) as caught:
+def the_error(**more: object) -> BadFile:
+    with pytest.raises(BadFile) as caught:
         a_template(**more)
     return caught.value
 
@@ -352,7 +353,7 @@ def test_prefilled_turns_must_be_whole_turns(turns: object, key: str, reason: st
 
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
 def test_a_document_that_is_no_object_is_refused(document: object) -> None:
-    with pytest.raises(BadTemplate, match="must be an object") as caught:
+    with pytest.raises(BadFile, match="must be an object") as caught:
         parse_template("ada", document)
     assert caught.value.key == ""
 
@@ -360,7 +361,7 @@ def test_a_document_that_is_no_object_is_refused(document: object) -> None:
 def test_nesting_without_end_is_refused() -> None:
     document: dict[str, object] = dict(SMALLEST)
     document["notes"] = document
-    with pytest.raises(BadTemplate, match="nested deeper"):
+    with pytest.raises(BadFile, match="nested deeper"):
         parse_template("ada", document)
 
 
@@ -374,7 +375,7 @@ def test_a_strange_key_is_shown_short_and_printable() -> None:
 def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
     try:
         template = parse_template("ada", document)
-    except BadTemplate as error:
+    except BadFile as error:
         assert error.message
         return
     for llm in (*template.llms, "embedded", "other"):
@@ -388,7 +389,7 @@ def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
 def test_no_message_quotes_a_value(document: dict[str, object]) -> None:
     try:
         parse_template("ada", {**document, "apiKey": A_SECRET, "priority": A_SECRET})
-    except BadTemplate as error:
+    except BadFile as error:
         assert A_SECRET not in error.message + error.key
     else:
         raise AssertionError("a text was taken for a priority")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.agents.template import parse_template
+from chatsite.agents.template_file import parse_template
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.arguments import schema_fault
 from chatsite.tools.base import Tool, ToolContext

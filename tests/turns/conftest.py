@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from chatsite.agents.template import Template, parse_template
+from chatsite.agents.template import Template
+from chatsite.agents.template_file import parse_template
 from chatsite.conversations import store
 from chatsite.conversations.database.work import Store
 from chatsite.conversations.reads import loading, queries

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from chatsite.agents.template import parse_template
+from chatsite.agents.template_file import parse_template
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider, Usage

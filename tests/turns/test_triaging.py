@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.agents.template import parse_template
+from chatsite.agents.template_file import parse_template
 from chatsite.history import Evidence, Transcript, resolve
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message

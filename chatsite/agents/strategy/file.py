@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chatsite.agents.files import FileStamp, file_stamp, read_bytes
+from chatsite.agents.files import FileStamp, file_stamp
 from chatsite.agents.template import Template
-from chatsite.errors import BadTemplate
+from chatsite.checked_file import read_file
+from chatsite.errors import BadFile
 
 STRATEGY_FILE = "strategy.py"
 FUNCTION = "build"
@@ -38,9 +39,9 @@ def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> Strate
             return None
         if known is not None and known.stamp == there:
             return known
-        fault, line = _fault(read_bytes(there.path))
+        fault, line = _fault(read_file(there.path))
         return StrategyFile(path=there.path, shown=shown, stamp=there, fault=fault, line=line)
-    except BadTemplate as error:
+    except BadFile as error:
         return StrategyFile(path="", shown=shown, stamp=there, fault=f"it {error.message}")
 
 

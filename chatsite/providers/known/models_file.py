@@ -6,20 +6,21 @@ name of a key belongs is never repeated: it may be the key itself. docs/models.m
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import cast
 
-from chatsite.errors import BadSetting
-from chatsite.providers.base.model import Price
+from chatsite.checked_file import Node, parse_json
+from chatsite.errors import BadFile, BadSetting
+from chatsite.providers.base.model import Medium, Price
 from chatsite.providers.known.models import ModelFacts, known_facts
 from chatsite.providers.known.servers import (
     ADDRESS,
     BUILT_IN,
     DIALECTS,
     SERVERS,
+    Dialect,
     Server,
     is_address,
     server_at,
@@ -50,196 +51,137 @@ class ModelsFile:
 def read_models_file(text: str, *, name: str) -> ModelsFile:
     """Raises BadSetting; `name` is the file's, for its messages."""
     try:
-        document = json.loads(text, object_pairs_hook=_once)
-    except ValueError as error:
-        raise BadSetting(f"MODELS_FILE={name!r} is not JSON that can be read: {error}.") from None
-    except RecursionError:
-        raise BadSetting(f"MODELS_FILE={name!r} is nested too deep.") from None
+        document = parse_json(text.encode())
+    except BadFile as error:
+        reason = f"{error.key or 'it'} {error.message}"
+        raise BadSetting(f"MODELS_FILE={name!r} is not JSON that can be read: {reason}.") from None
     try:
-        return _read(document)
-    except _Bad as bad:
-        place = f" {bad.place}" if bad.place else ""
-        raise BadSetting(f"MODELS_FILE={name!r}:{place} {bad.why}.") from None
+        return _models_file(Node(document))
+    except BadFile as error:
+        place = f" {error.key}" if error.key else ""
+        raise BadSetting(f"MODELS_FILE={name!r}:{place} {error.message}.") from None
 
 
-class _Bad(Exception):
-    def __init__(self, place: str, why: str) -> None:
-        super().__init__(why)
-        self.place, self.why = place, why
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"{key!r} stands there twice")
-        found[key] = value
-    return found
-
-
-def _read(document: object) -> ModelsFile:
-    top = _object(document, "", ("servers", "models", "offered"))
-    own = {
-        name: _server(name, said)
-        for name, said in _named(top.get("servers", {}), "servers").items()
-    }
+def _models_file(document: Node) -> ModelsFile:
+    document.mapping()
+    _require_known(document, ("servers", "models", "offered"))
+    own = {name: _server(name, node) for name, node in document["servers"].items()}
     servers = {**SERVERS, **own}
-    facts = {
-        name: _facts(name, said, servers)
-        for name, said in _named(top.get("models", {}), "models").items()
-    }
-    offered = top.get("offered")
     return ModelsFile(
         servers=servers,
         own=frozenset(own),
-        facts=facts,
-        offered=None if offered is None else _offered(offered, servers),
+        facts={name: _facts(name, node, servers) for name, node in document["models"].items()},
+        offered=document.optional("offered", lambda node: _offered(node, servers), None),
     )
 
 
-def _server(name: str, said: object) -> Server:
-    place = f"servers.{name}"
+def _server(name: str, given: Node) -> Server:
     if not _NAME.fullmatch(name) or name in BUILT_IN:
-        raise _Bad(place, "is no name for a server: a-z, 0-9, - and _, and not embedded or echo")
-    given = _object(said, place, _SERVER)
+        raise given.error("is no name for a server: a-z, 0-9, - and _, and not embedded or echo")
+    _require_known(given, _SERVER)
     built_in = SERVERS.get(name)
-    if built_in is None and "base_url" not in given:
-        raise _Bad(place, "needs a base_url, like http://127.0.0.1:8000/v1")
+    if built_in is None and given["base_url"].value is None:
+        raise given.error("needs a base_url, like http://127.0.0.1:8000/v1")
     base = built_in or Server(name=name, label=name, dialect="openai", base_url="")
-    if "base_url" in given:
+    if given["base_url"].value is not None:
         # What only the provider's own address offers isn't asked of another one.
-        base = server_at(base, _address(given["base_url"], f"{place}.base_url"))
-    texts: dict[str, Any] = {
-        key: _text(given[key], f"{place}.{key}", empty=key != "label")
-        for key in ("label", "default_model", "small_model")
-        if key in given
-    }
+        base = server_at(base, _address(given["base_url"]))
     return replace(
         base,
-        **texts,
-        key=_variable(given["key"], f"{place}.key") if "key" in given else base.key,
-        dialect=_one_of(given.get("dialect", base.dialect), DIALECTS, f"{place}.dialect"),
-        files=_flag(given.get("files", base.files), f"{place}.files"),
+        label=given.optional("label", lambda node: _short_text(node, empty=False), base.label),
+        default_model=given.optional("default_model", _short_text, base.default_model),
+        small_model=given.optional("small_model", _short_text, base.small_model),
+        key=_variable(given["key"]) if "key" in given else base.key,
+        dialect=given.optional("dialect", _dialect, base.dialect),
+        files=given.optional("files", Node.flag, base.files),
     )
 
 
-def _facts(name: str, said: object, servers: Mapping[str, Server]) -> ModelFacts:
-    place = f"models.{name}"
+def _facts(name: str, given: Node, servers: Mapping[str, Server]) -> ModelFacts:
     server, _, model = name.partition(":")
     if server not in servers or not model:
-        raise _Bad(place, f"must be server:model; servers are {', '.join(servers)}")
-    given = _object(said, place, _MODEL)
+        raise given.error(f"must be server:model; servers are {', '.join(servers)}")
+    _require_known(given, _MODEL)
     base = known_facts(server, model)
-    if base is None and "window" not in given:
-        raise _Bad(place, "needs a window in tokens: nothing is known of this model")
+    if base is None and given["window"].value is None:
+        raise given.error("needs a window in tokens: nothing is known of this model")
     base = base or ModelFacts(window=1)
-    more: dict[str, Any] = {
-        key: _whole(given[key], f"{place}.{key}") for key in ("window", "longest") if key in given
-    }
-    for key in ("tools", "reasoning"):
-        if key in given:
-            more[key] = _flag(given[key], f"{place}.{key}")
-    if "takes" in given:
-        more["takes"] = _media(given["takes"], f"{place}.takes")
-    if "price" in given:
-        more["price"] = _price(given["price"], f"{place}.price")
-    if "tokenizer" in given:
-        said_so = _one_of(given["tokenizer"], ("o200k", "other"), f"{place}.tokenizer")
-        more["o200k"] = said_so == "o200k"
-    return replace(base, **more)
-
-
-def _offered(said: object, servers: Mapping[str, Server]) -> tuple[str, ...]:
-    providers = (*servers, *BUILT_IN)
-    for index, name in enumerate(_list(said, "offered")):
-        place = f"offered.{index}"
-        provider, colon, model = _text(name, place).partition(":")
-        if provider not in providers or not colon or not model:
-            raise _Bad(
-                place, f"must be provider:model or provider:*; providers are {', '.join(providers)}"
-            )
-    return tuple(dict.fromkeys(_list(said, "offered")))
-
-
-def _object(said: object, place: str, allowed: tuple[str, ...]) -> dict[str, Any]:
-    found = _named(said, place)
-    for key in found:
-        if key not in allowed:
-            raise _Bad(place, f"has {key!r}, which isn't known; allowed are {', '.join(allowed)}")
-    return found
-
-
-def _named(said: object, place: str) -> dict[str, Any]:
-    if not isinstance(said, dict):
-        raise _Bad(place, "must be an object: {...}")
-    return said
-
-
-def _list(said: object, place: str) -> list[Any]:
-    if not isinstance(said, list):
-        raise _Bad(place, "must be a list: [...]")
-    return said
-
-
-def _text(said: object, place: str, *, empty: bool = False) -> str:
-    if not isinstance(said, str) or not (empty or said.strip()) or len(said) > 200:
-        raise _Bad(place, "must be a text of at most 200 characters")
-    return said.strip()
-
-
-def _variable(said: object, place: str) -> str:
-    """Says nothing of what stood there."""
-    if said == "":
-        return ""
-    if not isinstance(said, str) or not _VARIABLE.fullmatch(said) or said in _OWN_SECRETS:
-        raise _Bad(
-            place,
-            "must be the name of the environment variable that holds the key, like VLLM_API_KEY, "
-            "and never the key itself",
-        )
-    return said
-
-
-def _address(said: object, place: str) -> str:
-    if not is_address(said):
-        raise _Bad(place, f"must be {ADDRESS}")
-    return str(said).rstrip("/")
-
-
-def _one_of(said: object, allowed: tuple[Any, ...], place: str) -> Any:
-    if said not in allowed:
-        raise _Bad(place, f"must be one of: {', '.join(allowed)}")
-    return said
-
-
-def _flag(said: object, place: str) -> bool:
-    if not isinstance(said, bool):
-        raise _Bad(place, "must be true or false")
-    return said
-
-
-def _whole(said: object, place: str) -> int:
-    if isinstance(said, bool) or not isinstance(said, int) or not 1 <= said <= _MOST_TOKENS:
-        raise _Bad(place, f"must be a whole number of tokens from 1 to {_MOST_TOKENS:,}")
-    return said
-
-
-def _media(said: object, place: str) -> frozenset[Any]:
-    return frozenset(_one_of(each, MEDIA, place) for each in _list(said, place))
-
-
-def _price(said: object, place: str) -> Price:
-    """Dollars for a million tokens."""
-    names = tuple(each.name for each in fields(Price))
-    given = _object(said, place, names)
-    for key in ("input", "output"):
-        if key not in given:
-            raise _Bad(place, f"needs {key}, in dollars for a million tokens")
-    for key, value in given.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 <= value <= 1_000_000:
-            raise _Bad(f"{place}.{key}", "must be a number of dollars for a million tokens")
-    cached = given.get("cached")
-    return Price(
-        float(given["input"]), None if cached is None else float(cached), float(given["output"])
+    tokenizer = given.optional("tokenizer", lambda node: node.one_of(("o200k", "other")), "")
+    return replace(
+        base,
+        window=given.optional("window", _tokens, base.window),
+        longest=given.optional("longest", _tokens, base.longest),
+        tools=given.optional("tools", Node.flag, base.tools),
+        reasoning=given.optional("reasoning", Node.flag, base.reasoning),
+        takes=given.optional("takes", _media, base.takes),
+        price=given.optional("price", _price, base.price),
+        o200k=tokenizer == "o200k" if tokenizer else base.o200k,
     )
+
+
+def _offered(given: Node, servers: Mapping[str, Server]) -> tuple[str, ...]:
+    providers = (*servers, *BUILT_IN)
+    for node in given.list_of("texts"):
+        provider, colon, model = _short_text(node, empty=False).partition(":")
+        if provider not in providers or not colon or not model:
+            raise node.error(
+                f"must be provider:model or provider:*; providers are {', '.join(providers)}"
+            )
+    return tuple(dict.fromkeys(given.texts()))
+
+
+def _require_known(given: Node, allowed: tuple[str, ...]) -> None:
+    for key, _ in given.unknown(allowed):
+        raise given.error(f"has {key!r}, which isn't known; allowed are {', '.join(allowed)}")
+
+
+def _short_text(node: Node, *, empty: bool = True) -> str:
+    return node.text(empty=empty, longest=200).strip()
+
+
+def _tokens(node: Node) -> int:
+    return node.whole(1, _MOST_TOKENS)
+
+
+def _dialect(node: Node) -> Dialect:
+    return cast(Dialect, node.one_of(DIALECTS))
+
+
+def _variable(node: Node) -> str:
+    """The message doesn't repeat the value, which may be the key itself."""
+    name = node.value
+    if name == "":
+        return ""
+    if not isinstance(name, str) or not _VARIABLE.fullmatch(name) or name in _OWN_SECRETS:
+        raise node.error(
+            "must be the name of the environment variable that holds the key, like VLLM_API_KEY, "
+            "and never the key itself"
+        )
+    return name
+
+
+def _address(node: Node) -> str:
+    if not is_address(node.value):
+        raise node.error(f"must be {ADDRESS}")
+    return str(node.value).rstrip("/")
+
+
+def _media(given: Node) -> frozenset[Medium]:
+    return frozenset(cast(Medium, node.one_of(MEDIA)) for node in given.list_of("texts"))
+
+
+def _price(given: Node) -> Price:
+    """Dollars for a million tokens."""
+    _require_known(given, tuple(each.name for each in fields(Price)))
+    for key in ("input", "output"):
+        if given[key].value is None:
+            raise given.error(f"needs {key}, in dollars for a million tokens")
+    return Price(
+        _dollars(given["input"]),
+        given.optional("cached", _dollars, None),
+        _dollars(given["output"]),
+    )
+
+
+def _dollars(node: Node) -> float:
+    return node.number(0, 1_000_000)

@@ -1,4 +1,4 @@
-"""The file in which the administrator names tool servers: what other MCP clients read too.
+"""The file in which the administrator names tool servers, in the format of other MCP clients.
 
     {"mcpServers": {"notes": {"command": "notes-server", "args": ["--read-only"],
                               "env": {"NOTES_TOKEN": "${NOTES_TOKEN}"}},
@@ -11,17 +11,15 @@ name places, never values: a file may hold keys.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import urlsplit
 
-from chatsite.errors import BadSetting
+from chatsite.checked_file import Node, parse_json, read_file
+from chatsite.errors import BadFile, BadSetting
 
-LARGEST = 1024 * 1024
 # A name becomes the beginning of its tools' names, cut off again at the first double underscore.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-])){0,31}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -46,114 +44,72 @@ class ToolServer:
 def tool_servers(path: Path, *, environment: Mapping[str, str]) -> tuple[ToolServer, ...]:
     """The servers in the file. Raises BadSetting with the place and what is allowed there."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        _bad(path, "", f"can't be read: {(error.strerror or 'unknown reason').lower()}")
-    if len(data) > LARGEST:
-        _bad(path, "", "is larger than 1 MiB")
+        document = Node(parse_json(read_file(path)))
+        if not isinstance(document.value, dict):
+            raise document.error('must be {"mcpServers": {...}}')
+        servers = document["mcpServers"]
+        if servers.value is None:
+            raise servers.error("must be an object")
+        return tuple(_server(name, node, environment) for name, node in servers.items())
+    except BadFile as error:
+        place = f": {error.key}" if error.key else ""
+        raise BadSetting(f"TOOLS_FILE={str(path)!r}{place}: {error.message}.") from None
+
+
+def _server(name: str, given: Node, environment: Mapping[str, str]) -> ToolServer:
+    if not _NAME.fullmatch(name):
+        raise given.error("a name has at most 32 letters, digits, - and single _ between them")
+    if ("command" in given) == ("url" in given):
+        raise given.error("needs either command or url")
+    allowed = _PROGRAM if "command" in given else _REMOTE
+    for _, unknown in given.unknown(allowed):
+        raise unknown.error(f"is not known; there are {', '.join(sorted(allowed))}")
+    return (_program if "command" in given else _remote)(name, given, environment)
+
+
+def _program(name: str, given: Node, environment: Mapping[str, str]) -> ToolServer:
+    if given.optional("type", Node.text, "stdio") != "stdio":
+        raise given["type"].error("is stdio where there is a command")
+    return ToolServer(
+        name=name,
+        command=given["command"].text(empty=False),
+        args=given["args"].texts(),
+        env=_expanded(given["env"], environment),
+        cwd=given.optional("cwd", lambda node: node.text(empty=False), None),
+    )
+
+
+def _remote(name: str, given: Node, environment: Mapping[str, str]) -> ToolServer:
+    if given.optional("type", Node.text, "http") not in ("http", "streamable-http"):
+        raise given["type"].error("is http (streamable HTTP) where there is a url")
+    url = given["url"].text(empty=False)
     try:
-        document = json.loads(data.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        _bad(path, "", f"is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}")
-    except (ValueError, RecursionError):
-        _bad(path, "", "is not valid JSON in UTF-8")
-    reading = _Reading(path, environment)
-    servers = reading.mapping(reading.mapping(document, "").get("mcpServers"), "mcpServers")
-    return tuple(reading.server(name, said) for name, said in servers.items())
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        good = False
+    if not good or "${" in url:
+        raise given["url"].error("must be an address with http:// or https://, without ${...}")
+    if parts.username or parts.password:
+        raise given["url"].error("may hold no name or password; a key belongs in headers")
+    headers = _expanded(given["headers"], environment)
+    for key, header in headers.items():
+        if _CONTROL.search(header) or not (key + header).isascii():
+            raise given["headers"][key].error("must be one line of ASCII characters")
+    return ToolServer(name=name, url=url, headers=headers)
 
 
-class _Reading:
-    def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
-        self._path = path
-        self._environment = environment
-
-    def bad(self, place: str, reason: str) -> NoReturn:
-        _bad(self._path, place, reason)
-
-    def server(self, name: str, value: object) -> ToolServer:
-        place = f"mcpServers.{name[:40]}"
-        if not _NAME.fullmatch(name):
-            self.bad(place, "a name has at most 32 letters, digits, - and single _ between them")
-        said = self.mapping(value, place)
-        if ("command" in said) == ("url" in said):
-            self.bad(place, "needs either command or url")
-        allowed = _PROGRAM if "command" in said else _REMOTE
-        for key in said:
-            if key not in allowed:
-                self.bad(f"{place}.{key[:40]}", f"is not known; there are {_listed(allowed)}")
-        if "command" in said:
-            return self._program(name, said, place)
-        return self._remote(name, said, place)
-
-    def _program(self, name: str, said: Mapping[str, object], place: str) -> ToolServer:
-        if said.get("type", "stdio") != "stdio":
-            self.bad(f"{place}.type", "is stdio where there is a command")
-        args = said.get("args", [])
-        if not isinstance(args, list):
-            self.bad(f"{place}.args", "must be a list of texts")
-        cwd = said.get("cwd")
-        return ToolServer(
-            name=name,
-            command=self.text(said["command"], f"{place}.command"),
-            args=tuple(
-                self.text(arg, f"{place}.args.{at}", empty=True) for at, arg in enumerate(args)
-            ),
-            env=self.expanded(said.get("env", {}), f"{place}.env"),
-            cwd=None if cwd is None else self.text(cwd, f"{place}.cwd"),
-        )
-
-    def _remote(self, name: str, said: Mapping[str, object], place: str) -> ToolServer:
-        if said.get("type", "http") not in ("http", "streamable-http"):
-            self.bad(f"{place}.type", "is http (streamable HTTP) where there is a url")
-        url = self.text(said["url"], f"{place}.url")
-        try:
-            parts = urlsplit(url)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            good = False
-        if not good or "${" in url:
-            self.bad(f"{place}.url", "must be an address with http:// or https://, without ${...}")
-        if parts.username or parts.password:
-            self.bad(f"{place}.url", "may hold no name or password; a key belongs in headers")
-        headers = self.expanded(said.get("headers", {}), f"{place}.headers")
-        for key, header in headers.items():
-            if _CONTROL.search(header) or not (key + header).isascii():
-                self.bad(f"{place}.headers.{key[:40]}", "must be one line of ASCII characters")
-        return ToolServer(name=name, url=url, headers=headers)
-
-    def expanded(self, value: object, place: str) -> dict[str, str]:
-        found = {}
-        for key, said in self.mapping(value, place).items():
-            here = f"{place}.{key[:40]}"
-            if not key or "=" in key or _CONTROL.search(key):
-                self.bad(here, "is no name of a variable or header")
-            found[key] = self._expanded(self.text(said, here, empty=True), here)
-        return found
-
-    def _expanded(self, text: str, place: str) -> str:
+def _expanded(given: Node, environment: Mapping[str, str]) -> dict[str, str]:
+    """The texts of an object, with the values of the variables that they name."""
+    found = {}
+    for key, node in given.items():
+        if not key or "=" in key or _CONTROL.search(key):
+            raise node.error("is no name of a variable or header")
+        text = node.text()
         for variable in _VARIABLE.findall(text):
-            if not self._environment.get(variable, "").strip():
-                self.bad(place, f"names the variable {variable}, which isn't set")
+            if not environment.get(variable, "").strip():
+                raise node.error(f"names the variable {variable}, which isn't set")
         if "${" in _VARIABLE.sub("", text):
-            self.bad(place, "holds a ${ that no variable's name and } follow")
-        return _VARIABLE.sub(lambda found: self._environment[found[1]].strip(), text)
-
-    def mapping(self, value: object, place: str) -> dict[str, object]:
-        if not isinstance(value, dict):
-            self.bad(place, "must be an object" if place else 'must be {"mcpServers": {...}}')
-        return value
-
-    def text(self, value: object, place: str, *, empty: bool = False) -> str:
-        if not isinstance(value, str) or "\0" in value or not (value.strip() or empty):
-            self.bad(place, "must be text" if empty else "must be text that isn't empty")
-        return value
-
-
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def _bad(path: Path, place: str, reason: str) -> NoReturn:
-    where = f": {place}" if place else ""
-    raise BadSetting(f"TOOLS_FILE={str(path)!r}{where}: {reason}.") from None
+            raise node.error("holds a ${ that no variable's name and } follow")
+        found[key] = _VARIABLE.sub(lambda match: environment[match[1]].strip(), text)
+    return found

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from chatsite.agents.known import LLM
-from chatsite.agents.template import EMBEDDED, ModelSettings, Template
+from chatsite.agents.template import EMBEDDED, LLM, ModelSettings, Template
 from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
 from chatsite.messages import Message
