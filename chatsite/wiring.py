@@ -12,15 +12,8 @@ from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
-from chatsite.conversations import cache_store as cache
-from chatsite.conversations import store, summaries
+from chatsite.conversations import store
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.database.work import Store
-from chatsite.conversations.files import uploads
-from chatsite.conversations.reads import loading, queries, receipts, summary_queries
-from chatsite.conversations.reads import message_search as searching
-from chatsite.conversations.reads import search_index as said
-from chatsite.conversations.upkeep.maintenance import Keeping
 from chatsite.conversations.values.owners import Owner
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -63,7 +56,7 @@ class Site:
     """The running server: agents, models, tools, turns and the store's threads."""
 
     def __init__(self) -> None:
-        self.run = Store()
+        self.run = store.StorageThreads()
         self.sockets = Sockets()
         self.intake = Intake(settings.FILES_DIR)
         self.catalogue = Catalogue(settings.AGENTS_DIR)
@@ -77,7 +70,7 @@ class Site:
             settings.KV_SESSIONS_DIR,
             limit=settings.KV_SESSIONS_MB * 1024 * 1024,
             run=self.run,
-            rows=cache,
+            rows=store,
         )
         saving = self.sessions if settings.KV_SESSIONS_MB else None
         self.cache = Cache(self.engine, sessions=saving, placed=self._placed)
@@ -86,7 +79,7 @@ class Site:
         self.tools = Toolbox(
             builtin(
                 now=lambda: datetime.now(UTC),
-                search_history=SearchHistory(run=self.run, reads=searching),
+                search_history=SearchHistory(run=self.run, reads=store),
             ),
             self.tool_servers,
         )
@@ -104,20 +97,20 @@ class Site:
         )
         self.summariser = Summariser(
             run=self.run,
-            reads=summary_queries,
-            writes=summaries,
+            reads=store,
+            writes=store,
             answering=self.agents.answering,
             publish=lambda conversation, event: self.turns.publish(conversation, event),
         )
         self.strategies = StrategyWorker()
         self.vectors = SentenceVectors.find()
-        self.recaller = Recaller(run=self.run, reads=said, vectors=self.vectors)
+        self.recaller = Recaller(run=self.run, reads=store, vectors=self.vectors)
         self.turns = Turns(
             decider=self._decider(),
             answering=self.agents.answering,
             describe=self.agents.describe,
             caps=TurnLimits(answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER),
-            uploads=uploads,
+            uploads=store,
             around=TurnHooks(
                 ready=self._tools_ready,
                 before=self._before_turn,
@@ -133,23 +126,23 @@ class Site:
         )
         self.comparing = PolicyComparison(
             decider=self.turns.decider,
-            reads=receipts,
+            reads=store,
             offering=self.turns.offering,
             answering=self.agents.answering,
             vectors=self.vectors,
         )
         self.cleaning = CleanupPreview(decider=self.turns.decider, answering=self.agents.answering)
         self._lock: IO[str] | None = None
-        self.keeping = Keeping(self.run, self.sessions.sweep)
+        self.keeping = store.Maintenance(self.run, self.sessions.sweep)
 
     def _decider(self) -> Decider:
         return Decider(
             environment=settings.HISTORY_ENVIRONMENT,
             run=self.run,
-            loads=loading,
-            reads=queries,
+            loads=store,
+            reads=store,
             writes=store,
-            files=lambda owner: StoredFiles(run=self.run, reads=uploads, owner=owner),
+            files=lambda owner: StoredFiles(run=self.run, reads=store, owner=owner),
             gatherers={
                 "lexical": self.recaller,
                 "triage": Triager(),
@@ -164,7 +157,7 @@ class Site:
     async def _placed(self, conversation: str, places: Mapping[str, Place]) -> None:
         """Write down where the messages lie now, and tell the pages."""
         changed = await self.run(
-            cache.place_books,
+            store.place_books,
             conversation=conversation,
             places={id: (place.start, place.size) for id, place in places.items()},
         )

@@ -18,7 +18,7 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.database.work import Store, writing
+from chatsite.conversations.database.work import StorageThreads, writing
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.agents.resolved_agent import missing_agent
@@ -145,7 +145,7 @@ async def test_what_writes_waits_in_line_and_holds_up_no_reader(
 ) -> None:
     """SQLite lets whoever must wait for another's write sleep, up to 100 ms too long."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    run, may_end, begun = Store(), threading.Event(), asyncio.Event()
+    run, may_end, begun = StorageThreads(), threading.Event(), asyncio.Event()
     loop, order = asyncio.get_running_loop(), []
 
     @writing

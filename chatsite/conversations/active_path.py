@@ -11,10 +11,10 @@ from datetime import datetime
 from django.db.models import Count, Max, Min, Q, Sum
 
 from chatsite.conversations.database.columns import key
-from chatsite.conversations.database.rows import columns_of
+from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.reads.queries import owned
+from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.messages import Message as Said
@@ -26,17 +26,17 @@ ESTIMATE = "estimate"
 SOME = 300
 
 
-def locked(owner: Owner, conversation: str) -> Conversation:
+def locked_conversation(owner: Owner, conversation: str) -> Conversation:
     """The conversation, for changing its path. Raises NotFound unless it is this owner's."""
-    return owned(owner, conversation, locked=True)
+    return owned_conversation(owner, conversation, locked=True)
 
 
-def append(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
+def append_to_path(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
     """Put messages at the end of the path. The caller saves `row`, whose totals change."""
-    return Message.objects.bulk_create(placed(row, messages, now=now), batch_size=500)
+    return Message.objects.bulk_create(place_at_end(row, messages, now=now), batch_size=500)
 
 
-def placed(
+def place_at_end(
     row: Conversation,
     messages: Iterable[Said],
     *,
@@ -63,11 +63,11 @@ def placed(
             turn_seq=turn_seq,
             state=state,
             created=now,
-            **columns_of(message),
+            **message_columns(message),
         )
         row.next_seq = seq + 1
         if state != "running":
-            count(row, last)
+            add_to_totals(row, last)
         rows.append(last)
     return rows
 
@@ -78,7 +78,7 @@ def _last_on_path(row: Conversation) -> Message | None:
     return MESSAGE_PLACES.first(LAST_ON_PATH, key(row.id), True)
 
 
-def count(row: Conversation, message: Message) -> None:
+def add_to_totals(row: Conversation, message: Message) -> None:
     """Add a message to the path's totals."""
     row.path_messages += 1
     row.path_users += message.role == "user"
@@ -88,7 +88,7 @@ def count(row: Conversation, message: Message) -> None:
     row.path_tokens += message.tokens
 
 
-def uncount(row: Conversation, message: Message) -> None:
+def subtract_from_totals(row: Conversation, message: Message) -> None:
     """Take a message out of the path's totals; its mark is none of them."""
     row.path_messages -= 1
     row.path_users -= message.role == "user"
@@ -135,11 +135,11 @@ def _totals(row: Conversation, below: int) -> dict[str, int | None]:
     )
 
 
-def counted(message: Said) -> Said:
+def with_token_count(message: Said) -> Said:
     """The same message with a count of its tokens, an estimate where nobody has counted them."""
-    return message if message.tokens else replace(message, tokens=estimated(message))
+    return message if message.tokens else replace(message, tokens=estimated_tokens(message))
 
 
-def estimated(message: Said) -> TokenCount:
+def estimated_tokens(message: Said) -> TokenCount:
     """For what nobody could count yet: the path's total must not leave it out."""
     return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")

@@ -1,39 +1,152 @@
-"""Every unit of work of turns and whole conversations: one transaction each.
+"""The front door of storage: every unit of work, reads and writes, in one place.
 
-They are called from a thread of the executor; what `turns.ports.Writes` names is here.
+The other parts import storage's functions from here alone, so that the modules behind this one can
+be moved. A unit of work is synchronous and runs on a thread (`StorageThreads`); one that writes is
+one transaction.
 """
 
-from chatsite.conversations.cache.books import mark_turns
+from chatsite.conversations.cache.books import (
+    bring_back_turns,
+    mark_for_cleanup,
+    mark_turns,
+    place_books,
+)
+from chatsite.conversations.cache.panel_view import cache_books, totals_of
+from chatsite.conversations.cache.saved_sessions import (
+    drop_sessions,
+    list_sessions,
+    read_session,
+    save_session,
+    session_files,
+    touch_session,
+)
+from chatsite.conversations.database.work import StorageThreads
+from chatsite.conversations.files.uploads import (
+    attachments_of,
+    discard_upload,
+    find_upload,
+    provider_reference,
+    require_quota,
+    save_reference,
+    store_upload,
+    upload_content,
+    upload_text,
+)
+from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
+from chatsite.conversations.reads.loading import load_path, load_turns
+from chatsite.conversations.reads.message_search import older_messages
+from chatsite.conversations.reads.queries import (
+    agent_of,
+    current_owner,
+    earlier_messages,
+    list_conversations,
+    open_conversation,
+    receipt_of,
+    whole_path,
+)
+from chatsite.conversations.reads.receipts import (
+    list_all_conversations,
+    past_turn,
+    request_parts,
+    turn_owner,
+    valid_summaries,
+)
+from chatsite.conversations.reads.search_index import index_progress, lines_between
+from chatsite.conversations.reads.summary_queries import (
+    still_holds,
+    summary_state,
+    summary_text,
+    summary_versions,
+    unsummarised_path,
+)
+from chatsite.conversations.summaries import fold_summary, rewrite_summary, switch_summary
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
 from chatsite.conversations.turn.versions import show_version
+from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.upkeep.lifecycle import (
-    clear,
-    delete,
+    clear_conversation,
+    delete_conversation,
     import_conversation,
     move_to_account,
-    rename,
+    rename_conversation,
     save_counts,
-    undelete,
+    undelete_conversation,
 )
+from chatsite.conversations.upkeep.maintenance import Maintenance, purge
+from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
 
 __all__ = [
-    "begin_retry",
+    "Maintenance",
+    "StorageThreads",
+    "add_message",
+    "agent_of",
+    "attachments_of",
     "begin_calls",
+    "begin_retry",
     "begin_turn",
-    "save_checkpoints",
-    "clear",
-    "delete",
+    "bring_back_turns",
+    "cache_books",
+    "clear_conversation",
+    "current_owner",
+    "delete_conversation",
+    "discard_upload",
+    "drop_sessions",
+    "earlier_messages",
     "end_call",
     "end_interrupted",
     "end_turn",
+    "exclude_message",
+    "find_upload",
+    "fold_summary",
+    "forget_above_message",
     "import_conversation",
+    "index_progress",
+    "lines_between",
+    "list_all_conversations",
+    "list_conversations",
+    "list_sessions",
+    "load_path",
+    "load_turns",
+    "mark_for_cleanup",
     "mark_turns",
     "move_to_account",
-    "rename",
+    "older_messages",
+    "open_conversation",
+    "past_turn",
+    "pin_message",
+    "place_books",
+    "provider_reference",
+    "purge",
+    "questions_since",
+    "read_session",
+    "receipt_of",
+    "rename_conversation",
+    "request_parts",
+    "require_quota",
+    "rewrite_summary",
+    "save_checkpoints",
     "save_counts",
+    "save_reference",
+    "save_session",
+    "session_files",
     "show_version",
-    "undelete",
+    "still_holds",
+    "store_upload",
+    "summary_state",
+    "summary_text",
+    "summary_versions",
+    "switch_summary",
+    "totals_of",
+    "touch_session",
+    "trace_message",
+    "turn_owner",
+    "undelete_conversation",
+    "unsummarised_path",
+    "upload_content",
+    "upload_text",
+    "valid_summaries",
+    "whole_path",
 ]

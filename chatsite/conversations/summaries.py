@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Summary
-from chatsite.conversations.reads.queries import owned
-from chatsite.conversations.reads.summary_coverage import (
+from chatsite.conversations.reads.ownership import owned_conversation
+from chatsite.conversations.reads.summary_queries import (
     holding,
     start_of,
     summary_state_of,
@@ -103,7 +103,7 @@ def rewrite_summary(
 
 def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
     """Whether the summary is sent, and made, in this conversation."""
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     row.summary_on = on
     row.save(update_fields=["summary_on"])
     return summary_state_of(row)
@@ -125,7 +125,7 @@ def _locked(owner: Owner, conversation: str) -> Conversation | None:
 
 
 def _require(owner: Owner, conversation: str) -> Conversation:
-    owned(owner, conversation)
+    owned_conversation(owner, conversation)
     row = _locked(owner, conversation)
     if row is None:
         raise NotFound("There is no such conversation.")

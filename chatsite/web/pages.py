@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from chatsite.conversations.reads import queries
+from chatsite.conversations import store
 from chatsite.errors import NotFound
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, owner_of, site_of
@@ -35,7 +35,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     agent = _chosen(request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:
-            agent = await site.run(queries.agent_of, owner=owner, conversation=str(conversation))
+            agent = await site.run(store.agent_of, owner=owner, conversation=str(conversation))
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)

@@ -78,10 +78,10 @@ class Case:
 
 
 async def _stored(options: Options) -> Row:
-    from chatsite.conversations.database.work import Store
+    from chatsite.conversations.database.work import StorageThreads
 
     times = options.times(301, 51)
-    run = Store()
+    run = StorageThreads()
     try:
         short, long = await _case(run, SHORT), await _case(run, LONG)
         for _ in range(20):  # every thread of the store opens its connection

@@ -43,7 +43,7 @@ def said(role: Role) -> Message:
 def conversation(guest: str, count: int) -> str:
     """Store a conversation of so many messages: a greeting, then questions and answers in turn.
     Its id."""
-    from chatsite.conversations import active_path as path
+    from chatsite.conversations import active_path
     from chatsite.conversations.models import Conversation
 
     now = datetime.now(UTC)
@@ -51,6 +51,6 @@ def conversation(guest: str, count: int) -> str:
         id=uuid.uuid4(), guest=guest, agent="demo", title="bench", created=now, updated=now
     )
     messages = (said("user" if number % 2 else "assistant") for number in range(count))
-    path.append(row, messages, now=now)
+    active_path.append_to_path(row, messages, now=now)
     row.save()
     return str(row.id)

@@ -84,7 +84,7 @@ class TestAgain:
         results, _ = round_of(begun.turn, asked_for("tides"), id=begun.answer, answer=new_id())
         store.end_call(turn=begun.turn, message=result(results[0]))
         end(begun, "At noon.")
-        marks.pin(owner=ADA, message=results[0].id, on=True)
+        marks.pin_message(owner=ADA, message=results[0].id, on=True)
         anew = again(chat, answered(chat, 2))
         assert [answered(chat, seq) for seq in (2, 3, 4)] == list(anew.gone)
         assert (row(chat).marked, totals(chat)) == (0, (1, 1, 3))
@@ -262,9 +262,9 @@ class TestContinuing:
         end(again(chat, begun.answer, mode="continue"), "Half an answer.")
         anew = again(chat, begun.answer)
         store.end_turn(turn=anew.turn, state="complete", text="New.", receipt={"layout": [run]})
-        kept = receipts.kept(owner=ADA, turn=first.turn)
+        kept = receipts.request_parts(owner=ADA, turn=first.turn)
         assert [entry.seq for entry in kept.entries] == [1, 2]
-        assert [e.seq for e in receipts.kept(owner=ADA, turn=anew.turn).entries] == [1]
+        assert [e.seq for e in receipts.request_parts(owner=ADA, turn=anew.turn).entries] == [1]
         asked = receipts.past_turn(owner=ADA, turn=anew.turn)
         assert [entry.message.content for entry in asked.loaded.transcript.entries] == ["Tell me"]
         before = Turn.objects.get(number=3)
@@ -283,7 +283,7 @@ class TestVersions:
         tried = again(chat, answered(chat, 5))
         end(tried, "Gone further.")
         whole = shown(chat)
-        marks.pin(owner=ADA, message=tried.answer, on=True)
+        marks.pin_message(owner=ADA, message=tried.answer, on=True)
         store.show_version(owner=ADA, message=first)
         assert shown(chat) == [("user", "question 1"), ("assistant", "answer 1")]
         assert (row(chat).marked, totals(chat)) == (0, recounted(chat))
@@ -299,7 +299,7 @@ class TestVersions:
         first = answered(chat, 2)
         end(again(chat, first), "Second.")
         end(begin(chat, "Go on"))
-        marks.forget_above(owner=ADA, message=answered(chat, 4), on=True)
+        marks.forget_above_message(owner=ADA, message=answered(chat, 4), on=True)
         store.show_version(owner=ADA, message=first)
         assert row(chat).forget_above == 2
 
@@ -315,7 +315,7 @@ class TestVersions:
         with pytest.raises(TurnRunning):
             store.show_version(owner=ADA, message=first)
         end(begun)
-        store.clear(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             store.show_version(owner=ADA, message=first)
         assert totals(chat) == recounted(chat) == (0, 0, 0)

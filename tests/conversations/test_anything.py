@@ -164,7 +164,12 @@ class Conversation(RuleBasedStateMachine):
             chosen.refresh_from_db()
             assert chosen.on_path
 
-    @rule(pick=ANY, mark=st.sampled_from([marks.pin, marks.exclude, marks.forget_above]))
+    @rule(
+        pick=ANY,
+        mark=st.sampled_from(
+            [marks.pin_message, marks.exclude_message, marks.forget_above_message]
+        ),
+    )
     def mark(self, pick: int, mark: Any) -> None:
         path = [m for m in self.path() if m.state != "running" and m.turn_seq]
         if path:
@@ -173,7 +178,7 @@ class Conversation(RuleBasedStateMachine):
     @precondition(rest)
     @rule()
     def clear(self) -> None:
-        store.clear(owner=ADA, conversation=self.chat)
+        store.clear_conversation(owner=ADA, conversation=self.chat)
 
     @rule(pick=ANY)
     def count(self, pick: int) -> None:
@@ -252,7 +257,7 @@ class Conversation(RuleBasedStateMachine):
         ended = [str(m.id) for m in self.path() if m.state != "running"]
         assert [entry.message.id for entry in loaded.transcript.entries] == ended
         for turn, ids in self.sent:
-            kept = receipts.kept(owner=ADA, turn=turn)
+            kept = receipts.request_parts(owner=ADA, turn=turn)
             assert [entry.message.id for entry in kept.entries] == ids
             receipts.past_turn(owner=ADA, turn=turn)
 

@@ -106,7 +106,7 @@ def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None
 
 
 def test_an_empty_path_takes_it(conversation: str) -> None:
-    store.clear(owner=ADA, conversation=conversation)
+    store.clear_conversation(owner=ADA, conversation=conversation)
     view = add_message(conversation=conversation, source="briefing", text="It will rain.")
     assert places(conversation) == [(view.seq, 0, "assistant", "briefing")]
     assert totals(conversation) == recounted(conversation)
@@ -149,7 +149,7 @@ class TestRefused:
             add_message(conversation=unknown, source="briefing", text="x")
         with pytest.raises(NotFound, match="'today'.*its id is a UUID"):
             add_message(conversation="today", source="briefing", text="x")
-        store.delete(owner=ADA, conversation=conversation)
+        store.delete_conversation(owner=ADA, conversation=conversation)
         self.refused(conversation, NotFound, "There is no conversation")
 
 

@@ -16,14 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import cache_store as cache
 from chatsite.conversations import store
 from chatsite.conversations.database import statements
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.reads import loading
+from chatsite.conversations.upkeep import maintenance as purging
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep import purge as purging
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
@@ -51,7 +50,7 @@ def place(chat: str, sizes: dict[int, int], *, head: int = 10) -> dict[str, int]
     for seq, size in sizes.items():
         places[at(chat, seq)] = (start, size)
         start += size
-    return cache.place_books(conversation=chat, places=places)
+    return store.place_books(conversation=chat, places=places)
 
 
 def session(chat: str, *, file: str = "a.bin", size: int = 100, ids: tuple[int, ...] = ()) -> Any:
@@ -102,7 +101,7 @@ class TestPlaces:
     def test_another_conversations_messages_are_not_touched(self, chat: str) -> None:
         other = new_id()
         talk(other, 1)
-        cache.place_books(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
+        store.place_books(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
         assert set(books_of(other).values()) == set(books_of(chat).values()) == {ABSENT}
 
     def test_an_entry_read_before_is_read_with_its_new_place(self, chat: str) -> None:
@@ -125,7 +124,7 @@ class TestPlaces:
         took = []
         for _ in range(5):
             began = time.perf_counter()
-            cache.place_books(conversation=long, places=places)
+            store.place_books(conversation=long, places=places)
             took.append(time.perf_counter() - began)
         assert min(took) < 0.02, took
         for condition, index in (
@@ -144,17 +143,17 @@ class TestCleanups:
         self, chat: str
     ) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
-        changed = cache.mark_turns(conversation=chat, turns=[1, 3])
+        changed = store.mark_turns(conversation=chat, turns=[1, 3])
         assert changed == {at(chat, 1): 0, at(chat, 2): 0, at(chat, 3): 0, at(chat, 4): -1}
         assert books_of(chat)[1] == (10, 7, 0)
         changed = place(chat, {5: 3, 6: 3})
         assert changed == {at(chat, 1): -1, at(chat, 2): -1, at(chat, 3): -1}
         found = books_of(chat)
         assert (found[1], found[4], found[5]) == ((-1, 7, -1), (-1, -1, -1), (10, 3, 1))
-        assert cache.mark_turns(conversation=chat, turns=[1, 3]) == {}
+        assert store.mark_turns(conversation=chat, turns=[1, 3]) == {}
 
     def test_what_was_replied_to_is_there_once_more_and_goes_again(self, chat: str) -> None:
-        cache.mark_turns(conversation=chat, turns=[1])
+        store.mark_turns(conversation=chat, turns=[1])
         assert place(chat, {1: 7, 2: 5}) == {at(chat, 1): 0, at(chat, 2): 0}
         assert place(chat, {3: 4}) == {at(chat, 1): -1, at(chat, 2): -1}
 
@@ -162,32 +161,32 @@ class TestCleanups:
         first = at(chat, 6)
         end(again(chat, first), "another answer 3")
         end(begin(chat, "question 4"))
-        cache.mark_turns(conversation=chat, turns=[5])
+        store.mark_turns(conversation=chat, turns=[5])
         assert {books_of(chat)[seq][2] for seq in (5, 6, 7)} == {-1}
         store.show_version(owner=ADA, message=first)
         assert messages(chat).get(id=first).kv_status == -1
 
     def test_a_greeting_is_in_no_turn(self, chat: str) -> None:
-        assert cache.mark_turns(conversation=chat, turns=[0]) == {}
+        assert store.mark_turns(conversation=chat, turns=[0]) == {}
 
     def test_a_person_unloads_and_brings_back(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5})
-        changed = cache.mark_for_cleanup(owner=ADA, conversation=chat, turns=[1, 3])
+        changed = store.mark_for_cleanup(owner=ADA, conversation=chat, turns=[1, 3])
         assert set(changed.values()) == {0, -1}
-        changed = cache.bring_back(owner=ADA, conversation=chat, turns=[3])
+        changed = store.bring_back_turns(owner=ADA, conversation=chat, turns=[3])
         assert changed == {at(chat, 3): 1, at(chat, 4): 1}
-        changed = cache.bring_back(owner=ADA, conversation=chat)
+        changed = store.bring_back_turns(owner=ADA, conversation=chat)
         assert changed == {at(chat, 1): 1, at(chat, 2): 1}
         found = books_of(chat)
         assert (found[1], found[3]) == ((10, 7, 1), ABSENT), "what lies there still does"
 
-    @pytest.mark.parametrize("work", [cache.mark_for_cleanup, cache.bring_back])
+    @pytest.mark.parametrize("work", [store.mark_for_cleanup, store.bring_back_turns])
     def test_it_is_refused_for_others_and_while_an_answer_is_written(
         self, chat: str, work: Callable[..., dict[str, int]]
     ) -> None:
         with pytest.raises(NotFound):
             work(owner=BOB, conversation=chat, turns=[1])
-        cache.mark_turns(conversation=chat, turns=[3])
+        store.mark_turns(conversation=chat, turns=[3])
         before = books_of(chat)
         begun = begin(chat, "question 4")
         with pytest.raises(TurnRunning):
@@ -196,16 +195,16 @@ class TestCleanups:
         assert {seq: books_of(chat)[seq] for seq in before} == before
 
     def test_pinning_brings_the_whole_turn_back(self, chat: str) -> None:
-        cache.mark_turns(conversation=chat, turns=[1, 3])
-        change = marks.pin(owner=ADA, message=at(chat, 2), on=True)
+        store.mark_turns(conversation=chat, turns=[1, 3])
+        change = marks.pin_message(owner=ADA, message=at(chat, 2), on=True)
         assert change.status == {at(chat, 1): 1, at(chat, 2): 1}
-        assert marks.pin(owner=ADA, message=at(chat, 4), on=False).status == {}
+        assert marks.pin_message(owner=ADA, message=at(chat, 4), on=False).status == {}
         assert books_of(chat)[3][2] == -1
 
     @pytest.mark.parametrize("mode", ["again", "continue"])
     def test_answering_anew_brings_the_turn_back(self, chat: str, mode: Any) -> None:
         place(chat, {5: 3, 6: 4})
-        cache.mark_turns(conversation=chat, turns=[5])
+        store.mark_turns(conversation=chat, turns=[5])
         begun = again(chat, at(chat, 6), mode=mode)
         assert begun.messages[0].message.kv_status == 1
         assert begun.loaded is not None
@@ -214,13 +213,13 @@ class TestCleanups:
 
     def test_clearing_forgets_all_books(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5})
-        cache.mark_turns(conversation=chat, turns=[1, 3])
-        store.clear(owner=ADA, conversation=chat)
+        store.mark_turns(conversation=chat, turns=[1, 3])
+        store.clear_conversation(owner=ADA, conversation=chat)
         assert set(books_of(chat).values()) == {ABSENT}
 
     def test_what_is_edited_has_no_place_and_comes_back_only_when_asked(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
-        cache.mark_turns(conversation=chat, turns=[1])
+        store.mark_turns(conversation=chat, turns=[1])
         for seq in (1, 3):
             edit_message(owner=ADA, message=at(chat, seq), text="Otherwise")
         assert (books_of(chat)[1], books_of(chat)[3]) == ((-1, -1, -1), ABSENT)
@@ -228,81 +227,81 @@ class TestCleanups:
 
 class TestSessions:
     def test_what_was_saved_is_read_back_the_same(self, chat: str) -> None:
-        assert cache.read_session(key=chat) is None
+        assert store.read_session(key=chat) is None
         ids = (0, 1, 2**31 - 1, 7, 49_151)
         saved = session(chat, ids=ids)
-        assert cache.save_session(conversation=chat, session=saved)
+        assert store.save_session(conversation=chat, session=saved)
         assert bytes(KvSession.objects.get().ids)[4:12] == b"\1\0\0\0\xff\xff\xff\x7f"
-        assert cache.read_session(key=chat) == saved
+        assert store.read_session(key=chat) == saved
         newer = session(chat, file="b.bin", ids=(5, 6, 7))
-        assert cache.save_session(conversation=chat, session=newer)
-        assert cache.read_session(key=chat) == newer
-        assert cache.session_files() == {"b.bin"}
+        assert store.save_session(conversation=chat, session=newer)
+        assert store.read_session(key=chat) == newer
+        assert store.session_files() == {"b.bin"}
 
     def test_an_agents_beginning_is_nobodys(self, chat: str) -> None:
         book = Book((1, 2), (Span("head", 2),))
         shared = Session(
             key="head:" + "f" * 64, fingerprint="x", book=book, file="h", size=1, digest="d"
         )
-        assert cache.save_session(conversation=None, session=shared)
-        assert cache.read_session(key=shared.key) == shared
+        assert store.save_session(conversation=None, session=shared)
+        assert store.read_session(key=shared.key) == shared
 
     @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
     def test_one_that_does_not_add_up_is_none(self, chat: str, change: dict[str, Any]) -> None:
-        cache.save_session(conversation=chat, session=session(chat))
+        store.save_session(conversation=chat, session=session(chat))
         KvSession.objects.update(**change)
-        assert cache.read_session(key=chat) is None
+        assert store.read_session(key=chat) is None
 
     def test_the_least_recently_used_are_known_and_dropped(self, chat: str) -> None:
         other = new_id()
         talk(other, 1)
         then = datetime(2026, 11, 22, tzinfo=UTC)
-        cache.save_session(conversation=chat, session=session(chat), used=then)
-        cache.save_session(conversation=other, session=session(other, file="b.bin", size=5))
-        assert SessionFile(chat, 100, then.timestamp()) in cache.list_sessions()
-        cache.touch_session(key=chat)
-        newest = max(cache.list_sessions(), key=lambda kept: kept.used)
+        store.save_session(conversation=chat, session=session(chat), used=then)
+        store.save_session(conversation=other, session=session(other, file="b.bin", size=5))
+        assert SessionFile(chat, 100, then.timestamp()) in store.list_sessions()
+        store.touch_session(key=chat)
+        newest = max(store.list_sessions(), key=lambda kept: kept.used)
         assert newest.key == chat
-        assert cache.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
-        assert [kept.key for kept in cache.list_sessions()] == [other]
+        assert store.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
+        assert [kept.key for kept in store.list_sessions()] == [other]
 
     @pytest.mark.parametrize("what", ["edit", "delete", "clear"])
     def test_words_that_are_taken_away_leave_what_was_saved(self, chat: str, what: str) -> None:
-        cache.save_session(conversation=chat, session=session(chat))
+        store.save_session(conversation=chat, session=session(chat))
         if what == "edit":
             edit_message(owner=ADA, message=at(chat, 5), text="Otherwise")
         elif what == "delete":
             delete_message(owner=ADA, message=at(chat, 2))
         else:
-            store.clear(owner=ADA, conversation=chat)
-        assert cache.read_session(key=chat) is None
+            store.clear_conversation(owner=ADA, conversation=chat)
+        assert store.read_session(key=chat) is None
         late = session(chat, file="late.bin") if what == "edit" else None
         if late is not None:
-            assert not cache.save_session(conversation=chat, session=late), "it has the old words"
+            assert not store.save_session(conversation=chat, session=late), "it has the old words"
             end(begin(chat, "question 4"))
-            assert cache.save_session(conversation=chat, session=late)
+            assert store.save_session(conversation=chat, session=late)
 
     def test_a_deleted_conversation_keeps_it_until_it_goes_for_good(self, chat: str) -> None:
-        cache.save_session(conversation=chat, session=session(chat))
-        store.delete(owner=ADA, conversation=chat)
-        assert cache.read_session(key=chat) is not None
-        assert not cache.save_session(conversation=chat, session=session(chat, file="b.bin"))
-        store.undelete(owner=ADA, conversation=chat)
-        store.delete(owner=ADA, conversation=chat)
+        store.save_session(conversation=chat, session=session(chat))
+        store.delete_conversation(owner=ADA, conversation=chat)
+        assert store.read_session(key=chat) is not None
+        assert not store.save_session(conversation=chat, session=session(chat, file="b.bin"))
+        store.undelete_conversation(owner=ADA, conversation=chat)
+        store.delete_conversation(owner=ADA, conversation=chat)
         Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
         purging.purge()
-        assert not Conversation.objects.exists() and cache.session_files() == frozenset()
-        assert not cache.save_session(conversation=new_id(), session=saved_of(chat))
+        assert not Conversation.objects.exists() and store.session_files() == frozenset()
+        assert not store.save_session(conversation=new_id(), session=saved_of(chat))
 
     def test_it_goes_with_the_conversation_to_an_account(
         self, chat: str, django_user_model: Any
     ) -> None:
-        cache.save_session(conversation=chat, session=session(chat))
+        store.save_session(conversation=chat, session=session(chat))
         user = django_user_model.objects.create_user("ada")
         store.move_to_account(guest="ada", user=user.pk)
-        assert cache.read_session(key=chat) is not None
+        assert store.read_session(key=chat) is not None
         user.delete()
-        assert cache.session_files() == frozenset()
+        assert store.session_files() == frozenset()
 
 
 def saved_of(chat: str) -> Session:
@@ -337,11 +336,11 @@ class TestAnyOrder(TestCase):
                 places = {
                     ids[seq]: (10 + sum(s + 1 for s in some if s < seq), seq + 1) for seq in some
                 }
-                changed = cache.place_books(conversation=chat, places=places)
+                changed = store.place_books(conversation=chat, places=places)
             elif what == "mark":
-                changed = cache.mark_turns(conversation=chat, turns=sorted(some))
+                changed = store.mark_turns(conversation=chat, turns=sorted(some))
             else:
-                changed = cache.bring_back(owner=ADA, conversation=chat, turns=sorted(some))
+                changed = store.bring_back_turns(owner=ADA, conversation=chat, turns=sorted(some))
             found = books_of(chat)
             assert changed == {
                 ids[seq]: found[seq][2] for seq in found if found[seq][2] != before[seq][2]
@@ -356,5 +355,5 @@ class TestAnyOrder(TestCase):
 
 
 def test_no_message_is_placed_by_a_word_that_is_no_id(db: None) -> None:
-    assert cache.place_books(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
+    assert store.place_books(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
     assert not Message.objects.exists()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import cache_store as cache
 from chatsite.conversations import store
-from chatsite.conversations.cache.queries import CacheBooks, books_of, how_much
+from chatsite.conversations.cache.panel_view import cache_books, totals_of
+from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.errors import NotFound
 from chatsite.kv import Book, Session, Span
 from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
@@ -40,7 +40,7 @@ def strip(books: CacheBooks, place: str, *, used: int) -> list[Shown]:
 
 
 def look(chat: str) -> CacheBooks:
-    return books_of(owner=ADA, conversation=chat)
+    return cache_books(owner=ADA, conversation=chat)
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def chat() -> str:
     still to come; something of our own lies before the last question."""
     made = new_id()
     talk(made, 3)
-    cache.mark_turns(conversation=made, turns=[1])
+    store.mark_turns(conversation=made, turns=[1])
     places = {at(made, 3): (10, 5), at(made, 4): (15, 5), at(made, 5): (26, 4)}
-    cache.place_books(conversation=made, places=places)
+    store.place_books(conversation=made, places=places)
     return made
 
 
@@ -73,7 +73,7 @@ class TestTheStrip:
         assert sum(piece.size for piece in pieces if piece.start >= 0) == 33
 
     def test_of_a_conversation_that_lies_nowhere_only_what_is_unloaded(self, chat: str) -> None:
-        cache.mark_turns(conversation=chat, turns=[3])
+        store.mark_turns(conversation=chat, turns=[3])
         found = strip(look(chat), "none", used=0)
         assert [(one.what, one.start, one.status) for one in found] == [
             (seq, -1, -1) for seq in (1, 2, 3, 4)
@@ -83,7 +83,7 @@ class TestTheStrip:
         spans = (Span("head", 8), Span(at(chat, 1), 6), Span(at(chat, 2), 4), Span(at(chat, 6), 5))
         book = Book(tuple(range(23)), spans)
         saved = Session(key=chat, fingerprint="x", book=book, file="a", size=500, digest="d")
-        cache.save_session(conversation=chat, session=saved)
+        store.save_session(conversation=chat, session=saved)
         books = look(chat)
         assert books.saved is not None and (books.saved.cells, books.saved.bytes) == (23, 500)
         assert strip(books, "saved", used=23) == [
@@ -94,7 +94,7 @@ class TestTheStrip:
         ]
 
     def test_a_version_that_is_not_shown_is_no_message_of_the_strip(self, chat: str) -> None:
-        cache.place_books(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
+        store.place_books(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
         end(again(chat, at(chat, 6)))
         assert strip(look(chat), "slot", used=20)[-2:] == [Shown(5, 10, 4), Shown("other", 14, 6)]
 
@@ -115,10 +115,10 @@ class TestTheStrip:
 class TestTheRest:
     def test_what_is_unloaded_is_added_up(self, chat: str) -> None:
         assert look(chat).unloaded == {"turns": 1, "messages": 2, "tokens": 8}
-        told = how_much(owner=ADA, conversation=chat, ids=[at(chat, 1), at(chat, 5), new_id()])
+        told = totals_of(owner=ADA, conversation=chat, ids=[at(chat, 1), at(chat, 5), new_id()])
         assert told == {"turns": [1, 5], "messages": 2, "tokens": 6}
         nothing = {"turns": [], "messages": 0, "tokens": 0}
-        assert how_much(owner=ADA, conversation=chat, ids=[]) == nothing
+        assert totals_of(owner=ADA, conversation=chat, ids=[]) == nothing
 
     def test_what_the_last_turns_reused_comes_from_their_receipts(self, chat: str) -> None:
         for number in range(25):
@@ -146,9 +146,9 @@ class TestTheRest:
     def test_it_is_its_owners(self, chat: str) -> None:
         for owner, id in ((BOB, chat), (ADA, new_id())):
             with pytest.raises(NotFound):
-                books_of(owner=owner, conversation=id)
+                cache_books(owner=owner, conversation=id)
             with pytest.raises(NotFound):
-                how_much(owner=owner, conversation=id, ids=[])
+                totals_of(owner=owner, conversation=id, ids=[])
 
     def test_a_long_conversation_is_not_read(
         self, chat: str, django_assert_num_queries: DjangoAssertNumQueries

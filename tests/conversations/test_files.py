@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations import cache_store as cache
 from chatsite.conversations import store
-from chatsite.conversations.files.export import as_written, read_file, write_file
+from chatsite.conversations.files.export import original_metadata, read_export, write_export
 from chatsite.conversations.files.export_format import FORMAT, VERSION
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import queries
@@ -94,7 +93,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
             message,
             id="",
             tokens=None,
-            metadata=as_written(message.metadata),
+            metadata=original_metadata(message.metadata),
             attachments=tuple(replace(file, id="") for file in message.attachments),
         )
         for message in messages
@@ -105,7 +104,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
 @given(chats, spoken)
 @settings(max_examples=100, deadline=None)
 def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> None:
-    saved = read_file(write_file(whole_of(messages, title=title)))
+    saved = read_export(write_export(whole_of(messages, title=title)))
     assert (saved.agent, saved.title) == ("demo", title.strip())
     assert without_ids(list(saved.messages)) == without_ids(messages)
     assert not {m.id for m in saved.messages} & {m.id for m in messages}
@@ -122,17 +121,17 @@ def test_what_is_restored_is_stored_as_it_was_saved() -> None:
         Message.tool("seen", id=new_id(), call_id="c1"),
         Message.assistant("Yes.", id=new_id(), metadata='{"a":  1}'),
     ]
-    content = write_file(whole_of(messages))
+    content = write_export(whole_of(messages))
     again = restored(content)
     path = [entry.message for entry in again.entries]
     assert without_ids(path) == without_ids(messages)
     assert path[3].metadata == '{"from a file": "{\\"a\\":  1}"}', "no provider reads that"
-    assert document_of(write_file(again))["messages"] == document_of(content)["messages"]
+    assert document_of(write_export(again))["messages"] == document_of(content)["messages"]
 
 
 def restored(content: bytes) -> WholePath:
     """What the store has of a file after it was imported."""
-    saved = read_file(content)
+    saved = read_export(content)
     stored = store.import_conversation(
         owner=ADA,
         agent=saved.agent,
@@ -170,18 +169,18 @@ class TestResuming:
         talk(made, 2)
         store.end_turn(turn=begin(made, "q3").turn, state="complete", text="a3", receipt=RECEIPT)
         ids = [str(id) for id in messages(made).order_by("seq").values_list("id", flat=True)]
-        cache.mark_turns(conversation=made, turns=[1])
+        store.mark_turns(conversation=made, turns=[1])
         places = {id: (10 + 5 * at, 5) for at, id in enumerate(ids[2:])}
-        cache.place_books(conversation=made, places=places)
-        cache.mark_turns(conversation=made, turns=[3])
+        store.place_books(conversation=made, places=places)
+        store.mark_turns(conversation=made, turns=[3])
         return made
 
     def test_the_file_carries_settings_parameters_books_and_marks(self, chat: str) -> None:
-        marks.pin(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
-        marks.exclude(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
-        marks.forget_above(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
+        marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
+        marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
+        marks.forget_above_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
         whole = queries.whole_path(owner=ADA, conversation=chat)
-        found = document_of(write_file(whole, cleanup="keepSystemPromptOnly"))
+        found = document_of(write_export(whole, cleanup="keepSystemPromptOnly"))
         assert found["version"] == 2
         assert found["settings"] == {
             "policy": "tokens",
@@ -205,24 +204,24 @@ class TestResuming:
         assert found["messages"][5]["excluded"] is True
 
     def test_what_was_unloaded_stays_so_and_nothing_lies_in_the_cache(self, chat: str) -> None:
-        content = write_file(queries.whole_path(owner=ADA, conversation=chat))
+        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
         again = restored(content)
         books = [
             (e.message.kv_start_position, e.message.kv_size, e.message.kv_status)
             for e in again.entries
         ]
         assert books == [(-1, -1, -1)] * 4 + [(-1, -1, 1)] * 2
-        saved = read_file(content)
+        saved = read_export(content)
         assert saved.settings is not None and saved.settings.tokens == 500
-        cache.bring_back(owner=ADA, conversation=again.conversation.id)
+        store.bring_back_turns(owner=ADA, conversation=again.conversation.id)
         assert not messages(again.conversation.id).exclude(kv_status=1).exists()
 
     @pytest.mark.parametrize("seq", [1, 5, 7])
     def test_marks_and_the_line_stand_where_they_stood(self, chat: str, seq: int) -> None:
-        marks.pin(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
-        marks.exclude(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
+        marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
+        marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
         Conversation.objects.filter(id=chat).update(forget_above=seq)
-        again = restored(write_file(queries.whole_path(owner=ADA, conversation=chat)))
+        again = restored(write_export(queries.whole_path(owner=ADA, conversation=chat)))
         assert [e.seq for e in again.entries if e.pinned] == [2]
         assert [e.seq for e in again.entries if e.excluded] == [3]
         found = row(again.conversation.id)
@@ -247,7 +246,7 @@ class TestResuming:
             )
         ]
         said += [replace(Message.user("Hi", id=new_id()), metadata=own)]
-        kept = [entry.message.metadata for entry in restored(write_file(whole_of(said))).entries]
+        kept = [entry.message.metadata for entry in restored(write_export(whole_of(said))).entries]
         assert kept[:2] == ["", own]
         assert all(metadata.startswith('{"from a file":') for metadata in kept[2:])
 
@@ -255,12 +254,12 @@ class TestResuming:
         document = whole() | {"version": 1}
         again = restored(json.dumps(document).encode())
         assert [e.message.kv_status for e in again.entries] == [1, 1, 1]
-        assert read_file(json.dumps(document).encode()).settings is None
+        assert read_export(json.dumps(document).encode()).settings is None
 
     def test_books_that_contradict_each_other_are_not_written(self) -> None:
         said = [Message.user("Hi", id=new_id()), Message.assistant("Yes.", id=new_id())]
         said = [replace(one, kv_size=5, kv_start_position=3, kv_status=0) for one in said]
-        found = document_of(write_file(whole_of(said)))
+        found = document_of(write_export(whole_of(said)))
         assert [message["kv"] for message in found["messages"]] == [{"status": -1}] * 2
 
 
@@ -343,7 +342,7 @@ def whole() -> dict[str, Any]:
 
 
 def test_the_file_before_it_is_damaged_can_be_read() -> None:
-    assert len(read_file(json.dumps(whole()).encode()).messages) == 3
+    assert len(read_export(json.dumps(whole()).encode()).messages) == 3
 
 
 @pytest.mark.django_db
@@ -352,7 +351,7 @@ def test_a_damaged_file_is_refused_with_the_place(path: str, value: Any, said: s
     document = whole()
     change(path, value)(document)
     with pytest.raises(BadRestore) as error:
-        read_file(json.dumps(document).encode())
+        read_export(json.dumps(document).encode())
     assert said in error.value.message.lower()
     assert error.value.message.endswith(("Nothing was restored.", "Nothing changed."))
     assert Conversation.objects.count() == 0
@@ -362,14 +361,14 @@ def test_a_message_is_not_pinned_and_left_out_at_once() -> None:
     document = whole()
     document["messages"][0] |= {"pinned": True, "excluded": True}
     with pytest.raises(BadRestore, match="messages.0: it is both pinned and left out. Nothing"):
-        read_file(json.dumps(document).encode())
+        read_export(json.dumps(document).encode())
 
 
 def test_a_file_of_another_program_or_of_the_future_is_called_so() -> None:
     for format, version in (("aspose.session", 1), (FORMAT, 9)):
         document = {"format": format, "version": version, "Messages": [{"KVSize": 4}]}
         with pytest.raises(BadRestore, match=f"format is '{format}' {version}; .* can be restored"):
-            read_file(json.dumps(document).encode())
+            read_export(json.dumps(document).encode())
 
 
 @given(st.data())
@@ -378,7 +377,7 @@ def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.Dat
     content = json.dumps(whole()).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
     with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was restored\.$"):
-        read_file(content[:cut])
+        read_export(content[:cut])
 
 
 @pytest.mark.parametrize(
@@ -396,9 +395,9 @@ def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.Dat
 )
 def test_what_is_no_conversation_is_refused_in_words(content: bytes) -> None:
     with pytest.raises(BadRestore, match="^This isn't a conversation saved by Chatsite: "):
-        read_file(content)
+        read_export(content)
 
 
 def test_a_title_of_blanks_becomes_one_that_can_be_read() -> None:
     document = whole() | {"title": " "}
-    assert read_file(json.dumps(document).encode()).title == "Restored chat"
+    assert read_export(json.dumps(document).encode()).title == "Restored chat"

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path as path
+from chatsite.conversations import active_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.history import Tokens, Users
@@ -27,7 +27,7 @@ def chat_of(turns: int, *, tokens: int = 10) -> str:
     for turn in range(1, turns + 1):
         question = said(f"question {turn}", tokens=tokens)
         reply = Said(id=new_id(), role="assistant", content=f"answer {turn}", tokens=words(tokens))
-        path.append(row, [question, reply], now=now)
+        active_path.append_to_path(row, [question, reply], now=now)
     row.save()
     return chat
 
@@ -41,7 +41,7 @@ def add(chat: str, source: Source, *, role: str = "assistant") -> None:
         source=source,
         tokens=words(10),
     )
-    path.append(row, [message], now=timezone.now())
+    active_path.append_to_path(row, [message], now=timezone.now())
     row.save()
 
 
@@ -121,7 +121,7 @@ class TestBackground:
         add(chat, "scheduled", role="user")
         row = Conversation.objects.get(id=chat)
         more = [said("question", tokens=1) for _ in range(4)]
-        path.append(row, more, now=timezone.now())
+        active_path.append_to_path(row, more, now=timezone.now())
         row.save()
         away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
         assert (away.users, away.background) == (5, 1)

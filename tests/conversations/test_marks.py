@@ -12,14 +12,14 @@ from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import loading, queries
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.marks import Change
+from chatsite.conversations.upkeep.marks import MarkChange
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said
 from tests.conversations.given import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
 
-MARKS = (marks.pin, marks.exclude, marks.forget_above)
-Mark = Callable[..., Change]
+MARKS = (marks.pin_message, marks.exclude_message, marks.forget_above_message)
+Mark = Callable[..., MarkChange]
 
 
 def at(chat: str, seq: int) -> str:
@@ -43,52 +43,55 @@ def chat(db: None) -> str:
 
 
 class TestPinningAndLeavingOut:
-    @pytest.mark.parametrize("mark", [marks.pin, marks.exclude])
+    @pytest.mark.parametrize("mark", [marks.pin_message, marks.exclude_message])
     def test_a_mark_can_be_taken_back(self, chat: str, mark: Mark) -> None:
         change = mark(owner=ADA, message=at(chat, 4), on=True)
         assert change.conversation == chat
         assert change.marked.message == at(chat, 4)
         assert (change.marked.pinned, change.marked.excluded) == (
-            mark is marks.pin,
-            mark is marks.exclude,
+            mark is marks.pin_message,
+            mark is marks.exclude_message,
         )
         assert row(chat).marked == 1
         mark(owner=ADA, message=at(chat, 4), on=False)
         assert state(chat) == ([], 0, 0)
 
     def test_of_two_marks_on_one_message_the_later_one_counts(self, chat: str) -> None:
-        marks.pin(owner=ADA, message=at(chat, 4), on=True)
-        marks.exclude(owner=ADA, message=at(chat, 4), on=True)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude_message(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([(4, False, True)], 1, 0)
-        marks.pin(owner=ADA, message=at(chat, 4), on=False)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=False)
         assert state(chat) == ([(4, False, True)], 1, 0)
-        marks.pin(owner=ADA, message=at(chat, 4), on=True)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([(4, True, False)], 1, 0)
 
     def test_a_policy_finds_a_marked_turn_far_above_what_it_reaches(self, chat: str) -> None:
-        marks.pin(owner=ADA, message=at(chat, 3), on=True)
+        marks.pin_message(owner=ADA, message=at(chat, 3), on=True)
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries if e.pinned] == [3]
         assert [e.seq for e in loaded.transcript.entries][-4:] == [2, 3, 8, 9]
 
     def test_the_page_is_shown_what_is_marked(self, chat: str) -> None:
-        marks.pin(owner=ADA, message=at(chat, 4), on=True)
-        marks.exclude(owner=ADA, message=at(chat, 7), on=True)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude_message(owner=ADA, message=at(chat, 7), on=True)
         shown = queries.open_conversation(owner=ADA, conversation=chat).messages
         assert [view.seq for view in shown if view.pinned] == [4]
         assert [view.seq for view in shown if view.excluded] == [7]
 
     def test_what_is_marked_on_the_path_is_forgotten_with_it(self, chat: str) -> None:
-        marks.pin(owner=ADA, message=at(chat, 4), on=True)
-        marks.forget_above(owner=ADA, message=at(chat, 6), on=True)
-        store.clear(owner=ADA, conversation=chat)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message(owner=ADA, message=at(chat, 6), on=True)
+        store.clear_conversation(owner=ADA, conversation=chat)
         assert (row(chat).marked, row(chat).forget_above) == (0, 0)
 
     @pytest.mark.parametrize("seed", range(6))
     def test_the_total_is_what_a_count_would_say(self, chat: str, seed: int) -> None:
         choose = random.Random(seed)
         for _ in range(20):
-            mark, seq = choose.choice([marks.pin, marks.exclude]), choose.randint(2, 9)
+            mark, seq = (
+                choose.choice([marks.pin_message, marks.exclude_message]),
+                choose.randint(2, 9),
+            )
             mark(owner=ADA, message=at(chat, seq), on=choose.random() < 0.6)
             found, total, _ = state(chat)
             assert total == len(found)
@@ -97,29 +100,29 @@ class TestPinningAndLeavingOut:
 
 class TestForgettingWhatIsAbove:
     def test_the_line_is_put_moved_and_taken_away(self, chat: str) -> None:
-        change = marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+        change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
         assert change.marked.forget_above == row(chat).forget_above == 4
-        marks.forget_above(owner=ADA, message=at(chat, 8), on=True)
+        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
         assert row(chat).forget_above == 8
         assert queries.open_conversation(owner=ADA, conversation=chat).forget_above == 8
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.seq for e in loaded.transcript.entries if e.forgets_above] == [8]
-        marks.forget_above(owner=ADA, message=at(chat, 8), on=False)
+        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=False)
         assert state(chat) == ([], 0, 0)
 
     def test_at_an_answer_it_stands_above_the_question(self, chat: str) -> None:
-        marks.forget_above(owner=ADA, message=at(chat, 5), on=True)
+        marks.forget_above_message(owner=ADA, message=at(chat, 5), on=True)
         assert row(chat).forget_above == 4
-        marks.forget_above(owner=ADA, message=at(chat, 5), on=False)
+        marks.forget_above_message(owner=ADA, message=at(chat, 5), on=False)
         assert row(chat).forget_above == 0
 
     def test_it_is_taken_away_only_where_it_stands(self, chat: str) -> None:
-        marks.forget_above(owner=ADA, message=at(chat, 8), on=True)
-        change = marks.forget_above(owner=ADA, message=at(chat, 4), on=False)
+        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
+        change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=False)
         assert change.marked.forget_above == row(chat).forget_above == 8
 
     def test_it_is_no_mark_of_the_message(self, chat: str) -> None:
-        marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([], 0, 4)
 
 
@@ -137,11 +140,11 @@ class TestRefusals:
     @pytest.mark.parametrize("mark", MARKS)
     def test_what_is_off_the_path_or_deleted_is_not_there(self, chat: str, mark: Mark) -> None:
         id = at(chat, 4)
-        store.delete(owner=ADA, conversation=chat)
+        store.delete_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             mark(owner=ADA, message=id, on=True)
-        store.undelete(owner=ADA, conversation=chat)
-        store.clear(owner=ADA, conversation=chat)
+        store.undelete_conversation(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             mark(owner=ADA, message=id, on=True)
         assert state(chat) == ([], 0, 0)
@@ -154,10 +157,10 @@ class TestRefusals:
     def test_while_an_answer_is_written_all_but_this_answer_can_be_marked(self, chat: str) -> None:
         begun = begin(chat, "question 5")
         with pytest.raises(Refused, match="still being written"):
-            marks.pin(owner=ADA, message=begun.answer, on=True)
-        marks.exclude(owner=ADA, message=begun.messages[0].message.id, on=True)
-        marks.pin(owner=ADA, message=at(chat, 4), on=True)
-        marks.forget_above(owner=ADA, message=at(chat, 4), on=True)
+            marks.pin_message(owner=ADA, message=begun.answer, on=True)
+        marks.exclude_message(owner=ADA, message=begun.messages[0].message.id, on=True)
+        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
         end(begun)
         assert state(chat) == ([(4, True, False), (10, False, True)], 2, 4)
 
@@ -167,8 +170,8 @@ def test_marks_made_at_once_are_all_counted() -> None:
     made = new_id()
     talk(made, 4)
     ids = iter([str(id) for id in messages(made).values_list("id", flat=True)])
-    found = at_once(8, lambda: marks.pin(owner=ADA, message=next(ids), on=True))
-    assert all(isinstance(one, Change) for one in found), found
+    found = at_once(8, lambda: marks.pin_message(owner=ADA, message=next(ids), on=True))
+    assert all(isinstance(one, MarkChange) for one in found), found
     assert row(made).marked == 8
 
 

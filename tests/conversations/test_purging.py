@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatsite.conversations import store
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
-from chatsite.conversations.upkeep.purge import Purged, purge
+from chatsite.conversations.upkeep.maintenance import Purged, purge
 from tests.conversations.given import ADA, new_id, talk
 from tests.conversations.keeping import Keep, claimed, folder, keep, stored
 
@@ -40,7 +40,7 @@ def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
 ) -> None:
     gone, stays = claimed(keep()), claimed(keep())
     talk(gone, 3)
-    store.delete(owner=ADA, conversation=gone)
+    store.delete_conversation(owner=ADA, conversation=gone)
     assert later(0.9) == NOTHING
     assert len(stored(folder)) == 2
     assert later(1.1) == Purged(conversations=1, unsent=0, leftovers=0)
@@ -51,11 +51,11 @@ def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
 
 
 def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsite.conversations.upkeep.purge.CHUNK", 3)
+    monkeypatch.setattr("chatsite.conversations.upkeep.maintenance.CHUNK", 3)
     gone = new_id()
     talk(gone, 5)
     Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())
-    store.delete(owner=ADA, conversation=gone)
+    store.delete_conversation(owner=ADA, conversation=gone)
     assert later(2).conversations == 1
     assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
 

@@ -7,10 +7,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path as path
-from chatsite.conversations import store
+from chatsite.conversations import active_path, store
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.reads import loading, ownership, queries, receipts
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
@@ -27,7 +26,7 @@ def long_chat(messages: int) -> str:
     found = Conversation.objects.create(
         id=chat, guest="ada", agent="demo", title="Long", created=now, updated=now
     )
-    path.append(
+    active_path.append_to_path(
         found,
         [
             said(f"question {n}", tokens=2)
@@ -58,7 +57,7 @@ class TestLoading:
     def test_a_turn_of_the_path_is_found_without_walking_through_it(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        plan = queries.path(row(chat)).filter(turn_seq__in=[1]).explain()
+        plan = ownership.messages_on_path(row(chat)).filter(turn_seq__in=[1]).explain()
         assert "message_turn (conversation_id=? AND on_path=? AND turn_seq=?)" in plan
 
     def test_a_draft_takes_one_of_the_places(self) -> None:
@@ -100,7 +99,7 @@ class TestLoading:
     def test_what_is_off_the_path_is_not_loaded(self) -> None:
         chat = new_id()
         talk(chat, 3)
-        store.clear(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         begin(chat, "Anew")
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.content for e in loaded.transcript.entries] == ["Anew"]
@@ -145,13 +144,13 @@ class TestReading:
             ("nothing", []),
             ("about", [other, mine]),
         ):
-            assert [c.id for c in queries.listed(owner=ADA, text=text)] == found, text
+            assert [c.id for c in queries.list_conversations(owner=ADA, text=text)] == found, text
 
     def test_a_search_does_not_look_into_what_was_cleared(self) -> None:
         chat = new_id()
         end(begin(chat, "About otters"), "They swim.")
-        store.clear(owner=ADA, conversation=chat)
-        assert queries.listed(owner=ADA, text="swim") == []
+        store.clear_conversation(owner=ADA, conversation=chat)
+        assert queries.list_conversations(owner=ADA, text="swim") == []
 
     def test_the_request_holds_what_the_receipt_says_was_sent(self) -> None:
         chat = new_id()
@@ -165,7 +164,7 @@ class TestReading:
         store.end_turn(
             turn=begun.turn, state="complete", text="answer 4", receipt={"verdicts": verdicts}
         )
-        kept = receipts.kept(owner=ADA, turn=begun.turn)
+        kept = receipts.request_parts(owner=ADA, turn=begun.turn)
         assert kept.agent == "demo" and kept.receipt == {"verdicts": verdicts}
         assert [entry.message.content for entry in kept.entries] == [
             "question 2",
@@ -185,7 +184,7 @@ class TestReading:
         layout = [{"first": seq, "last": seq} for seq in seqs]
         store.end_turn(turn=begun.turn, state="complete", text="x", receipt={"layout": layout})
         with django_assert_num_queries(10):
-            kept = receipts.kept(owner=ADA, turn=begun.turn)
+            kept = receipts.request_parts(owner=ADA, turn=begun.turn)
         assert [entry.seq for entry in kept.entries] == list(seqs)
 
 
@@ -195,14 +194,17 @@ def reads() -> list[Callable[..., Any]]:
         queries.agent_of,
         queries.earlier_messages,
         queries.whole_path,
-        store.rename,
-        store.delete,
-        store.undelete,
-        store.clear,
+        store.rename_conversation,
+        store.delete_conversation,
+        store.undelete_conversation,
+        store.clear_conversation,
     ]
 
 
-MORE: dict[str, dict[str, Any]] = {"earlier_messages": {"before": 5}, "rename": {"title": "Mine"}}
+MORE: dict[str, dict[str, Any]] = {
+    "earlier_messages": {"before": 5},
+    "rename_conversation": {"title": "Mine"},
+}
 
 
 class TestAnotherOwner:
@@ -222,7 +224,9 @@ class TestAnotherOwner:
             k: v for k, v in before.items() if k != "_state"
         }
 
-    @pytest.mark.parametrize("ask", [queries.receipt_of, receipts.kept, receipts.past_turn])
+    @pytest.mark.parametrize(
+        "ask", [queries.receipt_of, receipts.request_parts, receipts.past_turn]
+    )
     def test_a_turn_is_not_there(self, ask: Callable[..., Any]) -> None:
         begun = begin(new_id())
         end(begun)
@@ -252,6 +256,6 @@ class TestAnotherOwner:
         chat = new_id()
         begun = begin(chat)
         end(begun)
-        store.delete(owner=ADA, conversation=chat)
+        store.delete_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             queries.receipt_of(owner=ADA, turn=begun.turn)

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import store
-from chatsite.conversations.files.export import read_file, write_file
+from chatsite.conversations.files.export import read_export, write_export
 from chatsite.conversations.models import Message
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
@@ -169,7 +169,7 @@ class TestReading:
         store.end_call(turn=begun.turn, message=result(results[0]))
         layout = {"layout": [{"first": 1, "last": 5}]}
         store.end_turn(turn=begun.turn, state="complete", text="At noon.", receipt=layout)
-        kept = receipts.kept(owner=ADA, turn=begun.turn)
+        kept = receipts.request_parts(owner=ADA, turn=begun.turn)
         assert [entry.message.role for entry in kept.entries] == ["user", "assistant"] * 2 + [
             "tool"
         ]
@@ -186,7 +186,7 @@ class TestReading:
 
     def test_saved_in_the_middle_it_can_be_restored(self) -> None:
         chat, begun, _ = in_a_round("tides", "clock")
-        saved = read_file(write_file(queries.whole_path(owner=ADA, conversation=chat)))
+        saved = read_export(write_export(queries.whole_path(owner=ADA, conversation=chat)))
         assert [m.content for m in saved.messages] == [
             "When is high tide?",
             "Let me see.",

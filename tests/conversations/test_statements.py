@@ -13,7 +13,7 @@ from django.db.models import Model
 from chatsite.conversations import store
 from chatsite.conversations.database.columns import Columns, execute, fetch, key, moment
 from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS
-from chatsite.conversations.database.work import settle, writes, writing
+from chatsite.conversations.database.work import flush_write_log, is_write, writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
@@ -162,9 +162,9 @@ class TestEntries:
             case "delete":
                 delete_message(owner=ADA, message=last)
             case "clear":
-                store.clear(owner=ADA, conversation=chat)
+                store.clear_conversation(owner=ADA, conversation=chat)
             case _:
-                store.delete(owner=ADA, conversation=chat)
+                store.delete_conversation(owner=ADA, conversation=chat)
         assert loading._cached_entry.cache_info().currsize == 0
 
     def test_a_long_text_is_not_kept(self) -> None:
@@ -178,9 +178,11 @@ class TestEntries:
 class TestUnitsOfWork:
     def test_one_that_writes_is_known_as_such(self) -> None:
         assert (
-            writes(store.begin_turn) and writes(store.end_turn) and writes(store.save_checkpoints)
+            is_write(store.begin_turn)
+            and is_write(store.end_turn)
+            and is_write(store.save_checkpoints)
         )
-        assert not writes(loading.load_path)
+        assert not is_write(loading.load_path)
 
     def test_it_is_whole_or_not_at_all(self) -> None:
         @writing
@@ -195,7 +197,7 @@ class TestUnitsOfWork:
     @pytest.mark.django_db(transaction=True)
     def test_what_was_written_is_brought_into_the_file(self) -> None:
         talk(new_id(), 1)
-        settle()
+        flush_write_log()
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
             busy, written, moved = cursor.fetchone()

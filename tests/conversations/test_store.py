@@ -104,7 +104,7 @@ class TestBeginning:
     def test_a_deleted_conversation_takes_no_message(self) -> None:
         chat = new_id()
         end(begin(chat))
-        store.delete(owner=ADA, conversation=chat)
+        store.delete_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             begin(chat)
 
@@ -179,7 +179,7 @@ class TestChanging:
     def test_clear_begins_an_empty_path_and_loses_nothing(self) -> None:
         chat = new_id()
         talk(chat, 3)
-        store.clear(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         assert totals(chat) == recounted(chat) == (0, 0, 0)
         assert queries.open_conversation(owner=ADA, conversation=chat).messages == ()
         assert messages(chat).count() == 6
@@ -192,18 +192,18 @@ class TestChanging:
         chat = new_id()
         begin(chat)
         with pytest.raises(TurnRunning):
-            store.clear(owner=ADA, conversation=chat)
+            store.clear_conversation(owner=ADA, conversation=chat)
         assert totals(chat) == (1, 1, 3)
 
     def test_delete_can_be_undone(self) -> None:
         chat = new_id()
         talk(chat, 2)
         before = queries.open_conversation(owner=ADA, conversation=chat)
-        store.delete(owner=ADA, conversation=chat)
-        assert queries.listed(owner=ADA) == []
+        store.delete_conversation(owner=ADA, conversation=chat)
+        assert queries.list_conversations(owner=ADA) == []
         with pytest.raises(NotFound):
             queries.open_conversation(owner=ADA, conversation=chat)
-        store.undelete(owner=ADA, conversation=chat)
+        store.undelete_conversation(owner=ADA, conversation=chat)
         assert queries.open_conversation(owner=ADA, conversation=chat) == before
 
     def test_new_counts_keep_the_total_true(self) -> None:
@@ -213,7 +213,7 @@ class TestChanging:
         store.save_counts(conversation=chat, counts={id: words(100) for id in ids})
         assert totals(chat) == recounted(chat)
         assert totals(chat)[2] >= 400
-        store.clear(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         store.save_counts(conversation=chat, counts={id: words(7) for id in ids})
         assert totals(chat) == recounted(chat) == (0, 0, 0)
 
@@ -231,7 +231,7 @@ class TestChanging:
                 case "fail" if running:
                     end(running.pop(), choose.choice(["", None, "Half"]), state="failed")
                 case "clear" if not running:
-                    store.clear(owner=ADA, conversation=chat)
+                    store.clear_conversation(owner=ADA, conversation=chat)
                 case "count":
                     some = messages(chat).exclude(state="running")
                     store.save_counts(
@@ -242,8 +242,8 @@ class TestChanging:
                     running = []
                     store.end_interrupted()
                 case "delete":
-                    store.delete(owner=ADA, conversation=chat)
-                    store.undelete(owner=ADA, conversation=chat)
+                    store.delete_conversation(owner=ADA, conversation=chat)
+                    store.undelete_conversation(owner=ADA, conversation=chat)
             assert totals(chat) == recounted(chat)
         seqs = list(messages(chat).values_list("seq", flat=True))
         assert len(set(seqs)) == len(seqs)
@@ -258,9 +258,9 @@ class TestMovingToAnAccount:
         talk(other, 1, owner=BOB)
         assert store.move_to_account(guest="ada", user=user.pk) == 1
         assert store.move_to_account(guest="ada", user=user.pk) == 0
-        assert [c.id for c in queries.listed(owner=Owner(user=user.pk))] == [chat]
-        assert queries.listed(owner=ADA) == []
-        assert [c.id for c in queries.listed(owner=BOB)] == [other]
+        assert [c.id for c in queries.list_conversations(owner=Owner(user=user.pk))] == [chat]
+        assert queries.list_conversations(owner=ADA) == []
+        assert [c.id for c in queries.list_conversations(owner=BOB)] == [other]
 
     def test_an_owner_is_an_account_or_a_guest(self) -> None:
         for wrong in ({}, {"user": 1, "guest": "ada"}):
@@ -279,5 +279,7 @@ def test_nothing_of_what_was_written_names_a_conversation_in_the_admin() -> None
 def test_the_title_is_cut_where_the_column_ends() -> None:
     chat = new_id()
     end(begin(chat))
-    assert len(store.rename(owner=ADA, conversation=chat, title="x" * 500).title) == 200
+    assert (
+        len(store.rename_conversation(owner=ADA, conversation=chat, title="x" * 500).title) == 200
+    )
     assert said("x").content == "x"

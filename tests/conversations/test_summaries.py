@@ -102,9 +102,9 @@ class TestFolding:
         given = start(chat)
         match change:
             case "clear":
-                store.clear(owner=ADA, conversation=chat)
+                store.clear_conversation(owner=ADA, conversation=chat)
             case "delete":
-                store.delete(owner=ADA, conversation=chat)
+                store.delete_conversation(owner=ADA, conversation=chat)
             case "switch":
                 summaries.switch_summary(owner=ADA, conversation=chat, on=False)
             case "edit":
@@ -165,7 +165,7 @@ class TestHolding:
 
     def test_after_clearing_nothing_holds(self, chat: str) -> None:
         fold(chat, 4)
-        store.clear(owner=ADA, conversation=chat)
+        store.clear_conversation(owner=ADA, conversation=chat)
         assert holds(chat) is None
         talk(chat, 1)
         assert holds(chat) is None

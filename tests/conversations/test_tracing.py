@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads.forgetting_trace import traced, trail
+from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.upkeep import marks
 from chatsite.errors import NotFound
 from tests.conversations.given import ADA, BOB, messages, new_id, row, talk
@@ -49,8 +49,8 @@ def test_it_is_read_back_to_where_the_message_left(
     chat = long_talk(60, reach=5)
     id = at(chat, 3)
     with django_assert_max_num_queries(6):
-        found = traced(owner=ADA, message=id)
-        told = trail(found=found, coming=receipt(since=113))
+        found = trace_message(owner=ADA, message=id)
+        told = questions_since(found=found, coming=receipt(since=113))
     assert (found.conversation, found.agent, found.seq, found.asked) == (chat, "demo", 3, 60)
     assert told.whole
     assert [one.number for one in told.asked] == list(range(2, 61))
@@ -62,9 +62,13 @@ def test_it_is_read_back_to_where_the_message_left(
 
 def test_what_changed_lately_is_found_in_the_newest() -> None:
     chat = long_talk(60, reach=5)
-    told = trail(found=traced(owner=ADA, message=at(chat, 107)), coming=receipt(since=113))
+    told = questions_since(
+        found=trace_message(owner=ADA, message=at(chat, 107)), coming=receipt(since=113)
+    )
     assert [one.number for one in told.asked] == list(range(54, 61))
-    kept = trail(found=traced(owner=ADA, message=at(chat, 81)), coming=receipt(since=113))
+    kept = questions_since(
+        found=trace_message(owner=ADA, message=at(chat, 81)), coming=receipt(since=113)
+    )
     assert not kept.whole and len(kept.asked) == 16
 
 
@@ -73,9 +77,9 @@ def test_it_never_reads_further_than_a_bound(
 ) -> None:
     monkeypatch.setattr("chatsite.conversations.reads.forgetting_trace.CHUNKS", (4, 8))
     chat = long_talk(40, reach=1)
-    found = traced(owner=ADA, message=at(chat, 1))
+    found = trace_message(owner=ADA, message=at(chat, 1))
     with django_assert_max_num_queries(4):
-        told = trail(found=found, coming=receipt(since=79))
+        told = questions_since(found=found, coming=receipt(since=79))
     assert not told.whole
     assert [one.number for one in told.asked] == list(range(29, 41))
     assert told.asked[-1].since == 39
@@ -84,19 +88,19 @@ def test_it_never_reads_further_than_a_bound(
 def test_background_tasks_ask_nothing() -> None:
     chat = long_talk(4, reach=9)
     messages(chat).filter(content="question 2").update(source="scheduled")
-    told = trail(found=traced(owner=ADA, message=at(chat, 1)), coming=None)
+    told = questions_since(found=trace_message(owner=ADA, message=at(chat, 1)), coming=None)
     assert [one.text for one in told.asked] == ["question 1", "question 3", "question 4"]
 
 
 def test_it_names_the_message_whose_exclusion_takes_the_turn_out() -> None:
     chat = long_talk(2, reach=9)
     question, answer = at(chat, 1), at(chat, 2)
-    marks.exclude(owner=ADA, message=answer, on=True)
-    assert traced(owner=ADA, message=answer).excluded == answer
-    assert traced(owner=ADA, message=question).excluded is None
-    marks.exclude(owner=ADA, message=answer, on=False)
-    marks.exclude(owner=ADA, message=question, on=True)
-    assert traced(owner=ADA, message=answer).excluded == question
+    marks.exclude_message(owner=ADA, message=answer, on=True)
+    assert trace_message(owner=ADA, message=answer).excluded == answer
+    assert trace_message(owner=ADA, message=question).excluded is None
+    marks.exclude_message(owner=ADA, message=answer, on=False)
+    marks.exclude_message(owner=ADA, message=question, on=True)
+    assert trace_message(owner=ADA, message=answer).excluded == question
 
 
 def test_another_persons_message_is_not_there() -> None:
@@ -104,7 +108,7 @@ def test_another_persons_message_is_not_there() -> None:
     id = at(chat, 1)
     for owner, message in ((BOB, id), (ADA, new_id())):
         with pytest.raises(NotFound, match="no such message"):
-            traced(owner=owner, message=message)
-    store.delete(owner=ADA, conversation=chat)
+            trace_message(owner=owner, message=message)
+    store.delete_conversation(owner=ADA, conversation=chat)
     with pytest.raises(NotFound):
-        traced(owner=ADA, message=id)
+        trace_message(owner=ADA, message=id)

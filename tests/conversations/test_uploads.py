@@ -110,13 +110,13 @@ class TestSending:
     ) -> None:
         mine = keep(text="words")
         conversation = claimed(mine)
-        store.delete(owner=ADA, conversation=conversation)
+        store.delete_conversation(owner=ADA, conversation=conversation)
         for ask in (uploads.find_upload, uploads.upload_content, uploads.upload_text):
             with pytest.raises(NotFound):
                 ask(ADA, id=mine.id)
         with pytest.raises(NotFound):
             uploads.attachments_of(ADA, [mine.id], conversation=conversation)
-        store.undelete(owner=ADA, conversation=conversation)
+        store.undelete_conversation(owner=ADA, conversation=conversation)
         assert uploads.upload_text(ADA, id=mine.id) == "words"
 
     def test_an_administrators_deletion_takes_the_files_along(

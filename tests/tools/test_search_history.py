@@ -10,8 +10,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path as path
-from chatsite.conversations import store
+from chatsite.conversations import active_path, store
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import message_search as searching
 from chatsite.conversations.reads import queries
@@ -90,26 +89,28 @@ class TestWhatStaysHidden:
 
     async def test_deleted_conversations(self) -> None:
         chat = await told(("kestrel", "yes"))
-        await sync_to_async(store.delete)(owner=ADA, conversation=chat)
+        await sync_to_async(store.delete_conversation)(owner=ADA, conversation=chat)
         assert await found("kestrel") == []
 
     async def test_what_lies_above_the_line_and_a_title_made_of_it(self) -> None:
         chat = await told(("kestrel secret", "kestrel"), ("kestrel now", "kestrel too"))
         second = await sync_to_async(lambda: str(messages(chat).get(content="kestrel now").id))()
-        await sync_to_async(marks.forget_above)(owner=ADA, message=second, on=True)
+        await sync_to_async(marks.forget_above_message)(owner=ADA, message=second, on=True)
         hits = await found("kestrel")
         assert {hit["text"] for hit in hits} == {"kestrel now", "kestrel too"}
         assert {hit["title"] for hit in hits} == {""}
 
     async def test_an_excluded_question_takes_its_answer_along(self) -> None:
         chat = await told(("kestrel asked", "kestrel answered"), ("kestrel later", "ok"))
-        await sync_to_async(marks.exclude)(owner=ADA, message=await first_id(chat, "user"), on=True)
+        await sync_to_async(marks.exclude_message)(
+            owner=ADA, message=await first_id(chat, "user"), on=True
+        )
         hits = await found("kestrel")
         assert [(hit["text"], hit["title"]) for hit in hits] == [("kestrel later", "")]
 
     async def test_an_excluded_answer_goes_alone(self) -> None:
         chat = await told(("kestrel asked", "kestrel answered"))
-        await sync_to_async(marks.exclude)(
+        await sync_to_async(marks.exclude_message)(
             owner=ADA, message=await first_id(chat, "assistant"), on=True
         )
         assert [hit["text"] for hit in await found("kestrel")] == ["kestrel asked"]
@@ -143,7 +144,7 @@ def a_long_chat(count: int, *, text: str, guest: str = "ada") -> str:
     row = Conversation.objects.create(
         id=new_id(), guest=guest, agent="demo", title="Long", created=now, updated=now
     )
-    path.append(row, [said(f"{text} {number}") for number in range(count)], now=now)
+    active_path.append_to_path(row, [said(f"{text} {number}") for number in range(count)], now=now)
     row.save()
     return str(row.id)
 
@@ -162,4 +163,4 @@ def test_a_search_reads_a_bounded_part_in_three_queries(
     assert (looked.conversations, looked.messages, looked.whole) == (2, 100, False)
     assert len(looked.lines) == 100
     assert {line.text for line in looked.lines} == {f"kestrel {n}" for n in range(150, 200)}
-    assert queries.listed(owner=ADA)
+    assert queries.list_conversations(owner=ADA)

@@ -13,7 +13,7 @@ from django.db import connections
 from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
 from chatsite.conversations import store
-from chatsite.conversations.database.work import Store
+from chatsite.conversations.database.work import StorageThreads
 from chatsite.conversations.reads import loading, queries
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base.model import Model
@@ -106,7 +106,7 @@ def template(**more: Any) -> Template:
 class World:
     provider: Scripted = field(default_factory=Scripted)
     writes: Failing = field(default_factory=Failing)
-    run: Store = field(default_factory=Store)
+    run: StorageThreads = field(default_factory=StorageThreads)
     caps: TurnLimits = TurnLimits(answers=5, per_owner=2)
     tools: tuple[Tool, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)

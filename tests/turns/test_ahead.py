@@ -91,7 +91,7 @@ async def test_messages_that_were_left_out_are_trimmed_without_another_turn(told
     first = await Row.objects.aget(
         conversation__id=told.asking.conversation, seq__lt=2, role="user"
     )
-    await told.world.run(marks.exclude, owner=ADA, message=str(first.id), on=True)
+    await told.world.run(marks.exclude_message, owner=ADA, message=str(first.id), on=True)
     told.ahead.changed(told.asking.conversation)
     await told.settled()
     assert "one" not in told.messages[-1] and "two" in told.messages[-1]

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
-from chatsite.conversations import active_path as path
-from chatsite.conversations import summaries
+from chatsite.conversations import active_path, summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads import loading, receipts, summary_queries
 from chatsite.conversations.reads import search_index as said
@@ -130,7 +129,7 @@ async def test_every_row_is_what_the_preview_says(
     named.chat = chat
     asking = await talked(named)
     pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
-    await named.run(marks.pin, owner=ADA, message=pinned, on=True)
+    await named.run(marks.pin_message, owner=ADA, message=pinned, on=True)
     rows = (await comparing(named).of_draft(asking, "What of 2 cranes?", reply_to=pinned))["rows"]
     always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
     assert {one["key"] for one in rows} == always | {key}
@@ -215,9 +214,9 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
     ids = {entry.seq: entry.message.id for entry in whole.entries}
     for marked in (False, True):
         if marked:
-            marks.pin(owner=ADA, message=ids[3], on=True)
-            marks.exclude(owner=ADA, message=ids[6], on=True)
-            marks.forget_above(owner=ADA, message=ids[2], on=True)
+            marks.pin_message(owner=ADA, message=ids[3], on=True)
+            marks.exclude_message(owner=ADA, message=ids[6], on=True)
+            marks.forget_above_message(owner=ADA, message=ids[2], on=True)
             whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
         for users in (1, 2, 4, 9, 50):
             read = loading.load_path(owner=ADA, conversation=chat, reach=Users(users)).transcript
@@ -234,5 +233,5 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
 
 def ask(chat: str) -> None:
     row = Conversation.objects.get(id=chat)
-    path.append(row, [spoken("And then?")], now=timezone.now())
+    active_path.append_to_path(row, [spoken("And then?")], now=timezone.now())
     row.save()

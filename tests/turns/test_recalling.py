@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.active_path import append
+from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as said
 from chatsite.conversations.upkeep import background_messages as background
 from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.values.index_records import IndexLines, IndexProgress
+from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users, resolve
 from chatsite.messages import Message
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
@@ -75,7 +75,7 @@ class Talk:
         def fill() -> None:
             found = row(self.id)
             texts = (f"Number {n} of the walk" for n in range(count))
-            append(found, (Message.user(t, id=new_id()) for t in texts), now=found.updated)
+            append_to_path(found, (Message.user(t, id=new_id()) for t in texts), now=found.updated)
             found.save()
 
         await self.world.run(fill)
@@ -154,7 +154,9 @@ class TestFollowing:
             messages(talk.id).filter(seq__gte=gannet).update(on_path=False)
             found = row(talk.id)
             found.path_messages -= 4
-            append(found, [Message.user("A puffin instead", id=new_id())], now=found.updated)
+            append_to_path(
+                found, [Message.user("A puffin instead", id=new_id())], now=found.updated
+            )
             found.save()
 
         await talk.world.run(branch)
@@ -189,13 +191,13 @@ class TestFollowing:
 
 class TestLeftOut:
     async def test_what_is_excluded_does_not_come_up(self, talk: Talk) -> None:
-        await talk.change(marks.exclude, FACT, on=True)
+        await talk.change(marks.exclude_message, FACT, on=True)
         assert await talk.found("What does my sister keep?") == []
-        await talk.change(marks.exclude, FACT, on=False)
+        await talk.change(marks.exclude_message, FACT, on=False)
         assert (await talk.found("What does my sister keep?"))[0] == FACT
 
     async def test_nor_what_is_above_the_marker(self, talk: Talk) -> None:
-        await talk.change(marks.forget_above, "The weather is fine", on=True)
+        await talk.change(marks.forget_above_message, "The weather is fine", on=True)
         assert await talk.found("What does my sister keep?") == []
 
     async def test_nor_what_background_tasks_wrote(self, talk: Talk) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from django.db import connections
 
-from chatsite.conversations.database.work import Store
+from chatsite.conversations.database.work import StorageThreads
 from chatsite.conversations.files import uploads
 from chatsite.errors import NotFound
 from chatsite.files import pictures
@@ -170,7 +170,7 @@ async def test_a_request_reaches_its_owners_files_only(
     keep: Keep, monkeypatch: pytest.MonkeyPatch, transactional_db: None
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    run = Store()
+    run = StorageThreads()
     mine = await run(keep, b"words", text="words", name="a.txt")
     files = StoredFiles(run=run, reads=uploads, owner=ADA)
     assert await files.content(mine) == FileContent(b"words", "text/plain")

@@ -177,18 +177,18 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
     asking = replace(world.asking(), query="historyPolicy=lastN&historyLength=2")
     for text in ("One", "Two", "Three"):
         await world.say(asking, text)
-    await world.run(store.clear, owner=ADA, conversation=asking.conversation)
+    await world.run(store.clear_conversation, owner=ADA, conversation=asking.conversation)
     await world.say(asking, "Four")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     assert len(turns) == 4
     head = world.answering("demo").head
     for turn, sent in zip(turns, world.provider.requests, strict=True):
-        found = await world.run(receipts.kept, owner=ADA, turn=str(turn.id))
+        found = await world.run(receipts.request_parts, owner=ADA, turn=str(turn.id))
         rebuilt = await rebuild_request(found, head, NO_FILES)
         assert rebuilt.differences == ()
         assert as_bytes(rebuilt.messages) == as_bytes(sent.messages)
     await world.run(lambda: Row.objects.filter(content="Two").update(content="2"))
-    found = await world.run(receipts.kept, owner=ADA, turn=str(turns[2].id))
+    found = await world.run(receipts.request_parts, owner=ADA, turn=str(turns[2].id))
     assert "was changed since" in (await rebuild_request(found, head, NO_FILES)).differences[0]
 
 

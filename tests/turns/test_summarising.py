@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 
 from chatsite.conversations import store, summaries
-from chatsite.conversations.database.work import Store
+from chatsite.conversations.database.work import StorageThreads
 from chatsite.conversations.models import Summary
 from chatsite.conversations.reads import loading, queries, summary_queries
 from chatsite.conversations.upkeep import marks
@@ -45,7 +45,7 @@ class House:
     chat_settings: dict[str, Any] = field(
         default_factory=lambda: {"historyPolicy": "summary", "historyTokens": 400}
     )
-    run: Store = field(default_factory=Store)
+    run: StorageThreads = field(default_factory=StorageThreads)
 
     def __post_init__(self) -> None:
         self.provider = provider_at(self.fake.base_url)
@@ -297,14 +297,16 @@ async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
 def changed(change: str, conversation: str, seq: int) -> None:
     match change:
         case "leave out":
-            marks.exclude(owner=ADA, message=str(messages(conversation).get(seq=seq).id), on=True)
+            marks.exclude_message(
+                owner=ADA, message=str(messages(conversation).get(seq=seq).id), on=True
+            )
         case "forget above":
             below = messages(conversation).get(seq=seq + 2)
-            marks.forget_above(owner=ADA, message=str(below.id), on=True)
+            marks.forget_above_message(owner=ADA, message=str(below.id), on=True)
         case "clear":
-            store.clear(owner=ADA, conversation=conversation)
+            store.clear_conversation(owner=ADA, conversation=conversation)
         case "delete":
-            store.delete(owner=ADA, conversation=conversation)
+            store.delete_conversation(owner=ADA, conversation=conversation)
         case "switch off":
             summaries.switch_summary(owner=ADA, conversation=conversation, on=False)
 

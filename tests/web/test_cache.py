@@ -17,8 +17,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
-from chatsite.conversations import cache_store as cache
-from chatsite.conversations.database.work import Store
+from chatsite.conversations import store
+from chatsite.conversations.database.work import StorageThreads
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
 from chatsite.kv import Book, Session, Span
@@ -150,7 +150,7 @@ class Engine:
         request.session = SessionStore()
         request.session["guest"] = ADA.guest
         request.auser = nobody
-        run = Store()
+        run = StorageThreads()
         site = SimpleNamespace(
             run=run,
             cache=self,
@@ -178,11 +178,11 @@ def chat(transactional_db: None) -> str:
     made = new_id()
     talk(made, 3)
     ids = [str(id) for id in messages(made).order_by("seq").values_list("id", flat=True)]
-    cache.mark_turns(conversation=made, turns=[1])
-    cache.place_books(conversation=made, places={ids[4]: (20, 8), ids[5]: (28, 12)})
+    store.mark_turns(conversation=made, turns=[1])
+    store.place_books(conversation=made, places={ids[4]: (20, 8), ids[5]: (28, 12)})
     book = Book(tuple(range(30)), (Span("head", 20), Span(ids[4], 10)))
     saved = Session(key=made, fingerprint="x", book=book, file="a", size=900, digest="d")
-    cache.save_session(conversation=made, session=saved)
+    store.save_session(conversation=made, session=saved)
     return made
 
 
@@ -235,7 +235,7 @@ async def test_what_lies_in_no_slot_is_saved_or_nowhere(chat: str) -> None:
     engine = Engine(place="none")
     _, found = await engine.ask(views.look, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("saved", 30, 4)
-    await sync_to_async(cache.drop_sessions)(keys=[chat])
+    await sync_to_async(store.drop_sessions)(keys=[chat])
     _, found = await engine.ask(views.look, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("none", 0, 2)
 

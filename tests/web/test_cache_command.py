@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.conversations import cache_store as cache
+from chatsite.conversations import store
 from chatsite.errors import ChatsiteError
 from chatsite.kv import Book, Session, Span
 from tests.conversations.given import ADA, begin, end, messages, new_id, talk
@@ -36,12 +36,12 @@ def statuses(chat: str) -> list[int]:
 def test_it_prints_where_each_message_lies_and_what_is_saved(
     chat: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cache.mark_turns(conversation=chat, turns=[1])
-    cache.place_books(conversation=chat, places={at(chat, 3): (10, 7), at(chat, 4): (17, 5)})
-    cache.mark_turns(conversation=chat, turns=[3])
+    store.mark_turns(conversation=chat, turns=[1])
+    store.place_books(conversation=chat, places={at(chat, 3): (10, 7), at(chat, 4): (17, 5)})
+    store.mark_turns(conversation=chat, turns=[3])
     book = Book((1,) * 12, (Span("head", 10), Span(at(chat, 7), 2)))
     saved = Session(key=chat, fingerprint="x", book=book, file="a", size=5_000, digest="d")
-    cache.save_session(conversation=chat, session=saved)
+    store.save_session(conversation=chat, session=saved)
     call_command("cache", chat)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:6]] == [
@@ -83,7 +83,7 @@ def test_a_cleanup_unloads_by_the_counts_that_are_stored(
     call_command("cache", chat, "--cleanup", strategy)
     assert f"{strategy}: {says}" in capsys.readouterr().out
     assert statuses(chat) == [1 if seq in stay else -1 for seq in range(1, 9)]
-    cache.bring_back(owner=ADA, conversation=chat)
+    store.bring_back_turns(owner=ADA, conversation=chat)
     assert statuses(chat) == [1] * 8
 
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsite.conversations.active_path import locked
+from chatsite.conversations.active_path import locked_conversation
 from chatsite.conversations.database.columns import (
     execute_many,
     fetch,
@@ -30,8 +30,8 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
 from chatsite.kv import LOADED, MARKED, UNLOADED
 
-Stored = tuple[int, int, int]  # kv_size, kv_start_position, kv_status
-NOT_THERE: Stored = (-1, -1, LOADED)
+CachePlace = tuple[int, int, int]  # kv_size, kv_start_position, kv_status
+NOT_THERE: CachePlace = (-1, -1, LOADED)
 RUNNING = "An answer is still being written here. Stop it first, or wait for its end."
 
 
@@ -52,67 +52,68 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
     for some in in_batches([id for id in wanted if id not in there]):
         condition = f"id IN ({placeholders(some)}){lock}"
         rows += fetch(CACHE_PLACES + condition, of, *some)
-    return _write((row, _placed(row[1:], wanted.get(row[0]))) for row in rows)
+    return _write((row, _new_place(row[1:], wanted.get(row[0]))) for row in rows)
 
 
 @writing
 def mark_turns(*, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """Unload these turns, by the sequence number of what was said first: what lies in the cache
     is marked, the rest is unloaded at once. Returns the statuses that are new, by id."""
-    return _mark(key(conversation), turns)
+    return _mark_turns(key(conversation), turns)
 
 
 @writing
 def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """The same because a person asks. Raises NotFound, TurnRunning while an answer is written."""
-    return _mark(key(_idle(owner, conversation).id), turns)
+    return _mark_turns(key(_locked_idle(owner, conversation).id), turns)
 
 
 @writing
-def bring_back(
+def bring_back_turns(
     *, owner: Owner, conversation: str, turns: Sequence[int] | None = None
 ) -> dict[str, int]:
     """What a cleanup unloaded of these turns, or of all, may be sent again. Returns and raises as
     `mark_for_cleanup` does."""
-    return brought_back(_idle(owner, conversation), turns)
+    return mark_loaded(_locked_idle(owner, conversation), turns)
 
 
-def brought_back(row: Conversation, turns: Sequence[int] | None) -> dict[str, int]:
+def mark_loaded(row: Conversation, turns: Sequence[int] | None) -> dict[str, int]:
     """The same in a transaction that has the conversation locked already."""
     of = key(row.id)
     if turns is None:
         rows = fetch(CACHE_PLACES + CLEANED_UP, of)
     else:
-        rows = [one for one in _of_turns(of, turns) if one[3] < LOADED]
-    return _write((one, _back(one[1:])) for one in rows)
+        rows = [one for one in _rows_of_turns(of, turns) if one[3] < LOADED]
+    return _write((one, _loaded_place(one[1:])) for one in rows)
 
 
-def forgotten(row: Conversation) -> None:
+def clear_places(row: Conversation) -> None:
     """Nothing of the conversation is anywhere, nor unloaded: the caller takes its path away."""
     rows = fetch(CACHE_PLACES + IN_CACHE, key(row.id))
     rows += fetch(CACHE_PLACES + CLEANED_UP, key(row.id))
     _write((one, NOT_THERE) for one in rows)
 
 
-def _placed(now: Stored, place: tuple[int, int] | None) -> Stored:
+def _new_place(now: CachePlace, place: tuple[int, int] | None) -> CachePlace:
     size, _, status = now
     if place is not None:
         return place[1], place[0], LOADED if status == LOADED else MARKED
     return NOT_THERE if status == LOADED else (size, -1, UNLOADED)
 
 
-def _back(now: Stored) -> Stored:
+def _loaded_place(now: CachePlace) -> CachePlace:
     size, start, _ = now
     return NOT_THERE if start < 0 else (size, start, LOADED)
 
 
-def _mark(of: Any, turns: Sequence[int]) -> dict[str, int]:
+def _mark_turns(of: Any, turns: Sequence[int]) -> dict[str, int]:
     return _write(
-        (row, (row[1], row[2], MARKED if row[2] >= 0 else UNLOADED)) for row in _of_turns(of, turns)
+        (row, (row[1], row[2], MARKED if row[2] >= 0 else UNLOADED))
+        for row in _rows_of_turns(of, turns)
     )
 
 
-def _of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
+def _rows_of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
     """All versions of their answers are of a turn. Before the first turn nothing is sent."""
     rows: list[tuple[Any, ...]] = []
     for some in in_batches(sorted({turn for turn in turns if turn > 0})):
@@ -120,21 +121,21 @@ def _of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _write(rows: Iterable[tuple[tuple[Any, ...], Stored]]) -> dict[str, int]:
+def _write(rows: Iterable[tuple[tuple[Any, ...], CachePlace]]) -> dict[str, int]:
     """Write each row's new books where they differ; the new statuses by id."""
     different = [(row, new) for row, new in rows if row[1:] != new]
     execute_many(SAVE_CACHE_PLACE, [(*new, row[0]) for row, new in different])
-    return {_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
+    return {_id_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
 
 
-def _idle(owner: Owner, conversation: str) -> Conversation:
-    row = locked(owner, conversation)
+def _locked_idle(owner: Owner, conversation: str) -> Conversation:
+    row = locked_conversation(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning(RUNNING)
     return row
 
 
-def _text(id: Any) -> str:
+def _id_text(id: Any) -> str:
     """An id as the database holds it, as everybody else knows it."""
     return str(id if isinstance(id, uuid.UUID) else uuid.UUID(id))
 

@@ -42,7 +42,7 @@ def save_session(
     False, and nothing is stored, where the conversation was deleted, or words of it were changed
     or taken away since its last answer: they may lie in the file, which must go.
     """
-    if conversation is not None and not _as_it_was(conversation):
+    if conversation is not None and not _is_unchanged(conversation):
         return False
     values = {
         "conversation_id": conversation and uuid.UUID(conversation),
@@ -85,7 +85,7 @@ def session_files() -> frozenset[str]:
     return frozenset(KvSession.objects.values_list("file", flat=True))
 
 
-def taken_away(row: Conversation) -> None:
+def delete_saved_session(row: Conversation) -> None:
     """Words of the conversation change or go: what was saved of it holds them.
 
     Call it in the transaction that does so. What is being saved in this moment is refused
@@ -94,7 +94,7 @@ def taken_away(row: Conversation) -> None:
     KvSession.objects.filter(conversation=row).delete()
 
 
-def _as_it_was(conversation: str) -> bool:
+def _is_unchanged(conversation: str) -> bool:
     """Whether the last answer is still the last thing that happened to its words: whoever changes
     or takes away some sets `last_turn` to none."""
     rows = Conversation.objects.select_for_update().filter(id=uuid.UUID(conversation), deleted=None)

@@ -86,17 +86,17 @@ def quote_of(row: models.Message) -> Quote:
         id=str(row.id),
         seq=row.seq,
         role=row.role,  # type: ignore[arg-type]
-        text=brief(row.content or "", QUOTED),
+        text=excerpt(row.content or "", QUOTED),
     )
 
 
-def brief(text: str, length: int) -> str:
+def excerpt(text: str, length: int) -> str:
     """Its beginning on one line, at most so many characters."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
-def conversation_of(row: models.Conversation) -> ConversationView:
+def conversation_view(row: models.Conversation) -> ConversationView:
     return ConversationView(
         id=str(row.id),
         agent=row.agent,
@@ -107,7 +107,7 @@ def conversation_of(row: models.Conversation) -> ConversationView:
     )
 
 
-def columns_of(message: Message) -> dict[str, Any]:
+def message_columns(message: Message) -> dict[str, Any]:
     """The columns that hold a message's own content, for a new row."""
     tokens = message.tokens
     return {

@@ -22,11 +22,11 @@ def writing(work: Callable[P, T]) -> Callable[P, T]:
     return unit
 
 
-def writes(work: Callable[..., object]) -> bool:
+def is_write(work: Callable[..., object]) -> bool:
     return getattr(work, "writes", False)
 
 
-def settle() -> None:
+def flush_write_log() -> None:
     """Bring what SQLite has written to its log into its file, beside those who write.
 
     Left to itself SQLite does so in every fiftieth turn or so, which waits 10 to 20 ms for the
@@ -37,7 +37,7 @@ def settle() -> None:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-class Store:
+class StorageThreads:
     """Runs units of work of the store on a few threads, and hands connections back.
 
     What writes has a thread of its own. SQLite lets one write at a time; whoever else wants to
@@ -50,7 +50,7 @@ class Store:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
 
     async def __call__(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        threads = self._writer if writes(work) else self._readers
+        threads = self._writer if is_write(work) else self._readers
         call = functools.partial(_with_connection, work, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(threads, call)
 

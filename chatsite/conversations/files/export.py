@@ -17,8 +17,8 @@ from chatsite.conversations.files.export_format import (
     SavedConversation,
     SavedMessage,
     SavedSettings,
-    fault_of,
-    parsed,
+    parse_export,
+    places_fault,
 )
 from chatsite.conversations.values.records import WholePath
 from chatsite.history import Entry, History
@@ -32,7 +32,7 @@ SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class ImportedConversation:
     """A file that was read: its messages have new ids, so that a file restores more than once.
 
     Nothing of it lies in the cache; what was unloaded still is. `pinned` and `excluded` are ids;
@@ -49,7 +49,7 @@ class Saved:
     settings: SavedSettings | None = None
 
 
-def write_file(whole: WholePath, *, cleanup: str = "") -> bytes:
+def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
     """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
     receipt = whole.receipt or {}
     books = _books(whole.entries)
@@ -80,7 +80,7 @@ def _books(entries: Sequence[Entry]) -> list[SavedBook]:
     """Without places where the stored ones contradict each other: such a file would be refused."""
     messages = [entry.message for entry in entries]
     books = [_book(one.kv_size, one.kv_start_position, one.kv_status) for one in messages]
-    if not fault_of(books):
+    if not places_fault(books):
         return books
     return [_book(-1, -1, LOADED if one.kv_status == LOADED else UNLOADED) for one in messages]
 
@@ -104,7 +104,7 @@ def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
             for call in message.calls
         ],
         call_id=message.call_id,
-        metadata=as_written(message.metadata),
+        metadata=original_metadata(message.metadata),
         source=message.source,
         pinned=entry.pinned,
         excluded=entry.excluded,
@@ -112,14 +112,14 @@ def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
     )
 
 
-def read_file(content: bytes) -> Saved:
+def read_export(content: bytes) -> ImportedConversation:
     """Raises BadRestore with the place and the reason; nothing is stored then."""
-    saved = parsed(content)
+    saved = parse_export(content)
     history = History()
     history.restore([_message(item) for item in saved.messages])
     messages = history.snapshot()
     pairs = list(zip(messages, saved.messages, strict=True))
-    return Saved(
+    return ImportedConversation(
         agent=saved.agent,
         title=saved.title.strip() or "Restored chat",
         messages=messages,
@@ -143,7 +143,7 @@ def _message(item: SavedMessage) -> Message:
         ),
         calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
         call_id=item.call_id,
-        metadata=_engines_own(item) or elsewhere(item.metadata),
+        metadata=_engines_own(item) or wrap_foreign_metadata(item.metadata),
         source=item.source,
         kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
     )
@@ -168,14 +168,14 @@ def _engines_own(item: SavedMessage) -> str:
     return json.dumps({"engine": {"model": model, "ids": ids}}, separators=(",", ":"))
 
 
-def elsewhere(metadata: str) -> str:
+def wrap_foreign_metadata(metadata: str) -> str:
     """A file's metadata as it is kept here: under no provider's name. It is sent along with its
     message and shown nowhere, so whoever wrote the file could put anything into a request; and a
-    signature of elsewhere is worth nothing here."""
+    signature of wrap_foreign_metadata is worth nothing here."""
     return json.dumps({_ELSEWHERE: metadata}) if metadata else ""
 
 
-def as_written(metadata: str) -> str:
+def original_metadata(metadata: str) -> str:
     """What stood in the file that it came from, or as it is."""
     try:
         said = json.loads(metadata) if _ELSEWHERE in metadata else None

@@ -42,7 +42,7 @@ def _is_json(value: dict[str, Any]) -> dict[str, Any]:
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 Text = Annotated[str, AfterValidator(_storable)]
 Json = Annotated[dict[str, Any], AfterValidator(_is_json)]
-Word = Annotated[Text, Field(max_length=80)]
+ShortText = Annotated[Text, Field(max_length=80)]
 
 
 class SavedCall(BaseModel):
@@ -112,13 +112,13 @@ class SavedSettings(BaseModel):
     """Under what the last turn was decided; `cleanup` is the strategy of the cache."""
 
     model_config = _NOTHING_MORE
-    policy: Word
+    policy: ShortText
     length: Annotated[int, Field(ge=0)]
     tokens: Annotated[int, Field(ge=1)] | None = None
     low_water: int | None = None
     step: int | None = None
-    selector: Word = ""
-    cleanup: Word = ""
+    selector: ShortText = ""
+    cleanup: ShortText = ""
 
 
 class SavedConversation(BaseModel):
@@ -143,7 +143,7 @@ class _Stated(BaseModel):
     version: int
 
 
-def parsed(content: bytes) -> SavedConversation:
+def parse_export(content: bytes) -> SavedConversation:
     """Raises BadRestore with the place and the reason."""
     try:
         saved = SavedConversation.model_validate_json(content)
@@ -190,11 +190,11 @@ def _require_marks(saved: SavedConversation) -> None:
 
 
 def _require_books(messages: list[SavedMessage]) -> None:
-    if fault := fault_of([message.kv for message in messages]):
+    if fault := places_fault([message.kv for message in messages]):
         raise BadRestore(f"messages.{fault}. {KEPT}")
 
 
-def fault_of(books: Sequence[SavedBook]) -> str:
+def places_fault(books: Sequence[SavedBook]) -> str:
     """Where and why a path's books don't add up, "" where they do: what is loaded lies one behind
     the other, with room between for what is of our own."""
     end, last = 0, -1

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from chatsite.conversations.models import ON_PATH, Message, Turn
 
 
-def asked_by(turn: Turn) -> Message | None:
+def user_message_of(turn: Turn) -> Message | None:
     """The user message that a turn answers."""
     rows = Message.objects.select_related("turn")
     if turn.asked_id is not None:
@@ -29,7 +29,7 @@ def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
     return {id: tuple(ids) for ids in versions.values() if len(ids) > 1 for id in ids}
 
 
-def in_force(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:
+def answering_turns(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:
     """By user message of one path (id and sequence number) the turn that wrote the last of what
     answers it there, or, where nothing does, the newest that tried.
 

@@ -10,10 +10,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 
-from chatsite.conversations.database.rows import brief
+from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.reads.answers import in_force
-from chatsite.conversations.reads.queries import path
+from chatsite.conversations.reads.answers import answering_turns
+from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
@@ -27,7 +27,7 @@ Answered = tuple[uuid.UUID | None, str | None, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
+class TracedMessage:
     """The message in question; what the user asked since, and in all.
 
     `excluded` is the message whose exclusion leaves it out, itself or another one of its turn.
@@ -43,7 +43,7 @@ class Traced:
     asked: int
 
 
-def traced(*, owner: Owner, message: str) -> Traced:
+def trace_message(*, owner: Owner, message: str) -> TracedMessage:
     """Raises NotFound for what isn't on the path of a conversation of this owner."""
     found = (
         Message.objects.select_related("conversation")
@@ -59,7 +59,7 @@ def traced(*, owner: Owner, message: str) -> Traced:
         raise NotFound("There is no such message.")
     row = found.conversation
     left_out = found.id if found.excluded else _excluded(row, found)
-    return Traced(
+    return TracedMessage(
         conversation=str(row.id),
         agent=row.agent,
         model=row.model,
@@ -75,7 +75,7 @@ def _excluded(row: Conversation, message: Message) -> uuid.UUID | None:
     """The message of the same turn whose exclusion takes the whole turn out."""
     if not (row.marked and message.turn_seq):
         return None
-    turn = path(row).filter(turn_seq=message.turn_seq, excluded=True)
+    turn = messages_on_path(row).filter(turn_seq=message.turn_seq, excluded=True)
     whole = [one for one in turn if one.role != "assistant" or one.calls]
     return whole[0].id if whole else None
 
@@ -86,7 +86,7 @@ def _asked(conversation: uuid.UUID) -> QuerySet[Message]:
     return rows.exclude(source__in=BACKGROUND)
 
 
-def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
+def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -> Trail:
     """What was asked from the message on; back to where it fared otherwise than it will now."""
     rows = (
         _asked(uuid.UUID(found.conversation))
@@ -102,7 +102,7 @@ def trail(*, found: Traced, coming: Mapping[str, Any] | None) -> Trail:
             Asked(
                 number=found.asked - number,
                 since=found.since - number,
-                text=brief(text or "", SHOWN),
+                text=excerpt(text or "", SHOWN),
                 turn=str(turn) if receipt else None,
                 receipt=receipt,
             )
@@ -122,7 +122,7 @@ def _answered(
     rows: Sequence[tuple[uuid.UUID, int, uuid.UUID | None, str, Any]],
 ) -> Iterator[Answered]:
     """Each with the turn whose answer is shown, and its receipt."""
-    turns = in_force((id, seq) for id, seq, *_ in rows)
+    turns = answering_turns((id, seq) for id, seq, *_ in rows)
     receipts = dict(Turn.objects.filter(id__in=turns.values()).values_list("id", "receipt"))
     for id, _, turn, text, receipt in rows:
         tried = turns.get(id)

@@ -19,7 +19,11 @@ from chatsite.conversations.database.statements import (
     NTH_LAST_USER,
 )
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads.queries import free_or_owned, owned, path
+from chatsite.conversations.reads.ownership import (
+    free_or_owned,
+    messages_on_path,
+    owned_conversation,
+)
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.history import (
@@ -83,10 +87,10 @@ def load_stored_path(
 
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
     """The whole turns of these messages of the path, in path order."""
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     found: set[int] = set()
     for some in in_batches(seqs):
-        found.update(path(row).filter(seq__in=some).values_list("turn_seq", flat=True))
+        found.update(messages_on_path(row).filter(seq__in=some).values_list("turn_seq", flat=True))
     return _turns(row, found)
 
 
@@ -136,12 +140,14 @@ def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]
     to, and the turn at the marker, which shows that a pinned turn is above the marker."""
     found: set[int] = set()
     if row.marked:
-        marked = path(row).filter(Q(pinned=True) | Q(excluded=True), turn_seq__lt=cut)
+        marked = messages_on_path(row).filter(Q(pinned=True) | Q(excluded=True), turn_seq__lt=cut)
         found.update(marked.values_list("turn_seq", flat=True))
     if row.forget_above:
-        found.update(path(row).filter(seq=row.forget_above).values_list("turn_seq", flat=True))
+        found.update(
+            messages_on_path(row).filter(seq=row.forget_above).values_list("turn_seq", flat=True)
+        )
     if reply_to:
-        found.update(path(row).filter(id=reply_to).values_list("turn_seq", flat=True))
+        found.update(messages_on_path(row).filter(id=reply_to).values_list("turn_seq", flat=True))
     return {seq for seq in found if seq < cut}
 
 
@@ -195,7 +201,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
     if row.path_tokens <= tokens:
         return 0
     columns = ("turn_seq", "tokens", "excluded", "kv_status", "source")
-    newest = path(row).exclude(state="running").order_by("-seq").values_list(*columns)
+    newest = messages_on_path(row).exclude(state="running").order_by("-seq").values_list(*columns)
     left, size, counts = tokens, 0, True
     turn: int | None = None
     for turn_seq, count, excluded, kv_status, source in newest.iterator(chunk_size=500):
@@ -212,7 +218,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
 
 def _before_background(row: Conversation, cut: int) -> int:
     """The cut, moved up over messages of background tasks to the turn that they follow."""
-    above = path(row).exclude(state="running").filter(seq__lt=cut).order_by("-seq")
+    above = messages_on_path(row).exclude(state="running").filter(seq__lt=cut).order_by("-seq")
     newest = above.values_list("source", flat=True).first()
     if newest not in BACKGROUND:
         return cut

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -12,11 +11,11 @@ from django.db.models import Q, QuerySet
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
-from chatsite.conversations.reads.answers import asked_by
-from chatsite.conversations.reads.queries import owned, owned_turn
-from chatsite.conversations.reads.summary_coverage import holding, summary_of
+from chatsite.conversations.reads.answers import user_message_of
+from chatsite.conversations.reads.ownership import owned_conversation, owned_turn
+from chatsite.conversations.reads.summary_queries import holding, summary_of
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import LoadedPath, PastTurn
+from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound
 from chatsite.history import Run, RunningSummary, Transcript, Written
 from chatsite.history.records.replay import Kept, items_of
@@ -25,7 +24,7 @@ from chatsite.history.records.replay import Kept, items_of
 RANGES = 100
 
 
-def kept(
+def request_parts(
     *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
 ) -> Kept:
     """What a turn's request can be built from again; without `receipt` by the stored one.
@@ -60,24 +59,15 @@ def kept(
     )
 
 
-def whose(turn: str) -> Owner:
+def turn_owner(turn: str) -> Owner:
     """Whoever asked a turn: for the administrator. Raises NotFound."""
     conversation = _any_turn(turn).conversation
     return Owner(user=conversation.user_id, guest=conversation.guest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """A conversation of anybody, for the administrator's own questions."""
-
-    id: str
-    agent: str
-    owner: Owner
-
-
-def stored(
+def list_all_conversations(
     *, agent: str = "", conversation: str = "", limit: int | None = None
-) -> tuple[Stored, ...]:
+) -> tuple[StoredConversation, ...]:
     """The conversations that have begun and aren't deleted, the newest first."""
     rows = Conversation.objects.filter(deleted=None, path_users__gt=0)
     if agent:
@@ -85,20 +75,22 @@ def stored(
     if conversation:
         rows = rows.filter(id__in=list(_keys([conversation])))
     return tuple(
-        Stored(id=str(row.id), agent=row.agent, owner=Owner(user=row.user_id, guest=row.guest))
+        StoredConversation(
+            id=str(row.id), agent=row.agent, owner=Owner(user=row.user_id, guest=row.guest)
+        )
         for row in rows.order_by("-updated")[:limit]
     )
 
 
-def summaries_of(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
+def valid_summaries(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
     """The versions of its running summary that still hold, the newest first."""
-    return tuple(summary_of(row) for row in holding(owned(owner, conversation)))
+    return tuple(summary_of(row) for row in holding(owned_conversation(owner, conversation)))
 
 
 def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's message and all above it, with the marks of today. Raises NotFound."""
     row = owned_turn(owner, turn)
-    asked = asked_by(row)
+    asked = user_message_of(row)
     if asked is None or row.receipt is None:
         raise NotFound("Of this answer not enough is stored.")
     chain = _chain(asked)

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads.loading import in_batches
-from chatsite.conversations.reads.queries import free_or_owned, path
-from chatsite.conversations.values.index_records import IndexLines, IndexProgress
+from chatsite.conversations.reads.ownership import free_or_owned, messages_on_path
 from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line
 
@@ -57,12 +57,12 @@ def lines_between(
 
 
 def _behind(row: Conversation, last: int) -> int:
-    return path(row).exclude(state="running").filter(seq__gt=last).count()
+    return messages_on_path(row).exclude(state="running").filter(seq__gt=last).count()
 
 
 def _said(row: Conversation) -> QuerySet[Message]:
     # By the roles that are wanted, SQLite would read both whole and sort them.
-    said = path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
+    said = messages_on_path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
     return said.exclude(state="running").filter(turn_seq__gt=0)
 
 
@@ -71,6 +71,6 @@ def _background(row: Conversation, turns: Collection[int]) -> set[int]:
     found: set[int] = set()
     if row.path_background:
         for some in in_batches(sorted(turns)):
-            asked = path(row).filter(seq__in=some, source__in=BACKGROUND)
+            asked = messages_on_path(row).filter(seq__in=some, source__in=BACKGROUND)
             found.update(asked.values_list("seq", flat=True))
     return found

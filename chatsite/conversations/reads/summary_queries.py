@@ -1,20 +1,23 @@
-"""Reading the running summaries of conversations."""
+"""Reads the running summaries of conversations, and tells which of them hold.
+
+A summary covers the path from `first_seq`, where the path or the remembered part of it begins, to
+the message `last`. It holds while `last` is on the path, no covered message was changed, and the
+remembered part still begins there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet, Subquery
+
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
-from chatsite.conversations.models import Summary
-from chatsite.conversations.reads.queries import free_or_owned, owned
-from chatsite.conversations.reads.summary_coverage import (
-    holding,
-    start_of,
-    summary_state_of,
-    unchanged,
-    why_not,
-    written,
+from chatsite.conversations.models import Conversation, Message, Summary
+from chatsite.conversations.reads.ownership import (
+    free_or_owned,
+    messages_on_path,
+    owned_conversation,
 )
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.summary_records import (
@@ -24,9 +27,14 @@ from chatsite.conversations.values.summary_records import (
     UnsummarisedPath,
 )
 from chatsite.errors import NotFound
-from chatsite.history import Entry
+from chatsite.history import Entry, RunningSummary
+from chatsite.messages import TokenCount
 
 LISTED = 50
+NOT_ON_PATH = "It belongs to another version of this conversation."
+CHANGED = "A message it covers was changed, left out or deleted since."
+REMEMBERS_ELSE = "What is remembered of this conversation now begins elsewhere."
+TEXT_DELETED = "A message it covers was deleted, and its text with it."
 
 
 def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
@@ -37,7 +45,7 @@ def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
 
 def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
     """What a fold starts from. Raises NotFound for a conversation that is gone."""
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     state = summary_state_of(row)
     first = start_of(row).first() or 0
     above = state.summary.last if state.summary else first - 1
@@ -54,14 +62,14 @@ def still_holds(
 ) -> bool:
     """Whether the entries that followed `start` may still be put into a summary."""
     try:
-        row = owned(owner, conversation)
+        row = owned_conversation(owner, conversation)
     except NotFound:
         return False
     return unchanged(row, start, entries)
 
 
 def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     current = holding(row).first()
     start = start_of(row).first()
     stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
@@ -76,7 +84,9 @@ def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
 
 def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
     """Raises NotFound where there is no such version."""
-    found = Summary.objects.filter(conversation=owned(owner, conversation), version=version)
+    found = Summary.objects.filter(
+        conversation=owned_conversation(owner, conversation), version=version
+    )
     text = found.values_list("text", flat=True).first()
     if text is None:
         raise NotFound("There is no such summary.")
@@ -98,3 +108,65 @@ def _version_of(row: Summary, start: int | None) -> SummaryVersion:
         seconds=row.report.get("seconds"),
         tokens=row.report.get("tokens"),
     )
+
+
+# ---- which summaries hold ---------------------------------------------------------------------
+def summary_state_of(row: Conversation) -> SummaryState:
+    found = holding(row).first()
+    return SummaryState(on=row.summary_on, summary=summary_of(found) if found else None)
+
+
+def holding(row: Conversation) -> QuerySet[Summary]:
+    """The versions that hold for the path, the newest first."""
+    valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
+    return valid.filter(first_seq=Subquery(start_of(row)[:1])).order_by("-version")
+
+
+def start_of(row: Conversation) -> QuerySet[Message, int]:
+    """Where what is remembered of the path begins."""
+    remembered = messages_on_path(row).filter(seq__gte=row.forget_above)
+    return remembered.order_by("seq").values_list("seq", flat=True)
+
+
+def written(row: Conversation) -> QuerySet[Message]:
+    """The path without an answer that is still being written, in order."""
+    return messages_on_path(row).exclude(state="running").order_by("seq")
+
+
+def unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
+    """Whether a summary may be made of `start` and the entries that followed it, the oldest first:
+    it is switched on, and nothing there was cleared, left out, forgotten or said otherwise since.
+    """
+    base, standing = start.state.summary, holding(row).first()
+    if not row.summary_on or start_of(row).first() != start.first:
+        return False
+    if (str(standing.id) if standing else None) != (base.id if base else None):
+        return False
+    above = base.last if base else start.first - 1
+    stored = written(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
+    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
+    return found == [(e.message.id, e.message.content, e.excluded) for e in entries]
+
+
+def summary_of(row: Summary) -> RunningSummary:
+    return RunningSummary(
+        id=str(row.id),
+        version=row.version,
+        text=row.text,
+        first=row.first_seq,
+        last=row.last_seq,
+        messages=row.messages,
+        by=row.by,
+        tokens=TokenCount(count=row.tokens, tokenizer=row.tokenizer, basis=row.basis),  # type: ignore[arg-type]
+    )
+
+
+def why_not(row: Summary, start: int | None) -> str:
+    """Why a version can't be used, in a sentence; "" where it holds. Fetch `last` with it."""
+    if not row.text:
+        return TEXT_DELETED
+    if row.stale:
+        return CHANGED
+    if not row.last.on_path:
+        return NOT_ON_PATH
+    return "" if row.first_seq == start else REMEMBERS_ELSE

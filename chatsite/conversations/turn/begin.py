@@ -8,9 +8,9 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import placed
+from chatsite.conversations.active_path import place_at_end
 from chatsite.conversations.database.columns import key
-from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import (
     CONVERSATION_TOTALS,
     CONVERSATIONS,
@@ -23,8 +23,9 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.answers import asked_by
-from chatsite.conversations.reads.queries import free_or_owned, views
+from chatsite.conversations.reads.answers import user_message_of
+from chatsite.conversations.reads.ownership import free_or_owned
+from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning
@@ -57,19 +58,19 @@ def begin_turn(
     conversation's, Refused where the message replied to isn't on the path or one of the files is
     gone, TurnRunning while an answer is written.
     """
-    row = _conversation_for_turn(owner, conversation, agent, title=title_of(user))
+    row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
     new = row._state.adding
-    known = turn_before(row, client_id)
+    known = known_turn(row, client_id)
     if known is not None:
-        return resent(row, known)
+        return resent_turn(row, known)
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
     now = timezone.now()
-    turn = opened(row, client_id, now=now, model=model)
-    messages = [] if row.path_messages else placed(row, greeting, now=now)
-    messages += placed(row, [user], now=now, turn=turn, after=messages)
+    turn = new_turn(row, client_id, now=now, model=model)
+    messages = [] if row.path_messages else place_at_end(row, greeting, now=now)
+    messages += place_at_end(row, [user], now=now, turn=turn, after=messages)
     empty = [Said.assistant("", id=answer)]
-    written = placed(row, empty, now=now, turn=turn, after=messages, state="running")
+    written = place_at_end(row, empty, now=now, turn=turn, after=messages, state="running")
     if new:
         CONVERSATIONS.insert([row])
     else:
@@ -81,8 +82,8 @@ def begin_turn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
-        conversation=conversation_of(row),
-        messages=views(messages),
+        conversation=conversation_view(row),
+        messages=message_views(messages),
         answer=answer,
         place=written[0].seq,
         asked=user.id,
@@ -91,7 +92,7 @@ def begin_turn(
     )
 
 
-def turn_before(row: Conversation, client_id: str) -> Turn | None:
+def known_turn(row: Conversation, client_id: str) -> Turn | None:
     """The turn that was begun under this id already. Raises TurnRunning where another one runs."""
     if not row.turns:
         return None
@@ -102,7 +103,7 @@ def turn_before(row: Conversation, client_id: str) -> Turn | None:
     return known
 
 
-def opened(
+def new_turn(
     row: Conversation,
     client_id: str,
     *,
@@ -124,17 +125,17 @@ def opened(
     )
 
 
-def resent(row: Conversation, turn: Turn) -> StartedTurn:
+def resent_turn(row: Conversation, turn: Turn) -> StartedTurn:
     """What was begun before, under the same client id."""
-    asked = asked_by(turn)
+    asked = user_message_of(turn)
     answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
     answer = answers.only("id", "seq").first()
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=True,
-        conversation=conversation_of(row),
-        messages=views([asked] if asked is not None else []),
+        conversation=conversation_view(row),
+        messages=message_views([asked] if asked is not None else []),
         answer=str(answer.id) if answer is not None else "",
         place=answer.seq if answer is not None else 0,
         asked=str(asked.id) if asked is not None else "",
@@ -177,7 +178,7 @@ def require_agent(row: Conversation, agent: str) -> None:
         raise BadCommand("This conversation is with another agent. Your text is kept.")
 
 
-def title_of(message: Said) -> str:
+def message_title(message: Said) -> str:
     """Its first words; of a message of files only, the first file's name."""
     text = message.content or ""
     if not text.strip() and message.attachments:

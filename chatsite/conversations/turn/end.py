@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import estimated
+from chatsite.conversations.active_path import estimated_tokens
 from chatsite.conversations.database.columns import execute, for_update, key, moment
 from chatsite.conversations.database.rows import message_of, view_of
 from chatsite.conversations.database.statements import (
@@ -23,7 +23,7 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.turn.versions import bring_back, versions_beside
+from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.messages import TokenCount
 from chatsite.views import MessageView, Problem, State
@@ -60,21 +60,21 @@ def end_turn(
     else:
         TURN_END.update(row)
         receipt = row.receipt
-    rows = _written(row)
+    rows = _running_messages(row)
     results = [one for one in rows if one.role == "tool"]
-    _close(results, "stopped" if state == "stopped" else "interrupted")
+    _close_calls(results, "stopped" if state == "stopped" else "interrupted")
     ended = [*results]
     closed: Sequence[MessageView] = [view_of(one) for one in results]
     view = None
     for answer in (one for one in rows if one.role == "assistant"):
-        _say(answer, text, reasoning, metadata)
+        _set_text(answer, text, reasoning, metadata)
         if answer.content or answer.reasoning:
-            _finish(answer, state, tokens, finish_reason)
+            _finish_answer(answer, state, tokens, finish_reason)
             ended.append(answer)
             view = view_of(answer, versions=versions_beside(answer))
         else:
             answer.delete()
-            closed = [*closed, *bring_back(row)]
+            closed = [*closed, *restore_previous_answer(row)]
     execute(
         ADD_TO_TOTALS,
         len(ended),
@@ -93,7 +93,7 @@ def end_turn(
     )
 
 
-def _written(turn: Turn) -> Sequence[Message]:
+def _running_messages(turn: Turn) -> Sequence[Message]:
     """What of it is being written, in order: an answer and calls."""
     rows = MESSAGES_OF_TURN.where(RUNNING_IN_TURN, key(turn.id))
     for one in rows:
@@ -101,7 +101,7 @@ def _written(turn: Turn) -> Sequence[Message]:
     return sorted(rows, key=lambda one: one.seq)
 
 
-def _close(results: Sequence[Message], state: State) -> None:
+def _close_calls(results: Sequence[Message], state: State) -> None:
     """Calls that haven't ended are over, with the results that they have."""
     if not results:
         return
@@ -110,7 +110,7 @@ def _close(results: Sequence[Message], state: State) -> None:
         one.state = state
 
 
-def _say(answer: Message, text: str | None, reasoning: str | None, metadata: str) -> None:
+def _set_text(answer: Message, text: str | None, reasoning: str | None, metadata: str) -> None:
     """What the answer says at its end; one that was written further keeps what it said before."""
     further = answer.turn is not None and answer.turn.mode == "continue"
     if text is not None and (text or not further):
@@ -121,9 +121,11 @@ def _say(answer: Message, text: str | None, reasoning: str | None, metadata: str
         answer.metadata = metadata
 
 
-def _finish(answer: Message, state: State, tokens: TokenCount | None, finish_reason: str) -> None:
+def _finish_answer(
+    answer: Message, state: State, tokens: TokenCount | None, finish_reason: str
+) -> None:
     answer.state, answer.finish_reason = state, finish_reason
-    tokens = tokens or estimated(message_of(answer))
+    tokens = tokens or estimated_tokens(message_of(answer))
     answer.tokens, answer.tokenizer, answer.basis = tokens.count, tokens.tokenizer, tokens.basis
     ANSWER_END.update(answer)
 

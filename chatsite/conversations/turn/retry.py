@@ -7,15 +7,21 @@ from typing import Literal
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import locked, placed, reroute, uncount
-from chatsite.conversations.cache.books import brought_back
-from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.active_path import (
+    locked_conversation,
+    place_at_end,
+    reroute,
+    subtract_from_totals,
+)
+from chatsite.conversations.cache.books import mark_loaded
+from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.queries import path, views
+from chatsite.conversations.reads.ownership import messages_on_path
+from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.summaries import mark_stale
-from chatsite.conversations.turn.begin import opened, require_agent, resent, turn_before
+from chatsite.conversations.turn.begin import known_turn, new_turn, require_agent, resent_turn
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
@@ -53,26 +59,26 @@ def begin_retry(
     message than those and where a background task has written below, TurnRunning while an answer
     is written; begun once by (conversation, client_id).
     """
-    row = locked(owner, conversation)
+    row = locked_conversation(owner, conversation)
     require_agent(row, agent)
-    known = turn_before(row, client_id)
+    known = known_turn(row, client_id)
     if known is not None:
-        return resent(row, known)
+        return resent_turn(row, known)
     asked, said = _last_turn(row, message)
-    if mode == "continue" and not _can_go_on(said, message):
+    if mode == "continue" and not _can_continue(said, message):
         raise Refused(NO_TEXT, code="not_last")
-    if brought_back(row, [asked.seq]):
+    if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
     now = timezone.now()
-    turn = opened(row, client_id, now=now, model=model, mode=mode, asked=asked)
+    turn = new_turn(row, client_id, now=now, model=model, mode=mode, asked=asked)
     turn.save(force_insert=True)
     if mode == "continue":
         written = said[-1]
-        _go_on(row, written, turn)
+        _resume_answer(row, written, turn)
     else:
         reroute(row, below=asked.seq, through=())
         empty = [Said.assistant("", id=answer)]
-        written = placed(row, empty, now=now, turn=turn, after=[asked], state="running")[0]
+        written = place_at_end(row, empty, now=now, turn=turn, after=[asked], state="running")[0]
         written.save(force_insert=True)
     row.save()
     going_on = mode == "continue"
@@ -81,8 +87,8 @@ def begin_retry(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
-        conversation=conversation_of(row),
-        messages=views([asked], answered_by={asked.id: turn}),
+        conversation=conversation_view(row),
+        messages=message_views([asked], answered_by={asked.id: turn}),
         answer=str(written.id),
         place=written.seq,
         asked=str(asked.id),
@@ -99,11 +105,11 @@ def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]
 
     A task's report has the answer as its parent: off the path with it, nobody would see it.
     """
-    users = path(row).filter(role="user").exclude(source__in=BACKGROUND)
+    users = messages_on_path(row).filter(role="user").exclude(source__in=BACKGROUND)
     asked = users.select_related("turn").order_by("-seq").first()
     said = []
     if asked is not None:
-        said = list(path(row).filter(seq__gt=asked.seq).order_by("seq"))
+        said = list(messages_on_path(row).filter(seq__gt=asked.seq).order_by("seq"))
     id = uuid.UUID(message)
     if asked is not None and any(one.id == id for one in (asked, *said)):
         if any(one.source in BACKGROUND for one in said):
@@ -114,16 +120,16 @@ def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]
     raise Refused(NOT_LAST, code="not_last")
 
 
-def _can_go_on(said: list[Message], message: str) -> bool:
+def _can_continue(said: list[Message], message: str) -> bool:
     last = said[-1] if said else None
     if last is None or last.role != "assistant" or last.id != uuid.UUID(message):
         return False
     return bool((last.content or "").strip()) and not last.calls
 
 
-def _go_on(row: Conversation, written: Message, turn: Turn) -> None:
+def _resume_answer(row: Conversation, written: Message, turn: Turn) -> None:
     """The answer is being written again: it counts once it has ended."""
     mark_stale(row, written.seq)
-    uncount(row, written)
+    subtract_from_totals(row, written)
     written.turn, written.state, written.finish_reason = turn, "running", ""
     written.save(update_fields=["turn", "state", "finish_reason"])

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from django.db.models import F
 from django.utils import timezone
 
-from chatsite.conversations.active_path import count, counted, placed
+from chatsite.conversations.active_path import add_to_totals, place_at_end, with_token_count
 from chatsite.conversations.database.columns import execute_many, key
-from chatsite.conversations.database.rows import columns_of, view_of
+from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message
@@ -42,17 +42,17 @@ def begin_calls(
     _fill(row, message, ROUND)
     row.state, row.finish_reason = "complete", "tool_calls"
     row.save(update_fields=ROUND)
-    count(conversation, row)
-    marked = placed(
+    add_to_totals(conversation, row)
+    marked = place_at_end(
         conversation,
-        [counted(result) for result in results],
+        [with_token_count(result) for result in results],
         now=now,
         turn=row.turn,
         after=[row],
         state="running",
     )
     empty = [Said.assistant("", id=answer)]
-    next_answer = placed(
+    next_answer = place_at_end(
         conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
     )
     Message.objects.bulk_create([*marked, *next_answer])
@@ -111,7 +111,7 @@ def running_answer(turn: str) -> Message | None:
 
 
 def _fill(row: Message, message: Said, names: Sequence[str]) -> None:
-    columns = columns_of(counted(message))
+    columns = message_columns(with_token_count(message))
     for name in names:
         if name in columns:
             setattr(row, name, columns[name])

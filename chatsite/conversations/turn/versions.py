@@ -9,12 +9,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from chatsite.conversations.active_path import locked, reroute
+from chatsite.conversations.active_path import locked_conversation, reroute
 from chatsite.conversations.database.statements import TOTALS
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads.answers import versions_of
-from chatsite.conversations.reads.queries import path, shown
+from chatsite.conversations.reads.ownership import messages_on_path
+from chatsite.conversations.reads.queries import path_views
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.views import MessageView
@@ -42,7 +43,7 @@ def show_version(*, owner: Owner, message: str) -> str:
     seen = theirs.filter(id=uuid.UUID(message)).first()
     if seen is None:
         raise NotFound(GONE)
-    row = locked(owner, str(seen.conversation_id))
+    row = locked_conversation(owner, str(seen.conversation_id))
     found = Message.objects.select_related("parent").filter(id=seen.id).first()
     asked = found.parent if found is not None else None
     if found is None or asked is None or found.role != "assistant":
@@ -53,14 +54,14 @@ def show_version(*, owner: Owner, message: str) -> str:
         raise TurnRunning("An answer is still being written here. Stop it first.")
     if found.on_path:
         return str(row.id)
-    reroute(row, below=asked.seq, through=branch(row, found))
-    answered = path(row).filter(turn__receipt__isnull=False).order_by("-seq")
+    reroute(row, below=asked.seq, through=branch_below(row, found))
+    answered = messages_on_path(row).filter(turn__receipt__isnull=False).order_by("-seq")
     row.last_turn_id = answered.values_list("turn_id", flat=True).first()
     row.save()
     return str(row.id)
 
 
-def bring_back(turn: Turn) -> tuple[MessageView, ...]:
+def restore_previous_answer(turn: Turn) -> tuple[MessageView, ...]:
     """Where trying again left nothing, the answer before it comes back: its messages.
 
     Call it before the conversation's `last_turn` changes.
@@ -68,7 +69,7 @@ def bring_back(turn: Turn) -> tuple[MessageView, ...]:
     if turn.mode != "again" or turn.asked is None:
         return ()
     asked, row = turn.asked, turn.conversation
-    if path(row).filter(parent=asked).exists():
+    if messages_on_path(row).filter(parent=asked).exists():
         return ()
     of_turn = Message.objects.filter(conversation=row, turn_seq=asked.seq).order_by("seq")
     below = {one.id: one for one in of_turn.exclude(id=asked.id).only("id", "parent", "turn")}
@@ -78,12 +79,14 @@ def bring_back(turn: Turn) -> tuple[MessageView, ...]:
     last = next((one for one in below.values() if one.turn_id == row.last_turn_id), firsts[-1])
     while last.parent_id in below:
         last = below[last.parent_id]
-    reroute(row, below=asked.seq, through=branch(row, last))
+    reroute(row, below=asked.seq, through=branch_below(row, last))
     row.save(update_fields=[*TOTALS, "last_background", "forget_above"])
-    return shown(path(row).filter(seq__gt=asked.seq).select_related("turn").order_by("seq"))
+    return path_views(
+        messages_on_path(row).filter(seq__gt=asked.seq).select_related("turn").order_by("seq")
+    )
 
 
-def branch(row: Conversation, first: Message) -> Sequence[uuid.UUID]:
+def branch_below(row: Conversation, first: Message) -> Sequence[uuid.UUID]:
     """The messages from `first` down to what was said last below it. Reads two columns of all
     that is off the path and newer: 0.1 s for 100,000."""
     off = Message.objects.filter(conversation=row, on_path=False, seq__gt=first.seq)

@@ -8,7 +8,7 @@ from typing import get_args
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import append, estimated
+from chatsite.conversations.active_path import append_to_path, estimated_tokens
 from chatsite.conversations.database.rows import view_of
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
@@ -45,7 +45,7 @@ def add_message(
         raise TurnRunning("An answer is being written there; nothing was stored. Try again later.")
     said = Message(id=str(uuid.uuid4()), role=role, content=text, source=source)
     now = timezone.now()
-    (stored,) = append(row, [replace(said, tokens=estimated(said))], now=now)
+    (stored,) = append_to_path(row, [replace(said, tokens=estimated_tokens(said))], now=now)
     row.updated = now
     row.save()
     return view_of(stored)

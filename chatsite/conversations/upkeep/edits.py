@@ -14,7 +14,7 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from chatsite.conversations import summaries
-from chatsite.conversations.active_path import estimated, uncount
+from chatsite.conversations.active_path import estimated_tokens, subtract_from_totals
 from chatsite.conversations.cache import saved_sessions as sessions
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.database.work import writing
@@ -48,8 +48,8 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     found.kv_size, found.kv_start_position = -1, -1
     # A turn that was unloaded stays so.
     found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
-    sessions.taken_away(row)
-    count = tokens or estimated(message_of(found))
+    sessions.delete_saved_session(row)
+    count = tokens or estimated_tokens(message_of(found))
     if found.on_path:
         row.path_tokens += count.count - found.tokens
     found.tokens, found.tokenizer, found.basis = count.count, count.tokenizer, count.basis
@@ -76,7 +76,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         raise Refused("A call's result goes with the message that called. Delete that one.")
     for one in (*reversed(_results(found)), found):
         _remove(row, one)
-    sessions.taken_away(row)
+    sessions.delete_saved_session(row)
     if row.title == title_from(found.content or ""):
         first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
         row.title = title_from(first.values_list("content", flat=True).first() or "")
@@ -110,7 +110,7 @@ def _remove(row: Conversation, found: Message) -> None:
         # Of a turn that answered it anew the receipt stays, as its own turn's does.
         Turn.objects.filter(asked=found).update(asked=None)
     if found.on_path:
-        uncount(row, found)
+        subtract_from_totals(row, found)
         row.marked -= found.pinned or found.excluded
     if row.forget_above == found.seq:
         below = Message.objects.filter(conversation=row, on_path=True, seq__gt=found.seq)

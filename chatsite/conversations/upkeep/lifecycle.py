@@ -9,15 +9,15 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from chatsite.conversations.active_path import counted, placed
+from chatsite.conversations.active_path import place_at_end, with_token_count
 from chatsite.conversations.cache import books
 from chatsite.conversations.cache import saved_sessions as sessions
-from chatsite.conversations.database.rows import conversation_of
+from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.queries import owned
+from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
 from chatsite.messages import Message as Said
@@ -40,37 +40,37 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
     Conversation.objects.filter(id=conversation).update(path_tokens=F("path_tokens") + change)
 
 
-def rename(*, owner: Owner, conversation: str, title: str) -> ConversationView:
-    row = owned(owner, conversation)
+def rename_conversation(*, owner: Owner, conversation: str, title: str) -> ConversationView:
+    row = owned_conversation(owner, conversation)
     row.title = title[:200]
     row.save(update_fields=["title"])
-    return conversation_of(row)
+    return conversation_view(row)
 
 
-def delete(*, owner: Owner, conversation: str) -> None:
+def delete_conversation(*, owner: Owner, conversation: str) -> None:
     """Out of sight at once; `undelete` brings it back."""
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
     loading.clear_entry_cache()
 
 
-def undelete(*, owner: Owner, conversation: str) -> ConversationView:
-    row = owned(owner, conversation, deleted=True)
+def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
+    row = owned_conversation(owner, conversation, deleted=True)
     row.deleted = None
     row.save(update_fields=["deleted"])
-    return conversation_of(row)
+    return conversation_view(row)
 
 
 @writing
-def clear(*, owner: Owner, conversation: str) -> None:
+def clear_conversation(*, owner: Owner, conversation: str) -> None:
     """Start a new, empty path. What was said stays stored, off the path; nothing of it is in the
     engine's cache any more, nor unloaded."""
-    row = owned(owner, conversation)
+    row = owned_conversation(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
-    books.forgotten(row)
-    sessions.taken_away(row)
+    books.clear_places(row)
+    sessions.delete_saved_session(row)
     Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
     row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
     row.marked = row.forget_above = row.last_background = 0
@@ -106,7 +106,7 @@ def import_conversation(
         created=now,
         updated=now,
     )
-    rows = placed(row, [counted(said) for said in messages], now=now)
+    rows = place_at_end(row, [with_token_count(said) for said in messages], now=now)
     for one in rows:
         one.pinned, one.excluded = str(one.id) in pinned, str(one.id) in excluded
     row.marked = sum(one.pinned or one.excluded for one in rows)
@@ -114,7 +114,7 @@ def import_conversation(
         row.forget_above = rows[0].seq + forget_above
     row.save(force_insert=True)
     Message.objects.bulk_create(rows, batch_size=500)
-    return conversation_of(row)
+    return conversation_view(row)
 
 
 @writing

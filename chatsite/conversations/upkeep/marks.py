@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from chatsite.conversations.cache.books import brought_back
+from chatsite.conversations.cache.books import mark_loaded
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads.summary_coverage import summary_state_of
+from chatsite.conversations.reads.summary_queries import summary_state_of
 from chatsite.conversations.summaries import mark_stale
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
@@ -22,7 +22,7 @@ from chatsite.views import SummaryView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class MarkChange:
     """What is marked now. `summary` is the one that holds, where the mark may have changed that;
     `status` names the messages that a cleanup had unloaded and that are back."""
 
@@ -33,7 +33,7 @@ class Change:
 
 
 @writing
-def pin(*, owner: Owner, message: str, on: bool) -> Change:
+def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Keep the message's turn in every request, or no longer; it is then not left out, and back
     where a cleanup had unloaded it.
 
@@ -42,18 +42,18 @@ def pin(*, owner: Owner, message: str, on: bool) -> Change:
     """
     row, marked = _markable(owner, message)
     change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
-    return replace(change, status=brought_back(row, [marked.turn_seq])) if on else change
+    return replace(change, status=mark_loaded(row, [marked.turn_seq])) if on else change
 
 
 @writing
-def exclude(*, owner: Owner, message: str, on: bool) -> Change:
+def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Leave the message out of every request, or take it back in; it is then not pinned."""
     row, marked = _markable(owner, message)
     return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
 
 
 @writing
-def forget_above(*, owner: Owner, message: str, on: bool) -> Change:
+def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Put the line above the message's turn, or take it away from there.
 
     Cuts fall between turns: at an answer, the line stands above what it answers. There is one
@@ -90,7 +90,7 @@ def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     return row, found
 
 
-def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> Change:
+def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> MarkChange:
     before, was_excluded = message.pinned or message.excluded, message.excluded
     message.pinned, message.excluded = pinned, excluded
     message.save(update_fields=["pinned", "excluded"])
@@ -102,11 +102,13 @@ def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) 
     return _change(row, message, summary=summary_state_of(row).view)
 
 
-def _change(row: Conversation, message: Message, *, summary: SummaryView | None = None) -> Change:
+def _change(
+    row: Conversation, message: Message, *, summary: SummaryView | None = None
+) -> MarkChange:
     marked = Marked(
         message=str(message.id),
         pinned=message.pinned,
         excluded=message.excluded,
         forget_above=row.forget_above,
     )
-    return Change(conversation=str(row.id), marked=marked, summary=summary)
+    return MarkChange(conversation=str(row.id), marked=marked, summary=summary)

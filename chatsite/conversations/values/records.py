@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chatsite.conversations.values.owners import Owner
 from chatsite.history import Entry, RunningSummary, Transcript
+from chatsite.history.lexical.index import Line
 from chatsite.views import ConversationView, MessageView, Problem, State, SummaryView
 
 
@@ -108,3 +110,34 @@ class WholePath:
     entries: tuple[Entry, ...]
     forget_above: int
     receipt: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexProgress:
+    """Where an index that ends at a message stands on the path.
+
+    `newest` are the last messages up to that one that can be indexed, newest first: it lies on
+    the path if it is the first of them. `messages` of every kind stand on the path up to it, and
+    `waiting` behind it.
+    """
+
+    newest: tuple[int, ...] = ()
+    messages: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLines:
+    """`messages` of every kind stand on the path up to the last of these lines."""
+
+    lines: tuple[Line, ...] = ()
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredConversation:
+    """A conversation of anybody, for the administrator's own questions."""
+
+    id: str
+    agent: str
+    owner: Owner

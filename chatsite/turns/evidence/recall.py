@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from chatsite.conversations.values.index_records import IndexLines, IndexProgress
+from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Evidence
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from chatsite.conversations.values.index_records import IndexLines, IndexProgress
-from chatsite.conversations.values.records import PastTurn
+from chatsite.conversations.values.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.lexical.index import Line
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors

@@ -11,9 +11,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from chatsite.conversations import cache_store as cache
-from chatsite.conversations.cache import queries as cache_queries
-from chatsite.conversations.cache.queries import CacheBooks
+from chatsite.conversations import store
+from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
 from chatsite.events import CacheChanged
@@ -34,7 +33,7 @@ async def look(request: HttpRequest, id: UUID) -> HttpResponse:
     """What lies in the cache. `query` is the page's own: it says what the next message is sent
     with, and so what a cleanup would take from it."""
     site, owner, asking = await _asking(request, id, request.GET.get("query", ""), panel=True)
-    books = await site.run(cache_queries.books_of, owner=owner, conversation=asking.conversation)
+    books = await site.run(store.cache_books, owner=owner, conversation=asking.conversation)
     asking = replace(asking, agent=books.agent, model=books.model)
     available, offered = await _offered(site, asking)
     return JsonResponse(_told(site, asking, books, offered, available=available))
@@ -51,12 +50,12 @@ async def clean(request: HttpRequest, id: UUID) -> HttpResponse:
     if problem := unknown_strategy(strategy):
         raise BadCommand(problem)
     site, owner, asking = await _asking(request, id, body.get("query", ""), panel=True)
-    books = await site.run(cache_queries.books_of, owner=owner, conversation=asking.conversation)
+    books = await site.run(store.cache_books, owner=owner, conversation=asking.conversation)
     turns = await site.cleaning.choose(
         replace(asking, agent=books.agent, model=books.model), strategy
     )
     status = await site.run(
-        cache.mark_for_cleanup,
+        store.mark_for_cleanup,
         owner=owner,
         conversation=asking.conversation,
         turns=turns,
@@ -73,7 +72,7 @@ async def bring_back(request: HttpRequest, id: UUID) -> HttpResponse:
     turns = _turns(body["turns"]) if "turns" in body else None
     site, owner, asking = await _asking(request, id, "", panel=False)
     status = await site.run(
-        cache.bring_back, owner=owner, conversation=asking.conversation, turns=turns
+        store.bring_back_turns, owner=owner, conversation=asking.conversation, turns=turns
     )
     return await _changed(site, owner, asking, status)
 
@@ -151,7 +150,7 @@ async def _changed(
         site.ahead.changed(asking.conversation)
         site.turns.publish(asking.conversation, CacheChanged(status=status))
     told = await site.run(
-        cache_queries.how_much,
+        store.totals_of,
         owner=owner,
         conversation=asking.conversation,
         ids=list(status),

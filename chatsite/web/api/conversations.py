@@ -16,8 +16,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations import store
-from chatsite.conversations.files.export import read_file, write_file
-from chatsite.conversations.reads import queries, receipts
+from chatsite.conversations.files.export import read_export, write_export
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
 from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.messages import UNSOUND
@@ -78,7 +77,9 @@ def sound(text: str) -> str:
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
     text = sound(request.GET.get("q", "").strip()[:200])
-    found = await site_of(request).run(queries.listed, owner=await owner_of(request), text=text)
+    found = await site_of(request).run(
+        store.list_conversations, owner=await owner_of(request), text=text
+    )
     rows = [conversation.to_dict() for conversation in found]
     return JsonResponse({"conversations": rows, "count": len(rows)})
 
@@ -88,7 +89,7 @@ async def conversations(request: HttpRequest) -> HttpResponse:
 async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await owner_of(request)
     if request.method == "DELETE":
-        await site.run(store.delete, owner=owner, conversation=str(id))
+        await site.run(store.delete_conversation, owner=owner, conversation=str(id))
         site.recaller.forget(str(id))
         site.cache.forget(str(id))
         site.turns.publish(str(id), Deleted())
@@ -98,7 +99,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand("A title needs at least one character.")
     sound(title)
     renamed = await site.run(
-        store.rename, owner=owner, conversation=str(id), title=" ".join(title.split())
+        store.rename_conversation, owner=owner, conversation=str(id), title=" ".join(title.split())
     )
     site.turns.publish(str(id), Renamed(title=renamed.title))
     return JsonResponse({"conversation": renamed.to_dict()})
@@ -108,7 +109,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
     found = await site_of(request).run(
-        store.undelete, owner=await owner_of(request), conversation=str(id)
+        store.undelete_conversation, owner=await owner_of(request), conversation=str(id)
     )
     return JsonResponse({"conversation": found.to_dict()})
 
@@ -117,7 +118,7 @@ async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
-    await site.run(store.clear, owner=await owner_of(request), conversation=str(id))
+    await site.run(store.clear_conversation, owner=await owner_of(request), conversation=str(id))
     site.recaller.forget(str(id))
     await site.cache.drop(str(id))
     site.turns.publish(str(id), Cleared())
@@ -131,7 +132,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     if not (before.isascii() and before.isdigit() and len(before) < 10):
         raise BadCommand("before is the number of a message.")
     found, earlier = await site_of(request).run(
-        queries.earlier_messages,
+        store.earlier_messages,
         owner=await owner_of(request),
         conversation=str(id),
         before=int(before),
@@ -154,9 +155,9 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
-    whole = await site.run(queries.whole_path, owner=await owner_of(request), conversation=str(id))
+    whole = await site.run(store.whole_path, owner=await owner_of(request), conversation=str(id))
     cleanup = cleanup_of(site, whole.conversation.agent)
-    content = await asyncio.to_thread(write_file, whole, cleanup=cleanup)
+    content = await asyncio.to_thread(write_export, whole, cleanup=cleanup)
     response = HttpResponse(content, content_type="application/json")
     name = slugify(whole.conversation.title) or "conversation"
     response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
@@ -174,7 +175,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     site = site_of(request)
     content = upload.read() if upload is not None else body_of(request)
     # Some 0.1 s a megabyte, in which nobody else would be answered.
-    saved = await asyncio.to_thread(read_file, content)
+    saved = await asyncio.to_thread(read_export, content)
     template = site.catalogue.get(saved.agent)
     view = await site.run(
         store.import_conversation,
@@ -196,7 +197,7 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound("There is no such answer.")
-    found = await site.run(queries.receipt_of, owner=await owner_of(request), turn=str(id))
+    found = await site.run(store.receipt_of, owner=await owner_of(request), turn=str(id))
     if found is None:
         raise NotFound("This answer has no receipt.")
     return JsonResponse(dict(found))
@@ -210,7 +211,7 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound("There is no such answer.")
     owner = await owner_of(request)
-    kept = await site.run(receipts.kept, owner=owner, turn=str(id))
+    kept = await site.run(store.request_parts, owner=owner, turn=str(id))
     head = site.agents.would_answer(kept.agent).head
     rebuilt = await rebuild_request(kept, head, site.turns.decider.files(owner))
     return JsonResponse(rebuilt.to_dict())

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations.files import uploads
+from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand
 from chatsite.files.intake import ReceivedFile
@@ -43,7 +43,7 @@ async def files(request: HttpRequest) -> HttpResponse:
     site, owner = site_of(request), await owner_of(request)
     name = _name(request)
     body: Body = cast(Any, request).scope["chatsite.body"]
-    await site.run(uploads.require_quota, owner, size=body.length)
+    await site.run(store.require_quota, owner, size=body.length)
     try:
         coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
         async with coming as taken:
@@ -68,11 +68,11 @@ def _name(request: HttpRequest) -> str:
 
 async def _kept(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
     """Whoever goes away in this moment never learns the file's id: it is removed again."""
-    keeping = asyncio.ensure_future(site.run(uploads.store_upload, owner, name=name, taken=taken))
+    keeping = asyncio.ensure_future(site.run(store.store_upload, owner, name=name, taken=taken))
     try:
         return await asyncio.shield(keeping)
     except asyncio.CancelledError:
-        await site.run(uploads.discard_upload, owner, id=(await keeping).id)
+        await site.run(store.discard_upload, owner, id=(await keeping).id)
         raise
 
 
@@ -81,9 +81,9 @@ async def _kept(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Att
 async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
     site, owner = site_of(request), await owner_of(request)
     if request.method == "DELETE":
-        await site.run(uploads.discard_upload, owner, id=str(id))
+        await site.run(store.discard_upload, owner, id=str(id))
         return JsonResponse({"deleted": str(id)})
-    attachment, path = await site.run(uploads.find_upload, owner, id=str(id))
+    attachment, path = await site.run(store.find_upload, owner, id=str(id))
     headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return HttpResponse(status=304, headers=headers)

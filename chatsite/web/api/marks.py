@@ -7,8 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatsite.conversations.reads import forgetting_trace as tracing
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations import store
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import why as tell
@@ -16,7 +15,11 @@ from chatsite.web.api.conversations import answers_errors, fields, sound
 from chatsite.web.api.drafts import ids, model_name
 from chatsite.web.people import is_staff, owner_of, site_of
 
-MARKS = {"pinned": marks.pin, "excluded": marks.exclude, "forget_above": marks.forget_above}
+MARKS = {
+    "pinned": store.pin_message,
+    "excluded": store.exclude_message,
+    "forget_above": store.forget_above_message,
+}
 MAX_QUERY = 4096
 MAX_DRAFT = 2000
 
@@ -61,7 +64,7 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
     attached = ids(request.GET.getlist("attachment"))
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site, owner = site_of(request), await owner_of(request)
-    found = await site.run(tracing.traced, owner=owner, message=str(id))
+    found = await site.run(store.trace_message, owner=owner, message=str(id))
     asking = site.asking(
         owner=owner,
         staff=await is_staff(request),
@@ -75,6 +78,6 @@ async def why(request: HttpRequest, id: UUID) -> HttpResponse:
         coming = await site.turns.preview(asking, draft, reply_to=reply_to, attachments=attached)
     except ChatsiteError as error:
         problem = error.message
-    trail = await site.run(tracing.trail, found=found, coming=coming)
+    trail = await site.run(store.questions_since, found=found, coming=coming)
     told = tell(found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned)
     return JsonResponse(told.to_dict() | {"message": str(id), "excluded": found.excluded})

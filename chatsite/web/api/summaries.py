@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations.reads import queries, summary_queries
+from chatsite.conversations import store
 from chatsite.errors import BadCommand
 from chatsite.web.api.conversations import answers_errors, fields, sound
 from chatsite.web.people import is_staff, owner_of, site_of
@@ -30,12 +30,12 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
             owner=owner,
             staff=await is_staff(request),
             conversation=conversation,
-            agent=await site.run(queries.agent_of, owner=owner, conversation=conversation),
+            agent=await site.run(store.agent_of, owner=owner, conversation=conversation),
             query=_query(body),
         )
         settings = site.turns.decider.settings(asking, site.agents.answering(asking.agent))
         await site.summariser.rewrite(asking, settings, version=version, text=text)
-    found = await site.run(summary_queries.summary_versions, owner=owner, conversation=conversation)
+    found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 
@@ -48,7 +48,7 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand("on is true or false.")
     site, owner, conversation = site_of(request), await owner_of(request), str(id)
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
-    found = await site.run(summary_queries.summary_versions, owner=owner, conversation=conversation)
+    found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 

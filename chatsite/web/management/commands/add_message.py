@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.upkeep.background_messages import ROLES, SOURCES, add_message
+from chatsite.conversations import store
+from chatsite.conversations.upkeep.background_messages import ROLES, SOURCES
 from chatsite.errors import ChatsiteError
 
 
@@ -37,7 +38,7 @@ class Command(BaseCommand):
             # Not every task writes UTF-8; the rest of its report is still worth having.
             text = sys.stdin.buffer.read().decode("utf-8", "replace")
         try:
-            stored = add_message(
+            stored = store.add_message(
                 conversation=options["conversation"],
                 source=options["source"],
                 text=text,

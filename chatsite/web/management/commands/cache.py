@@ -8,11 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import cache_store as cache
-from chatsite.conversations.cache import queries as cache_queries
-from chatsite.conversations.cache.queries import CacheBooks, Row
-from chatsite.conversations.reads import receipts
-from chatsite.conversations.reads.receipts import Stored
+from chatsite.conversations import store
+from chatsite.conversations.values.cache_records import CacheBooks, CachedMessage
+from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError
 from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
@@ -51,11 +49,11 @@ class Command(BaseCommand):
 async def _asked(conversation: str, strategy: str) -> list[str]:
     site = Site()
     try:
-        found = await site.run(receipts.stored, conversation=conversation)
+        found = await site.run(store.list_all_conversations, conversation=conversation)
         if not found:
             raise CommandError("There is no such conversation here.")
         [stored] = found
-        books = await site.run(cache_queries.books_of, owner=stored.owner, conversation=stored.id)
+        books = await site.run(store.cache_books, owner=stored.owner, conversation=stored.id)
         if strategy:
             offered = await _offered(site, stored, books.model)
             return await _cleaned(site, stored, offered, strategy)
@@ -68,7 +66,7 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
         await site.stop()
 
 
-async def _offered(site: Site, stored: Stored, model: str) -> CleanupOffers:
+async def _offered(site: Site, stored: StoredConversation, model: str) -> CleanupOffers:
     """As the panel would; tokens are those that are stored, since no engine is started."""
     asking = PageRequest(
         owner=stored.owner,
@@ -82,14 +80,16 @@ async def _offered(site: Site, stored: Stored, model: str) -> CleanupOffers:
     return await cleaning.offers(asking)
 
 
-async def _cleaned(site: Site, stored: Stored, offered: CleanupOffers, strategy: str) -> list[str]:
+async def _cleaned(
+    site: Site, stored: StoredConversation, offered: CleanupOffers, strategy: str
+) -> list[str]:
     if offered.note:
         raise CommandError(f"{offered.note} Nothing was changed.")
     offer = next(one for one in offered.offers if one.name == strategy)
     if not offer.turns:
         return [f"{strategy}: nothing to unload."]
     await site.run(
-        cache.mark_for_cleanup,
+        store.mark_for_cleanup,
         owner=stored.owner,
         conversation=stored.id,
         turns=offer.turns,
@@ -115,7 +115,7 @@ def turns_of(count: int) -> str:
     return f"{count:,} {'turn' if count == 1 else 'turns'}"
 
 
-def table(rows: Sequence[Row]) -> list[str]:
+def table(rows: Sequence[CachedMessage]) -> list[str]:
     """One line a message."""
     cells = [HEADS, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
@@ -125,7 +125,7 @@ def table(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: CachedMessage) -> tuple[str, ...]:
     there = STATES[row.status] if row.start >= 0 or row.status != LOADED else "in the file only"
     start, size = (str(number) if number >= 0 else "-" for number in (row.start, row.size))
     return str(row.seq), str(row.turn), row.role, start, size, there

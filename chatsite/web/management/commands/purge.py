@@ -7,8 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from chatsite.conversations.cache_store import session_files
-from chatsite.conversations.upkeep.purge import purge
+from chatsite.conversations import store
 from chatsite.providers.embedded.session_files import SessionFolder
 
 
@@ -20,8 +19,8 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        done = purge()
-        SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(session_files())
+        done = store.purge()
+        SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(store.session_files())
         self.stdout.write(
             f"Removed: deleted conversations {done.conversations}, files never sent {done.unsent}, "
             f"leftovers {done.leftovers}."

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.reads import receipts
+from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import Kept
@@ -57,8 +57,8 @@ class Command(BaseCommand):
         try:
             receipt = json.loads(file.read_text())
             turn = str(receipt["turn"])
-            kept = receipts.kept(turn=turn, receipt=receipt)
-            return asyncio.run(_again(kept, receipts.whose(turn)))
+            kept = store.request_parts(turn=turn, receipt=receipt)
+            return asyncio.run(_again(kept, store.turn_owner(turn)))
         except OSError as error:
             raise CommandError(f"{file}: {error.strerror}.") from None
         except ChatsiteError as error:

@@ -14,8 +14,8 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.reads import loading, receipts
-from chatsite.conversations.reads.receipts import Stored
+from chatsite.conversations import store
+from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
 from chatsite.history.policies.table import SELECTORS
@@ -89,7 +89,7 @@ class Command(BaseCommand):
         site, found = Site(), Simulated()
         try:
             wanted = await site.run(
-                receipts.stored,
+                store.list_all_conversations,
                 agent=options["agent"],
                 conversation=options["conversation"],
                 limit=options["limit"],
@@ -111,7 +111,7 @@ class Command(BaseCommand):
     async def _replay(
         self,
         site: Site,
-        stored: Stored,
+        stored: StoredConversation,
         options: dict[str, Any],
         found: Simulated,
         progress: Progress,
@@ -122,11 +122,11 @@ class Command(BaseCommand):
             owner=stored.owner, conversation=stored.id, agent=stored.agent, query=""
         )
         loaded = await site.run(
-            loading.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
+            store.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
         )
         loaded = await decider.counted(asking, answering, loaded)
         summaries = await site.run(
-            receipts.summaries_of, owner=stored.owner, conversation=stored.id
+            store.valid_summaries, owner=stored.owner, conversation=stored.id
         )
         sources = Sources(
             environment=configured.HISTORY_ENVIRONMENT,
