@@ -7,11 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from PIL import Image, ImageDraw
 
-from chatsite.conversations import store, summaries
-from chatsite.conversations.files.export import read_file, write_file
-from chatsite.conversations.reads import queries, summary_queries
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.background_messages import add_message
+from chatsite.conversations import store
+from chatsite.conversations.files.export import read_export, write_export
 from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import ProviderError
 from chatsite.history import Everything
@@ -134,9 +131,9 @@ async def marked(seeder: Seeder) -> str:
     shown = [view.message for view in (await seeder.open(conversation)).messages]
     users = [message.id for message in shown if message.role == "user"]
     answers = [message.id for message in shown if message.role == "assistant"]
-    await seeder.run(marks.forget_above, owner=seeder.owner, message=users[1], on=True)
-    await seeder.run(marks.pin, owner=seeder.owner, message=users[2], on=True)
-    await seeder.run(marks.exclude, owner=seeder.owner, message=answers[-2], on=True)
+    await seeder.run(store.forget_above_message, owner=seeder.owner, message=users[1], on=True)
+    await seeder.run(store.pin_message, owner=seeder.owner, message=users[2], on=True)
+    await seeder.run(store.exclude_message, owner=seeder.owner, message=answers[-2], on=True)
     text, answer = "And in the winter?", Answer(text="In the winter the lighthouse is closed.")
     await seeder.say(request, text, answer, reply_to=users[2])
     return conversation
@@ -159,12 +156,10 @@ async def summarised(seeder: Seeder) -> str:
     for topic in ("trains", "hotels", "the harbour", "the lighthouse", "boats", "the weather"):
         answer = Answer(text=f"Here is what I found about {topic}.")
         await seeder.say(request, f"I plan a trip to the coast. Find out about {topic}.", answer)
-    start = await seeder.run(
-        summary_queries.unsummarised_path, owner=seeder.owner, conversation=conversation
-    )
+    start = await seeder.run(store.unsummarised_path, owner=seeder.owner, conversation=conversation)
     folded = [entry for entry in start.entries if entry.message.role != "system"][:8]
     await seeder.run(
-        summaries.fold_summary,
+        store.fold_summary,
         owner=seeder.owner,
         conversation=conversation,
         start=start,
@@ -187,15 +182,15 @@ async def summarised(seeder: Seeder) -> str:
 async def background(seeder: Seeder) -> str:
     conversation = await short(seeder)
     for text in ("The boat at 18:00 is cancelled.", "The next boat leaves at 19:30."):
-        await seeder.run(add_message, conversation=conversation, source="briefing", text=text)
+        await seeder.run(store.add_message, conversation=conversation, source="briefing", text=text)
     return conversation
 
 
 async def imported(seeder: Seeder) -> str:
     """A conversation with marks, saved to a file and restored from it."""
     original = await marked(seeder)
-    whole = await seeder.run(queries.whole_path, owner=seeder.owner, conversation=original)
-    saved = read_file(write_file(whole))
+    whole = await seeder.run(store.whole_path, owner=seeder.owner, conversation=original)
+    saved = read_export(write_export(whole))
     view = await seeder.run(
         store.import_conversation,
         owner=seeder.owner,
@@ -206,7 +201,7 @@ async def imported(seeder: Seeder) -> str:
         excluded=saved.excluded,
         forget_above=saved.forget_above,
     )
-    await seeder.run(store.delete, owner=seeder.owner, conversation=original)
+    await seeder.run(store.delete_conversation, owner=seeder.owner, conversation=original)
     return view.id
 
 

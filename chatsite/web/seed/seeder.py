@@ -14,10 +14,7 @@ from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
-from chatsite.conversations import store, summaries
-from chatsite.conversations.database.work import Store
-from chatsite.conversations.files import uploads
-from chatsite.conversations.reads import loading, message_search, queries, summary_queries
+from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
@@ -40,14 +37,14 @@ class Seeder:
 
     def __init__(self, owner: Owner, *, environment: Mapping[str, str] | None = None) -> None:
         self.owner = owner
-        self.run = Store()
+        self.run = store.StorageThreads()
         self.provider = ScriptedProvider()
         self.intake = Intake(settings.FILES_DIR)
         self._catalogue = Catalogue(settings.AGENTS_DIR)
         summariser = Summariser(
             run=self.run,
-            reads=summary_queries,
-            writes=summaries,
+            reads=store,
+            writes=store,
             answering=self._answering,
             publish=lambda conversation, event: None,
         )
@@ -55,16 +52,16 @@ class Seeder:
             decider=Decider(
                 environment=environment or {},
                 run=self.run,
-                loads=loading,
-                reads=queries,
+                loads=store,
+                reads=store,
                 writes=store,
-                files=lambda owner: StoredFiles(run=self.run, reads=uploads, owner=owner),
+                files=lambda owner: StoredFiles(run=self.run, reads=store, owner=owner),
                 gatherers={"summary": summariser},
             ),
             answering=self._answering,
             describe=missing_agent,
             caps=TurnLimits(answers=1, per_owner=1),
-            uploads=uploads,
+            uploads=store,
         )
 
     def close(self) -> None:
@@ -87,7 +84,7 @@ class Seeder:
     def _tools(self, template: Template) -> tuple[Tool, ...]:
         makers = builtin(
             now=lambda: datetime.now(UTC),
-            search_history=SearchHistory(run=self.run, reads=message_search),
+            search_history=SearchHistory(run=self.run, reads=store),
         )
         return tuple(makers[name]({}) for name in template.tools if name in makers)
 
@@ -140,12 +137,12 @@ class Seeder:
             yield content
 
         async with self.intake.taken(blocks(), owner=self.owner.key) as taken:
-            stored = await self.run(uploads.store_upload, self.owner, name=name, taken=taken)
+            stored = await self.run(store.store_upload, self.owner, name=name, taken=taken)
         return stored.id
 
     async def open(self, conversation: str) -> Snapshot:
         """What a page that opens the conversation is shown. Raises NotFound."""
-        agent = await self.run(queries.agent_of, owner=self.owner, conversation=conversation)
+        agent = await self.run(store.agent_of, owner=self.owner, conversation=conversation)
         snapshot, reader = await self.turns.open(self.request(conversation, agent))
         reader.close()
         return snapshot

@@ -34,7 +34,7 @@ class RunUnit(Protocol):
 
 
 class SessionRecords(Protocol):
-    """What is known of the files, as units of work; `conversations.cache_store` is one."""
+    """What is known of the files, as units of work; `conversations.store` is one."""
 
     def read_session(self, *, key: str) -> Session | None: ...
 

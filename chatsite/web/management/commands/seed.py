@@ -61,7 +61,9 @@ class Command(BaseCommand):
             others.close()
 
     async def _named(self, seeder: Seeder, title: str, conversation: str) -> str:
-        await seeder.run(store.rename, owner=seeder.owner, conversation=conversation, title=title)
+        await seeder.run(
+            store.rename_conversation, owner=seeder.owner, conversation=conversation, title=title
+        )
         return conversation
 
     def _show(self, title: str, conversation: str) -> None:
