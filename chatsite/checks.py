@@ -18,19 +18,15 @@ from chatsite.agents.catalogue import TEMPLATE_FILE, Catalogue, describe_broken
 from chatsite.agents.strategy.file import describe_strategy_fault
 from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
-from chatsite.history.policies.table import LEXICAL, TRIAGE
+from chatsite.history.policies.base import Policy
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.settings.sources import HISTORY_NAMES
 from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.providers.known.servers import BUILT_IN, LOCAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 
 LENGTHS = tuple(name for name in ENVIRONMENT_NAMES if name.endswith("HISTORY_LENGTH"))
-OF_ONE_POLICY = {
-    "HISTORY_STEP": "lastN",
-    "HISTORY_SELECTOR": "relevant",
-    "HISTORY_SUMMARY_MODEL": "summary",
-}
-OF_TRIAGE = frozenset(CONVERSATION_NAMES) - {"CONVERSATION_PREVIOUS_TASKS_COUNT"}
 ABOUT_LINKS = ("HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_MAX_TOKENS")
 
 
@@ -92,7 +88,7 @@ def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> 
 
 def _searches(environment: Mapping[str, str], agent: Template) -> bool:
     settled = resolve(environment=environment, url={}, template=agent.chat_settings)
-    return settled.policy.value == "relevant" and settled.selector.value == LEXICAL
+    return settled.active_policy.evidence == LEXICAL.evidence
 
 
 def _vain_models() -> Iterator[tuple[str, str, str]]:
@@ -160,34 +156,44 @@ def without_effect(
         )
     yield from _vain_limits(environment, given=given, locked=alone.locked)
     policies = {agent.slug: _policy(environment, agent) for agent in agents}
-    lengthy = {name for name, policy in POLICIES.items() if policy.uses_length}
+    lengthy = [policy.name for policy in POLICIES.rows if policy.uses_length]
     for name in LENGTHS:
         if name in given:
-            hint = "Set HISTORY_POLICY=lastN to hold every agent to this length."
-            yield from _vain_for(name, policies, useful=lengthy, hint=hint)
+            hint = f"Set HISTORY_POLICY={lengthy[0]} to hold every agent to this length."
+            yield from _vain_for(name, policies, useful=set(lengthy), hint=hint)
     if "HISTORY_LOW_WATER" in given:
         hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
-        yield from _vain_for(
-            "HISTORY_LOW_WATER", policies, useful=set(POLICIES) - {"none"}, hint=hint
-        )
-    for name, policy in OF_ONE_POLICY.items():
-        if name in given:
-            hint = f"Set HISTORY_POLICY={policy} too, or remove it."
-            yield from _vain_for(name, policies, useful={policy}, hint=hint)
-    yield from _vain_triage(environment, agents, given=given)
+        cutting = {policy.name for policy in POLICIES.rows if not policy.only_current}
+        yield from _vain_for("HISTORY_LOW_WATER", policies, useful=cutting, hint=hint)
+    for name in HISTORY_NAMES:
+        owners = _owners(name, "HISTORY_")
+        if name in given and owners:
+            hint = f"Set HISTORY_POLICY={owners[0].name} too, or remove it."
+            useful = {policy.name for policy in owners}
+            yield from _vain_for(name, policies, useful=useful, hint=hint)
+    yield from _vain_selector(environment, agents, given=given)
 
 
-def _vain_triage(
+def _owners(variable: str, prefix: str) -> list[Policy]:
+    """The policies that alone use a variable's setting; none where every policy may use it."""
+    setting = variable.removeprefix(prefix).lower()
+    return [policy for policy in POLICIES.rows if setting in policy.own_settings]
+
+
+def _vain_selector(
     environment: Mapping[str, str], agents: Sequence[Template], *, given: set[str]
 ) -> Iterator[tuple[str, str, str]]:
+    """Settings of one selector, where no agent has it."""
     selectors = {
         resolve(environment=environment, url={}, template=agent.chat_settings).selector.value
         for agent in agents
     }
-    if selectors and TRIAGE not in selectors:
-        for name in sorted(given & OF_TRIAGE):
-            hint = "Set HISTORY_POLICY=relevant and HISTORY_SELECTOR=triage, or remove it."
-            yield name, "it is about triage, and no agent's selector is triage", hint
+    for name in sorted(given & set(CONVERSATION_NAMES)) if selectors else ():
+        owners = _owners(name, "CONVERSATION_")
+        if owners and selectors.isdisjoint(policy.selector for policy in owners):
+            policy, selector = owners[0].name, owners[0].selector
+            hint = f"Set HISTORY_POLICY={policy} and HISTORY_SELECTOR={selector}, or remove it."
+            yield name, f"it is about {selector}, and no agent's selector is {selector}", hint
 
 
 def _policy(environment: Mapping[str, str], agent: Template) -> str:

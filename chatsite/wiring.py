@@ -18,6 +18,10 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import Settings, may_use_url
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.policies.strategy import STRATEGY
+from chatsite.history.policies.summary import SUMMARY
+from chatsite.history.policies.triage import TRIAGE
 from chatsite.kv import Place
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.cache.cache import Cache
@@ -144,10 +148,10 @@ class Site:
             writes=store,
             files=lambda owner: StoredFiles(run=self.run, reads=store, owner=owner),
             gatherers={
-                "lexical": self.recaller,
-                "triage": Triager(),
-                "summary": self.summariser,
-                "strategy": StrategyGatherer(
+                LEXICAL.evidence: self.recaller,
+                TRIAGE.evidence: Triager(),
+                SUMMARY.evidence: self.summariser,
+                STRATEGY.evidence: StrategyGatherer(
                     strategies=self.strategies, file=self.catalogue.strategy
                 ),
             },

@@ -8,7 +8,6 @@ import pytest
 from django.core.management import load_command_class
 
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
-from chatsite.history.policies.table import SELECTORS
 from chatsite.history.settings.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,9 +77,9 @@ def rows(text: str) -> dict[str, list[str]]:
 
 def test_the_policies_are_all_explained_and_no_others() -> None:
     headings = re.findall(r"^## (\w+)$", EXPLAINED, flags=re.MULTILINE)
-    assert [name for name in headings if name in POLICIES] == list(POLICIES)
+    assert [name for name in headings if name in POLICIES.names] == list(POLICIES.names)
     selectors = re.findall(r"^### Selector `(\w+)`$", EXPLAINED, flags=re.MULTILINE)
-    assert selectors == list(SELECTORS)
+    assert selectors == list(POLICIES.selectors)
 
 
 def test_every_setting_of_the_history_is_explained() -> None:

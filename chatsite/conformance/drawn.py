@@ -10,7 +10,6 @@ from chatsite.conformance.cases import HEADS, Case, counted, head
 from chatsite.conformance.paths import Dials, plain_transcripts, transcripts
 from chatsite.conformance.seen import tokens
 from chatsite.history import (
-    Chosen,
     Evidence,
     Head,
     Hit,
@@ -18,9 +17,10 @@ from chatsite.history import (
     Recall,
     Run,
     RunningSummary,
-    Slot,
+    StrategyChoice,
+    StrategySlot,
     Transcript,
-    Triaged,
+    TriageChoice,
     Window,
     Written,
 )
@@ -126,9 +126,13 @@ def recall(dials: Dials, seqs: range) -> Recall | None:
     return Recall(hits=tuple(hits))
 
 
-def triaged(dials: Dials, seqs: range) -> Triaged | None:
+def triaged(dials: Dials, seqs: range) -> TriageChoice | None:
     count = dials.of((None, 2, 0, 4))
-    return None if count is None else Triaged(turns=frozenset(dials.of(seqs) for _ in range(count)))
+    return (
+        None
+        if count is None
+        else TriageChoice(turns=frozenset(dials.of(seqs) for _ in range(count)))
+    )
 
 
 def summary(dials: Dials, seqs: range) -> RunningSummary | None:
@@ -149,7 +153,7 @@ def summary(dials: Dials, seqs: range) -> RunningSummary | None:
     )
 
 
-def chosen(dials: Dials, seqs: range) -> Chosen | None:
+def chosen(dials: Dials, seqs: range) -> StrategyChoice | None:
     """Slots with messages of the path, doubled, in any order, or not there; and with texts."""
     count = dials.of((None, 1, 2, 3, 0))
     if count is None:
@@ -160,8 +164,10 @@ def chosen(dials: Dials, seqs: range) -> Chosen | None:
         items: list[int | Message] = [
             dials.of(seqs) if kind == "m" else counted(dials.of(TEXTS)) for kind in kinds
         ]
-        slots.append(Slot(name=f"slot {number}", priority=dials.of((0, 1, -1)), items=tuple(items)))
-    return Chosen(slots=tuple(slots))
+        slots.append(
+            StrategySlot(name=f"slot {number}", priority=dials.of((0, 1, -1)), items=tuple(items))
+        )
+    return StrategyChoice(slots=tuple(slots))
 
 
 @st.composite

@@ -8,7 +8,7 @@ from dataclasses import replace
 from chatsite.conformance.seen import PLENTY, Refused, Seen, tokens
 from chatsite.conformance.variants import LEXICAL, STEPWISE
 from chatsite.history import Evidence, Previous, Transcript
-from chatsite.history.path.quotes import RECALL_SHARE
+from chatsite.history.policies.lexical import RECALL_SHARE
 
 STEPS = 3
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from chatsite.conformance.seen import Refused, Seen, tokens
 from chatsite.history import Entry, Transcript
-from chatsite.history.policies.triage import SHORTENED
+from chatsite.history.values.shortened import SHORTENED
 from chatsite.messages import Message
 
 

@@ -14,7 +14,7 @@ from chatsite.conformance.table import PROPERTIES
 from chatsite.conformance.trying import Broken, Check
 from chatsite.conformance.variants import Variant
 from chatsite.errors import PromptTooLarge
-from chatsite.history import Chosen, Slot, decide
+from chatsite.history import StrategyChoice, StrategySlot, decide
 from chatsite.messages import Message
 
 # Those that hold of any choice. What they leave out is a strategy's own affair: to send less than
@@ -66,7 +66,7 @@ class Strategy:
 
     def _decided(self, case: Case) -> Seen:
         settings = Variant(self.name, "strategy").settings(case)
-        evidence = replace(case.evidence, chosen=Chosen(slots=self.slots(case)))
+        evidence = replace(case.evidence, chosen=StrategyChoice(slots=self.slots(case)))
         try:
             decision = decide(
                 case.transcript,
@@ -80,7 +80,7 @@ class Strategy:
             raise Refused(error.message) from error
         return Seen(case, self, decision.request, decision)
 
-    def slots(self, case: Case) -> tuple[Slot, ...]:
+    def slots(self, case: Case) -> tuple[StrategySlot, ...]:
         """What it chooses, its texts counted. Raises AssertionError where it fails."""
         given = StrategyInput.from_transcript(
             case.transcript,
@@ -122,6 +122,6 @@ def checks() -> dict[str, tuple[Check, ...]]:
     }
 
 
-def _counted(slot: Slot) -> Slot:
+def _counted(slot: StrategySlot) -> StrategySlot:
     items = tuple(counted(item) if isinstance(item, Message) else item for item in slot.items)
     return replace(slot, items=items)

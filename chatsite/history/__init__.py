@@ -4,38 +4,30 @@ from chatsite.history.decision.decide import decide
 from chatsite.history.decision.receipt import Decision
 from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.live_list import History
-from chatsite.history.path.cleanup import Cleaned, Cleaner
+from chatsite.history.path.cleanup import Cleaner
 from chatsite.history.path.room import Part, Room
-from chatsite.history.policies.table import (
-    POLICIES,
-    Everything,
-    Policy,
-    Reach,
-    Terms,
-    Tokens,
-    Users,
-    apply_history_policy,
-)
+from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tokens, Users
+from chatsite.history.policies.table import POLICIES, apply_history_policy
 from chatsite.history.selection import Selection
 from chatsite.history.settings.resolve import (
     ENVIRONMENT_NAMES,
-    Settings,
     first_values,
     may_use_url,
     reach,
     resolve,
 )
+from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import URL_NAMES, Said, Setting
 from chatsite.history.values.evidence import (
     NO_EVIDENCE,
-    Chosen,
     Evidence,
     Hit,
     Previous,
     Recall,
     RunningSummary,
-    Slot,
-    Triaged,
+    StrategyChoice,
+    StrategySlot,
+    TriageChoice,
 )
 from chatsite.history.values.layout import Run, Written
 from chatsite.history.values.marks import BACKGROUND
@@ -54,8 +46,7 @@ __all__ = [
     "Terms",
     "Tokens",
     "URL_NAMES",
-    "Chosen",
-    "Cleaned",
+    "StrategyChoice",
     "Cleaner",
     "Decision",
     "Entry",
@@ -77,9 +68,9 @@ __all__ = [
     "Selection",
     "Setting",
     "Settings",
-    "Slot",
+    "StrategySlot",
     "Transcript",
-    "Triaged",
+    "TriageChoice",
     "Turn",
     "Unloaded",
     "Users",

@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from chatsite.history.settings.triage_settings import ConversationSettings, resolve_conversation
+from chatsite.history.policies.base import TriageTerms
+from chatsite.history.settings.triage_settings import resolve_conversation
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, Source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def conversation(**said: object) -> ConversationSettings:
+def triage_terms(**said: object) -> TriageTerms:
     """Settings as a template says them."""
-    return resolve_conversation(environment={}, template={"conversation": said})
+    return resolve_conversation(environment={}, template={"conversation": said}).triage_terms
 
 
 def turn(

@@ -24,7 +24,7 @@ from chatsite.history import (
 from chatsite.history.policies.triage import plan_of
 from chatsite.history.records.forgetting import Asked, Trail, why
 from chatsite.history.values.selectable import offered
-from tests.history.older import conversation, firsts, turn
+from tests.history.older import firsts, triage_terms, turn
 from tests.history.test_decision import HEAD, WIDE, answer, reasons, sent, user
 
 
@@ -121,7 +121,7 @@ class TestAnUnloadedTurn:
         assert [e.seq for e in offered(Transcript(entries=tuple(path)))] == [3, 4, 5, 6]
         older = [turn(1), turn(3), turn(5)]
         older[1] = replace(older[1], entries=(unloaded(older[1].entries[0]), older[1].entries[1]))
-        plan = plan_of(older, conversation(skip_selection_threshold=0, always_include_recent=1))
+        plan = plan_of(older, triage_terms(skip_selection_threshold=0, always_include_recent=1))
         assert (firsts(plan.candidates), firsts(plan.certain)) == ([1], [5])
 
     def test_why_names_what_brings_it_back(self) -> None:

@@ -17,16 +17,16 @@ import pytest
 from chatsite.conformance.cases import counted, head
 from chatsite.conformance.variants import cleaner
 from chatsite.history import (
-    Chosen,
     Entry,
     Evidence,
     Hit,
     Previous,
     Recall,
     RunningSummary,
-    Slot,
+    StrategyChoice,
+    StrategySlot,
     Transcript,
-    Triaged,
+    TriageChoice,
     Unloaded,
     Window,
     decide,
@@ -34,11 +34,12 @@ from chatsite.history import (
 )
 from chatsite.messages import Message, TokenCount, ToolCall
 
+TEXT = counted(Message.user("I like tea.", id="t1"))
 FILE = Path(__file__).with_name("golden_receipts.jsonl")
 EVIDENCE = Evidence(
     previous=Previous(head_hash=head().hash, layout=(), cut=15, under="tokens  400 40"),
     recall=Recall(hits=(Hit(seq=7, score=1.0, why="it says tea"),)),
-    triaged=Triaged(turns=frozenset({3})),
+    triaged=TriageChoice(turns=frozenset({3})),
     summary=RunningSummary(
         id="s1",
         version=2,
@@ -49,10 +50,12 @@ EVIDENCE = Evidence(
         by="small",
         tokens=TokenCount(count=12, tokenizer="test", basis="counted"),
     ),
-    chosen=Chosen(
+    chosen=StrategyChoice(
         slots=(
-            Slot(name="notes", priority=2, items=(counted(Message.user("I like tea.", id="t1")),)),
-            Slot(name="history", priority=1, items=(5, 6, 13)),
+            StrategySlot(
+                name="notes", priority=2, items=(counted(Message.user("I like tea.", id="t1")),)
+            ),
+            StrategySlot(name="history", priority=1, items=(5, 6, 13)),
         )
     ),
     notes=("A note.",),

@@ -12,7 +12,6 @@ import pytest
 
 from chatsite.conformance.cases import counted, head
 from chatsite.history import (
-    Chosen,
     Decision,
     Entry,
     Evidence,
@@ -20,9 +19,10 @@ from chatsite.history import (
     Previous,
     Recall,
     RunningSummary,
-    Slot,
+    StrategyChoice,
+    StrategySlot,
     Transcript,
-    Triaged,
+    TriageChoice,
     Unloaded,
     Window,
     decide,
@@ -363,7 +363,7 @@ class TestTriage:
     TRIAGE: dict[str, Any] = {"historySelector": "triage"}
 
     def test_what_was_chosen_keeps_its_place(self) -> None:
-        evidence = Evidence(triaged=Triaged(turns=frozenset({21, 41})))
+        evidence = Evidence(triaged=TriageChoice(turns=frozenset({21, 41})))
         decision = decided(chat(30), "relevant", evidence=evidence, **self.TRIAGE)
         assert in_place(decision) == [21, 22, 41, 42, *range(51, 62)]
         assert reason_of(decision, 21) == "relevant"
@@ -391,8 +391,8 @@ class TestTriage:
         assert {"first": 2, "last": 2, "shortened": 12} in layout  # type: ignore[operator]
 
 
-def chosen(*slots: Slot) -> Evidence:
-    return Evidence(chosen=Chosen(slots=slots))
+def chosen(*slots: StrategySlot) -> Evidence:
+    return Evidence(chosen=StrategyChoice(slots=slots))
 
 
 def text(role: Role, content: str, tokens: int = 5) -> Message:
@@ -402,8 +402,8 @@ def text(role: Role, content: str, tokens: int = 5) -> Message:
 class TestStrategy:
     def test_it_sends_what_was_chosen_in_path_order_and_the_current_message_last(self) -> None:
         slots = (
-            Slot(name="history", priority=1, items=(19, 3, 4)),
-            Slot(name="system", priority=2, items=(text("system", "Be brief."),)),
+            StrategySlot(name="history", priority=1, items=(19, 3, 4)),
+            StrategySlot(name="system", priority=2, items=(text("system", "Be brief."),)),
         )
         decision = decided(chat(10), "strategy", evidence=chosen(*slots))
         assert [m.id for m in decision.request[len(HEAD.system) :]][:1] == ["strategy-Be brief."]
@@ -413,9 +413,9 @@ class TestStrategy:
 
     def test_a_text_stands_before_the_history_or_after_it(self) -> None:
         slots = (
-            Slot(name="facts", priority=1, items=(text("user", "first"),)),
-            Slot(name="history", priority=1, items=(3, 4)),
-            Slot(name="hint", priority=1, items=(text("user", "last"),)),
+            StrategySlot(name="facts", priority=1, items=(text("user", "first"),)),
+            StrategySlot(name="history", priority=1, items=(3, 4)),
+            StrategySlot(name="hint", priority=1, items=(text("user", "last"),)),
         )
         decision = decided(chat(5), "strategy", evidence=chosen(*slots))
         ids = [m.id for m in decision.request if m.id not in {h.id for h in HEAD.messages}]
@@ -423,8 +423,8 @@ class TestStrategy:
 
     def test_a_conversation_never_begins_with_the_assistant(self) -> None:
         slots = (
-            Slot(name="a", priority=1, items=(text("assistant", "I said."),)),
-            Slot(name="b", priority=1, items=(4, 5, 6)),
+            StrategySlot(name="a", priority=1, items=(text("assistant", "I said."),)),
+            StrategySlot(name="b", priority=1, items=(4, 5, 6)),
         )
         decision = decided(chat(5), "strategy", evidence=chosen(*slots))
         assert in_place(decision) == [5, 6, 11]
@@ -432,8 +432,8 @@ class TestStrategy:
 
     def test_over_budget_the_lowest_priority_gives_way(self) -> None:
         slots = (
-            Slot(name="old", priority=0, items=tuple(range(1, 11))),
-            Slot(name="new", priority=1, items=(17, 18, 19, 20)),
+            StrategySlot(name="old", priority=0, items=tuple(range(1, 11))),
+            StrategySlot(name="new", priority=1, items=(17, 18, 19, 20)),
         )
         decision = decided(
             chat(10), "strategy", tokens=HEAD_TOKENS + 10 + 300, evidence=chosen(*slots)
@@ -444,7 +444,7 @@ class TestStrategy:
     def test_pins_are_kept_and_take_their_room_first(self) -> None:
         entries = chat(10)
         entries[0] = replace(entries[0], pinned=True)
-        slots = (Slot(name="h", priority=0, items=tuple(range(11, 21))),)
+        slots = (StrategySlot(name="h", priority=0, items=tuple(range(11, 21))),)
         decision = decided(
             entries, "strategy", tokens=HEAD_TOKENS + 10 + 300, evidence=chosen(*slots)
         )

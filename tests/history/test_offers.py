@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from chatsite.history import POLICIES
-from chatsite.history.settings.offers import Offers, Sources, alternatives, offers, under
+from chatsite.history.settings.alternatives import alternatives, with_values
+from chatsite.history.settings.offers import PolicyOffers, SettingSources, offers
 
 
 def sources(
@@ -16,8 +17,8 @@ def sources(
     template: dict[str, Any] | None = None,
     *,
     url_allowed: bool = True,
-) -> Sources:
-    return Sources(
+) -> SettingSources:
+    return SettingSources(
         environment=environment or {},
         url=url or {},
         template=template or {},
@@ -25,20 +26,20 @@ def sources(
     )
 
 
-def offered(where: Sources) -> Offers:
+def offered(where: SettingSources) -> PolicyOffers:
     return offers(where, where.resolve())
 
 
-def keys(found: Offers, *, allowed: bool | None = None) -> list[str]:
+def keys(found: PolicyOffers, *, allowed: bool | None = None) -> list[str]:
     return [one.key for one in found.all if allowed in (None, one.allowed)]
 
 
 def test_every_policy_can_be_offered() -> None:
     everything = [
         offered(sources(template={"historyPolicy": policy, "historySelector": "triage"}))
-        for policy in POLICIES
+        for policy in POLICIES.names
     ]
-    assert {one.policy for found in everything for one in found.all} == set(POLICIES)
+    assert {one.policy for found in everything for one in found.all} == set(POLICIES.names)
 
 
 def test_what_only_an_agent_may_allow_is_offered_where_its_template_names_it() -> None:
@@ -76,7 +77,9 @@ def test_an_offer_says_in_the_address_only_what_it_must() -> None:
         (sources({"HISTORY_URL": "staff"}, url_allowed=False), "only staff"),
     ],
 )
-def test_where_the_address_decides_nothing_every_offer_says_why(where: Sources, why: str) -> None:
+def test_where_the_address_decides_nothing_every_offer_says_why(
+    where: SettingSources, why: str
+) -> None:
     found = offered(where)
     assert why in found.closed
     assert keys(found, allowed=True) == []
@@ -122,4 +125,4 @@ def test_only_triage_is_not_known_before_it_is_sent() -> None:
     where = sources(template=triage)
     found = alternatives(where, where.resolve())
     assert [one.label for one in found if one.asks_model] == ["relevant, triage"]
-    assert under(where.resolve(), policy="all").selector.value == "triage"
+    assert with_values(where.resolve(), policy="all").selector.value == "triage"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from chatsite.history import (
-    Chosen,
     Decision,
     Entry,
     Evidence,
@@ -17,9 +16,10 @@ from chatsite.history import (
     Hit,
     Recall,
     RunningSummary,
-    Slot,
+    StrategyChoice,
+    StrategySlot,
     Transcript,
-    Triaged,
+    TriageChoice,
     Window,
     Written,
     decide,
@@ -90,7 +90,7 @@ CASES: dict[str, tuple[dict[str, Any], Evidence]] = {
     ),
     "triage": (
         TRIAGE | {"conversation": {"context_truncation": 8, "always_include_recent": 1}},
-        Evidence(triaged=Triaged(turns=frozenset({2, 6}))),
+        Evidence(triaged=TriageChoice(turns=frozenset({2, 6}))),
     ),
     "summary": ({"historyPolicy": "summary", "historyTokens": 1_500}, Evidence(summary=SUMMARY)),
 }
@@ -125,7 +125,7 @@ def test_what_is_not_as_it_was_is_named() -> None:
 
 
 def test_of_a_strategys_own_text_only_its_fingerprint_is_known() -> None:
-    chosen = Chosen(slots=(Slot(name="facts", priority=1, items=(TEXT, 12, 13)),))
+    chosen = StrategyChoice(slots=(StrategySlot(name="facts", priority=1, items=(TEXT, 12, 13)),))
     decision = decided({"historyPolicy": "strategy"}, Evidence(chosen=chosen))
     messages, differences = rebuild(kept(decision), HEAD)
     assert len(differences) == 1 and "only its fingerprint" in differences[0]

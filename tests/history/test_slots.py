@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.policies.strategy_slots import Laid, lay_out
-from chatsite.history.values.evidence import Slot
+from chatsite.history.policies.strategy_slots import SlotLayout, lay_out
+from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message, Role, TokenCount
 
 TEN = dict.fromkeys(range(1, 30), 10)
@@ -20,23 +20,23 @@ def text(said: str, role: Role = "user", tokens: int = 10) -> Message:
     return Message(id=said, role=role, content=said, tokens=count)
 
 
-def slot(name: str, *items: int | Message, priority: float = 0) -> Slot:
-    return Slot(name=name, priority=priority, items=items)
+def slot(name: str, *items: int | Message, priority: float = 0) -> StrategySlot:
+    return StrategySlot(name=name, priority=priority, items=items)
 
 
-def said(laid: Laid) -> list[str]:
+def said(laid: SlotLayout) -> list[str]:
     return [str(placed.message.content) for placed in laid.texts]
 
 
-def gave_way(laid: Laid) -> list[int | str]:
-    return [g.item if isinstance(g.item, int) else str(g.item.content) for g in laid.gone]
+def gave_way(laid: SlotLayout) -> list[int | str]:
+    return [g.item if isinstance(g.item, int) else str(g.item.content) for g in laid.dropped]
 
 
 def test_with_room_everything_is_kept() -> None:
     laid = lay_out([slot("history", 1, 2), slot("more", text("t"))], room=30, tokens_of_seq=TEN)
     assert laid.kept == {1: "history", 2: "history"}
     assert said(laid) == ["t"]
-    assert (laid.gone, laid.tokens) == ((), 30)
+    assert (laid.dropped, laid.tokens) == ((), 30)
 
 
 def test_the_lowest_priority_gives_way_first_and_in_a_slot_the_oldest() -> None:
@@ -44,7 +44,7 @@ def test_the_lowest_priority_gives_way_first_and_in_a_slot_the_oldest() -> None:
     laid = lay_out(slots, room=20, tokens_of_seq=TEN)
     assert laid.kept == {1: "notes", 4: "notes"}
     assert gave_way(laid) == [5, 6, 7]
-    assert [gone.slot for gone in laid.gone] == ["history"] * 3
+    assert [gone.slot for gone in laid.dropped] == ["history"] * 3
     assert lay_out(slots, room=10, tokens_of_seq=TEN).kept == {4: "notes"}
 
 
@@ -118,9 +118,9 @@ ITEMS = st.integers(1, 12) | st.tuples(st.sampled_from(ROLES), st.integers(1, 30
 SLOTS = st.lists(st.tuples(st.sampled_from([0, 1, -1.5]), st.lists(ITEMS, max_size=5)), max_size=5)
 
 
-def made(drawn: list[tuple[float, list[int | tuple[Role, int]]]]) -> list[Slot]:
+def made(drawn: list[tuple[float, list[int | tuple[Role, int]]]]) -> list[StrategySlot]:
     return [
-        Slot(
+        StrategySlot(
             name=f"slot {number}",
             priority=priority,
             items=tuple(
@@ -132,7 +132,7 @@ def made(drawn: list[tuple[float, list[int | tuple[Role, int]]]]) -> list[Slot]:
     ]
 
 
-def priority_of(slots: Sequence[Slot], name: str) -> float:
+def priority_of(slots: Sequence[StrategySlot], name: str) -> float:
     return slots[int(name.split()[1])].priority
 
 
@@ -149,16 +149,18 @@ def test_less_room_keeps_a_part_and_nothing_of_higher_priority_goes_first(
     assert list(laid.kept) == sorted(laid.kept)
 
     whole = lay_out(slots, room=10_000, tokens_of_seq=tokens)
-    assert not whole.gone
+    assert not whole.dropped
     assert set(laid.kept) <= set(whole.kept) and set(said(laid)) <= set(said(whole))
     assert [s for s in said(whole) if s in said(laid)] == said(laid)
     less = lay_out(slots, room=room * 2 // 3, tokens_of_seq=tokens)
     assert set(less.kept) <= set(laid.kept) and set(said(less)) <= set(said(laid))
-    assert len(laid.kept) + len(laid.texts) + len(laid.gone) == len(whole.kept) + len(whole.texts)
+    assert len(laid.kept) + len(laid.texts) + len(laid.dropped) == len(whole.kept) + len(
+        whole.texts
+    )
 
-    rules = [g for g in laid.gone if isinstance(g.item, Message) and g.item.role == "system"]
+    rules = [g for g in laid.dropped if isinstance(g.item, Message) and g.item.role == "system"]
     left = [*laid.kept.values(), *(t.slot for t in laid.texts if t.place != "system")]
     assert not (rules and left)
-    others = [priority_of(slots, g.slot) for g in laid.gone if g not in rules]
+    others = [priority_of(slots, g.slot) for g in laid.dropped if g not in rules]
     if others and left:
         assert max(others) <= min(priority_of(slots, name) for name in left)

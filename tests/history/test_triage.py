@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from chatsite.history.policies.triage import Plan, plan_of, selected, shorten, shortened
+from chatsite.history.policies.triage import TriagePlan, plan_of, selected
+from chatsite.history.values.shortened import shorten, shorten_answer
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, TokenCount, ToolCall
-from tests.history.older import conversation, firsts, turn, turns_of
+from tests.history.older import firsts, triage_terms, turn, turns_of
 
 
-def planned(count: int, **said: object) -> Plan:
-    return plan_of(turns_of(count), conversation(**said))
+def planned(count: int, **said: object) -> TriagePlan:
+    return plan_of(turns_of(count), triage_terms(**said))
 
 
-def kept(plan: Plan, chosen: frozenset[int] | None = frozenset()) -> list[int]:
+def kept(plan: TriagePlan, chosen: frozenset[int] | None = frozenset()) -> list[int]:
     sent = ("within_length", "relevant")
     return [
         first for first, (reason, _) in sorted(selected(plan, chosen).items()) if reason in sent
@@ -75,7 +76,7 @@ class TestLookback:
 
     def test_background_turns_take_no_place_in_it(self) -> None:
         path = [turn(1), turn(3, source="scheduled"), turn(5, source="briefing"), turn(7)]
-        plan = plan_of(path, conversation(lookback_count=2))
+        plan = plan_of(path, triage_terms(lookback_count=2))
         assert firsts(plan.certain) == [1, 7]
         assert selected(plan, None)[3] == ("over_length", "")
 
@@ -83,30 +84,30 @@ class TestLookback:
         hidden = turn(5)
         hidden = Turn((replace(hidden.entries[0], excluded=True), hidden.entries[1]))
         path = [turn(1), turn(3), hidden, turn(7)]
-        plan = plan_of(path, conversation(lookback_count=3, always_include_recent=0))
+        plan = plan_of(path, triage_terms(lookback_count=3, always_include_recent=0))
         assert firsts([*plan.candidates, *plan.certain]) == [3, 7]
         assert plan.left_out[5] == ""
 
     def test_an_answer_that_was_left_out_leaves_its_turn_in(self) -> None:
         half = turn(1)
         half = Turn((half.entries[0], replace(half.entries[1], excluded=True)))
-        assert firsts(plan_of([half], conversation()).certain) == [1]
+        assert firsts(plan_of([half], triage_terms()).certain) == [1]
 
     def test_nothing_above_the_marker_is_shown(self) -> None:
         path = turns_of(5)
         marked = Turn((replace(path[2].entries[0], forgets_above=True), *path[2].entries[1:]))
-        inside = plan_of([*path[:2], marked, *path[3:]], conversation())
+        inside = plan_of([*path[:2], marked, *path[3:]], triage_terms())
         assert firsts(inside.certain) == [5, 7, 9]
         assert inside.left_out == {1: "", 3: ""}
-        below = plan_of(path, conversation(), marker=11)
+        below = plan_of(path, triage_terms(), marker=11)
         assert below.certain == ()
 
 
 class TestRecency:
-    def ages(self, *hours: float | None, **said: object) -> Plan:
+    def ages(self, *hours: float | None, **said: object) -> TriagePlan:
         """Turns of these ages, oldest first; none are asked about."""
         path = [turn(1 + 2 * place, hours=age) for place, age in enumerate(hours)]
-        return plan_of(path, conversation(use_selection=False, **said))
+        return plan_of(path, triage_terms(use_selection=False, **said))
 
     def test_it_is_measured_from_the_newest_turn_and_inclusive(self) -> None:
         plan = self.ages(30.0, 25.01, 25.0, 1.0, context_recency_hours=24, context_min_messages=0)
@@ -139,7 +140,7 @@ class TestRecency:
         old, new = turn(1, hours=50), turn(4, hours=0)
         report = Message(id="r", role="assistant", content="Done.", source="briefing")
         reported = Turn((*old.entries, Entry(message=report, seq=3, at=new.entries[0].at)))
-        settings = conversation(context_recency_hours=1, context_min_messages=0)
+        settings = triage_terms(context_recency_hours=1, context_min_messages=0)
         assert firsts(plan_of([reported, new], settings).certain) == [4]
 
 
@@ -178,7 +179,7 @@ class TestSelected:
     def test_every_turn_has_a_reason(self) -> None:
         path = [turn(1), turn(3, source="scheduled"), *turns_of(30)[2:]]
         for chosen in (None, frozenset[int](), frozenset({21})):
-            assert set(selected(plan_of(path, conversation()), chosen)) == set(firsts(path))
+            assert set(selected(plan_of(path, triage_terms()), chosen)) == set(firsts(path))
 
 
 class TestShortening:
@@ -202,22 +203,22 @@ class TestShortening:
         tokens = TokenCount(count=300, tokenizer="o200k", basis="counted")
         answer = Message.assistant("long " * 200, id="a", metadata="[1, 2]")
         entry = Entry(message=replace(answer, tokens=tokens), seq=2)
-        cut = shortened(entry, 10)
+        cut = shorten_answer(entry, 10)
         assert cut.message.content == "long long  […shortened]"
         assert cut.message.metadata == "", "it belongs to the whole text"
         assert cut.message.tokens is not None
         assert 0 < cut.message.tokens.count < 20
         assert cut.message.tokens.basis == "estimated"
         for same in (
-            shortened(entry, 0),
-            shortened(entry, 5000),
-            shortened(replace(entry, message=replace(entry.message, role="user")), 10),
+            shorten_answer(entry, 0),
+            shorten_answer(entry, 5000),
+            shorten_answer(replace(entry, message=replace(entry.message, role="user")), 10),
         ):
             assert same.message.content == answer.content
-        assert shortened(entry, 0) is entry
+        assert shorten_answer(entry, 0) is entry
 
     def test_calls_stay(self) -> None:
         call = ToolCall(id="c", name="search")
         asked = Message.assistant("Let me look that up", id="a", calls=(call,))
-        cut = shortened(Entry(message=asked, seq=1), 3).message
+        cut = shorten_answer(Entry(message=asked, seq=1), 3).message
         assert (cut.content, cut.calls) == ("Let […shortened]", (call,))

@@ -9,13 +9,13 @@ from chatsite.history.policies.triage_question import prompt, read_reply
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Attachment, Message, ToolCall
-from tests.history.older import NOON, conversation, turn, turns_of
+from tests.history.older import NOON, triage_terms, turn, turns_of
 
 ROOM = 100_000
 
 
 def question(older: list[Turn], current: str = "And now?", *, room: int = ROOM) -> str:
-    task, asked = prompt(Message.user(current, id="now"), plan_of(older, conversation()), room=room)
+    task, asked = prompt(Message.user(current, id="now"), plan_of(older, triage_terms()), room=room)
     assert (task.role, asked.role) == ("system", "user")
     assert asked.content is not None
     return asked.content

@@ -18,7 +18,7 @@ from chatsite.conversations.reads import loading, receipts, summary_queries
 from chatsite.conversations.reads import search_index as said
 from chatsite.conversations.upkeep import marks
 from chatsite.history import Everything, Users
-from chatsite.history.policies import table as policies
+from chatsite.history.policies import strategy
 from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
 from chatsite.turns.context.loaded_path import as_loaded
@@ -63,7 +63,7 @@ async def named(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Named]:
     """A strategy is shown the last three turns."""
-    monkeypatch.setattr(policies, "STRATEGY_TURNS", 3)
+    monkeypatch.setattr(strategy, "STRATEGY_TURNS", 3)
     write_agent(tmp_path, "demo")
     (tmp_path / "demo" / "strategy.py").write_text(OLDEST)
     made = Named(run=world.run)

@@ -10,6 +10,7 @@ from chatsite.agents.files import FileStamp, file_stamp
 from chatsite.agents.template import Template
 from chatsite.checked_file import read_file
 from chatsite.errors import BadFile
+from chatsite.history.policies.table import POLICIES
 
 STRATEGY_FILE = "strategy.py"
 FUNCTION = "build"
@@ -49,9 +50,12 @@ def describe_strategy_fault(template: Template, file: StrategyFile | None) -> st
     """What is wrong with the agent's strategy and what applies instead, "" where nothing is."""
     instead = "Until that is mended, the newest turns within the budget are sent."
     if file is None:
-        if template.chat_settings.get("historyPolicy") != "strategy":
+        named = template.chat_settings.get("historyPolicy")
+        policy = POLICIES.get(named) if isinstance(named, str) else None
+        if policy is None or not policy.runs_agent_code:
             return ""
-        return f"Its template names the policy strategy, and there is no {STRATEGY_FILE}. {instead}"
+        names = f"names the policy {policy.name}"
+        return f"Its template {names}, and there is no {STRATEGY_FILE}. {instead}"
     if not file.fault:
         return ""
     where = file.shown if file.line is None else f"{file.shown}, line {file.line}"

@@ -14,7 +14,7 @@ from typing import Any, cast
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
 from chatsite.history.path.room import Room
-from chatsite.history.values.evidence import TEXT_ROLES, Slot
+from chatsite.history.values.evidence import TEXT_ROLES, StrategySlot
 from chatsite.history.values.selectable import offered
 from chatsite.history.values.transcript import turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
@@ -114,7 +114,7 @@ def line_of(document: Mapping[str, object]) -> bytes:
     return json.dumps(document).encode() + b"\n"
 
 
-def read_answer(line: bytes, given: StrategyInput) -> tuple[Slot, ...] | StrategyFailure:
+def read_answer(line: bytes, given: StrategyInput) -> tuple[StrategySlot, ...] | StrategyFailure:
     """The worker's answer. Texts have no token counts yet.
 
     Raises KeyError, TypeError or ValueError for an answer that no worker of ours gives.
@@ -143,7 +143,7 @@ def read_answer(line: bytes, given: StrategyInput) -> tuple[Slot, ...] | Strateg
                 items.append(_text(item, f"strategy-{texts}"))
                 texts += 1
         name, priority = _sound(slot["name"]), float(slot["priority"])
-        slots.append(Slot(name=name, priority=priority, items=tuple(items)))
+        slots.append(StrategySlot(name=name, priority=priority, items=tuple(items)))
     return tuple(slots)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput, line_of, read_answer
-from chatsite.history.values.evidence import Slot
+from chatsite.history.values.evidence import StrategySlot
 
 log = logging.getLogger("chatsite.strategy")
 
@@ -30,7 +30,7 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 class StrategyResult:
     """What a strategy chose, its texts without tokens, and how long that took."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[StrategySlot, ...]
     milliseconds: int
 
 
@@ -123,7 +123,7 @@ class StrategyWorker:
 
     async def _asked(
         self, process: Process, file: StrategyFile, given: StrategyInput
-    ) -> tuple[Slot, ...] | StrategyFailure:
+    ) -> tuple[StrategySlot, ...] | StrategyFailure:
         assert process.stdin is not None and process.stdout is not None
         # Its own alarm only rings where we can't end it any more.
         question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}

@@ -18,6 +18,8 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound
 from chatsite.history import Run, RunningSummary, Transcript, Written
+from chatsite.history.policies.summary import SUMMARY
+from chatsite.history.policies.table import needed_evidence
 from chatsite.history.records.replay import Kept, items_of
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
@@ -118,8 +120,8 @@ def _summary_then(turn: Turn, asked: Message, path: Sequence[Message]) -> Runnin
     before it and still holds for its path."""
     receipt: Mapping[str, Any] = turn.receipt or {}
     stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
-    if receipt.get("facts", {}).get("policy") == "summary":
-        given = receipt.get("reports", {}).get("summary", {}).get("version")
+    if needed_evidence(receipt) == SUMMARY.evidence:
+        given = receipt.get("reports", {}).get(SUMMARY.evidence, {}).get("version")
         found = stored.filter(version=given).first() if isinstance(given, int) else None
         return summary_of(found) if found else None
     marker = asked.conversation.forget_above

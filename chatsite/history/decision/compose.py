@@ -1,20 +1,20 @@
-"""The request in its order, and its layout: of what it is made after the head."""
+"""The request in its order, and its layout: the list of its items after the head."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.decision.fit import Fitted
-from chatsite.history.policies.strategy_slots import Text
+from chatsite.history.decision.decision_input import DecisionInput
+from chatsite.history.path.overflow import FittedPath
+from chatsite.history.path.policy_choice import StrategyText, TextPlace
 from chatsite.history.values.layout import Item, Run, Written
 from chatsite.history.values.transcript import Entry, Transcript
-from chatsite.history.values.window import Head
 from chatsite.messages import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class ComposedRequest:
     """`history` are the stored messages sent in their places, `texts` a strategy's own."""
 
     request: tuple[Message, ...]
@@ -23,98 +23,119 @@ class Composed:
     texts: tuple[Message, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Neighbours in the request, and their items in its layout."""
+
+    messages: tuple[Message, ...]
+    items: tuple[Item, ...]
+
+
 def compose(
-    fitted: Fitted,
-    transcript: Transcript,
+    fitted: FittedPath,
+    given: DecisionInput,
     *,
-    head: Head,
     instructions: Sequence[Entry],
-    texts: Sequence[Text],
-) -> Composed:
+    texts: Sequence[StrategyText],
+) -> ComposedRequest:
     """Head, instructions, then from what changes least to what changes most: a prompt's
     beginning that stays the same costs a tenth where the provider keeps it."""
-    places = _Places(transcript)
-    system = [text.message for text in texts if text.place == "system"]
-    before = [text.message for text in texts if text.place == "before"]
-    after = [text.message for text in texts if text.place == "after"]
-    summary = [fitted.summary] if fitted.summary else []
-    quoted = [fitted.quotes.message] if fitted.quotes.message else []
-    older = [entry for fate in fitted.choice.loads for entry in fate.entries]
-    shortened = {
-        entry.seq: fate.limit
-        for fate in fitted.choice.loads
-        if fate.limit
-        for entry in fate.entries
-        if entry is not places.entry(entry.seq)
-    }
-    current = fitted.choice.current.entries
-    history = tuple(entry.message for entry in older)
-    source = fitted.source
-    layout: list[Item] = [
-        *places.runs(instructions),
-        *(Written.of(message, "text") for message in system),
-        *(
-            Written.of(message, "summary", id=f"{source.id}" if source else "")
-            for message in summary
-        ),
-        *(Written.of(message, "text") for message in before),
-        *places.runs(older, shortened=shortened),
-        *(Written.of(message, "text") for message in after),
-        *(
-            Written.of(message, "recalled", sources=[e.seq for e in fitted.quotes.entries])
-            for message in quoted
-        ),
-        *places.runs(current),
+    places = _Places(given.transcript)
+    older = [entry for turn in fitted.verdict.sent for entry in turn.entries]
+    shortened = _shortened(fitted, places)
+    first = [places.section(instructions), _added(texts, "system")]
+    history = places.section(older, shortened=shortened)
+    before, after = _added(texts, "before"), _added(texts, "after")
+    rest = [
+        _summary(fitted),
+        before,
+        history,
+        after,
+        _quoted(fitted),
+        places.section(fitted.verdict.current.entries),
     ]
-    return Composed(
-        request=(
-            *head.system,
-            *(entry.message for entry in instructions),
-            *system,
-            *head.examples,
-            *summary,
-            *before,
-            *history,
-            *after,
-            *quoted,
-            *(entry.message for entry in current),
-        ),
-        layout=tuple(layout),
-        history=history,
-        texts=(*system, *before, *after),
+    head = given.head
+    return ComposedRequest(
+        request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
+        layout=tuple(item for section in (*first, *rest) for item in section.items),
+        history=history.messages,
+        texts=(*first[1].messages, *before.messages, *after.messages),
     )
 
 
+def _messages(sections: Sequence[_Section]) -> Iterator[Message]:
+    return (message for section in sections for message in section.messages)
+
+
+def _added(texts: Sequence[StrategyText], place: TextPlace) -> _Section:
+    messages = tuple(text.message for text in texts if text.place == place)
+    return _Section(messages, tuple(Written.of(message, "text") for message in messages))
+
+
+def _summary(fitted: FittedPath) -> _Section:
+    message, source = fitted.summary, fitted.summary_source
+    if message is None:
+        return _Section((), ())
+    id = f"{source.id}" if source else ""
+    return _Section((message,), (Written.of(message, "summary", id=id),))
+
+
+def _quoted(fitted: FittedPath) -> _Section:
+    message = fitted.quotes.message
+    if message is None:
+        return _Section((), ())
+    sources = [entry.seq for entry in fitted.quotes.entries]
+    return _Section((message,), (Written.of(message, "recalled", sources=sources),))
+
+
+def _shortened(fitted: FittedPath, places: _Places) -> dict[int, int]:
+    """The number of characters of each answer that was cut, by its sequence number."""
+    return {
+        entry.seq: turn.limit
+        for turn in fitted.verdict.sent
+        if turn.limit
+        for entry in turn.entries
+        if entry is not places.entry(entry.seq)
+    }
+
+
 class _Places:
-    """Where the entries lie on the loaded path: neighbours are one run."""
+    """Where the entries are on the loaded path: neighbours are one run."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._entries = transcript.entries
         self._index = {entry.seq: place for place, entry in enumerate(transcript.entries)}
-        self._away = transcript.unloaded.last
+        self._last_not_loaded = transcript.unloaded.last
 
     def entry(self, seq: int) -> Entry:
         return self._entries[self._index[seq]]
 
-    def runs(
-        self, entries: Sequence[Entry], *, shortened: dict[int, int] | None = None
-    ) -> Iterator[Run]:
+    def section(
+        self, entries: Sequence[Entry], *, shortened: Mapping[int, int] | None = None
+    ) -> _Section:
+        messages = tuple(entry.message for entry in entries)
+        return _Section(messages, tuple(self._runs(entries, shortened or {})))
+
+    def _runs(self, entries: Sequence[Entry], shortened: Mapping[int, int]) -> Iterator[Run]:
         """One run for neighbours; a shortened message is a run by itself, and marked turns among
         what was not loaded are nobody's neighbours."""
-        cut = shortened or {}
         first: Entry | None = None
         last: Entry | None = None
         for entry in entries:
             if first is None or last is None:
                 first = last = entry
-            elif self._touch(last, entry) and entry.seq not in cut and last.seq not in cut:
+            elif (
+                self._touch(last, entry)
+                and entry.seq not in shortened
+                and last.seq not in shortened
+            ):
                 last = entry
             else:
-                yield Run(first.seq, last.seq, cut.get(first.seq, 0))
+                yield Run(first.seq, last.seq, shortened.get(first.seq, 0))
                 first = last = entry
         if first is not None and last is not None:
-            yield Run(first.seq, last.seq, cut.get(first.seq, 0))
+            yield Run(first.seq, last.seq, shortened.get(first.seq, 0))
 
     def _touch(self, one: Entry, other: Entry) -> bool:
-        apart = one.seq <= self._away and other.message.role in ("user", "system")
+        apart = one.seq <= self._last_not_loaded and other.message.role in ("user", "system")
         return not apart and self._index[other.seq] == self._index[one.seq] + 1

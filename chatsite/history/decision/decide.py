@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from chatsite.history.decision.compose import Composed, compose
-from chatsite.history.decision.fit import Fitted, fit, under
-from chatsite.history.decision.policy_choice import Planned, scheme_of
+from chatsite.history.decision.compose import ComposedRequest, compose
+from chatsite.history.decision.decision_input import DecisionInput
+from chatsite.history.decision.fit import cut_key, fit
 from chatsite.history.decision.prefix import leading_tokens
 from chatsite.history.decision.receipt import Decision
 from chatsite.history.decision.verdicts import Findings, verdicts
 from chatsite.history.path.cleanup import Cleaner
-from chatsite.history.path.quotes import followed
+from chatsite.history.path.overflow import FittedPath
+from chatsite.history.path.quotes import Quotes, quote_notes
 from chatsite.history.path.room import Room
-from chatsite.history.path.turn_verdicts import Choice, Path, choose, current_fate
-from chatsite.history.settings.resolve import Settings
+from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
+from chatsite.history.policies.base import DecisionContext, Users
+from chatsite.history.settings.settings import Settings
 from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
 from chatsite.history.values.marks import BACKGROUND, below_marker
 from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.tokens import known_tokens, tokens_of
+from chatsite.history.values.tokens import tokens_of
 from chatsite.history.values.transcript import Entry, Transcript, Unloaded
 from chatsite.history.values.window import Head, Window
 
@@ -35,131 +38,176 @@ def decide(
 ) -> Decision:
     """Choose what the model gets to see of the path, whose last turn is the current one.
 
-    With `cleanup` what doesn't fit the model's window is unloaded in its way, where the guard would
-    leave it out; what `Decision.unloads` names must be marked so in storage.
+    With `cleanup`, what doesn't fit the model's window is unloaded in its way where the guard
+    would leave it out; what `Decision.unloads` names must be marked so in storage.
 
     Every message must carry its tokens (else ValueError). Raises PromptTooLarge, naming the
     largest part, when head and current turn alone don't fit.
     """
-    _check(transcript, head)
-    path, away = Path.of(transcript), transcript.unloaded
-    marker = below_marker(transcript.entries)
-    system = _system_reasons(path.system, marker)
-    instructions = [entry for entry in path.system if system[entry.seq] in SENT]
-    room = Room.of(
-        window,
-        budget=settings.tokens.value,
+    given = DecisionInput(
+        transcript=transcript,
+        settings=settings,
         head=head,
-        system=[entry.message for entry in instructions],
-        current=current_fate(path.current).messages,
-    )
-    room.require()
-    reply_to = _reply_to(path, evidence)
-    quotes = followed(
-        path, settings, marker=marker, reply_to=reply_to, room=room.limit - room.fixed
-    )
-    planned = scheme_of(
-        path,
-        settings,
-        evidence,
-        away=away,
-        marker=marker,
-        reply_to=reply_to,
-        room=room.limit - room.fixed - quotes.tokens,
-        over=room.over,
-    )
-    choice = choose(path, marker=marker, scheme=planned.scheme, reply_to=reply_to, away=away.last)
-    fitted = fit(
-        choice,
-        room,
-        settings,
-        evidence,
-        away=away,
-        quotes=quotes,
-        texts=sum(tokens_of(text.message) for text in planned.texts),
+        window=window,
+        evidence=evidence,
+        agent=agent,
         cleanup=cleanup,
     )
-    composed = compose(
-        fitted, transcript, head=head, instructions=instructions, texts=planned.texts
+    given.require_valid()
+    return _decide(given, _prepare(given))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """What holds under every policy. `instructions` are the system messages inside the path that
+    are sent, `system_reasons` the reasons for all of them by sequence number."""
+
+    path: Path
+    marker: int
+    reply_to: frozenset[str]
+    system_reasons: Mapping[int, Reason]
+    instructions: tuple[Entry, ...]
+    room: Room
+
+
+def _prepare(given: DecisionInput) -> _Prepared:
+    """Raises PromptTooLarge where what always stays doesn't fit."""
+    path = Path.of(given.transcript)
+    marker = below_marker(given.transcript.entries)
+    reasons = _system_reasons(path.system, marker)
+    instructions = tuple(entry for entry in path.system if reasons[entry.seq] in SENT)
+    room = Room.of(
+        given.window,
+        budget=given.settings.tokens.value,
+        head=given.head,
+        system=[entry.message for entry in instructions],
+        current=judge_current(path.current).messages,
     )
-    findings = _findings(path, fitted, planned, system)
-    return _decision(
-        agent, transcript, settings, window, head, evidence, room, fitted, composed, findings,
-        planned.notes,
-    )  # fmt: skip
+    room.require()
+    answered = path.current.entries[0].message.reply_to
+    reply_to = given.evidence.reply_to
+    return _Prepared(
+        path=path,
+        marker=marker,
+        reply_to=reply_to | {answered} if answered else reply_to,
+        system_reasons=reasons,
+        instructions=instructions,
+        room=room,
+    )
 
 
-def _decision(
-    agent: str,
-    transcript: Transcript,
-    settings: Settings,
-    window: Window,
-    head: Head,
-    evidence: Evidence,
-    room: Room,
-    fitted: Fitted,
-    composed: Composed,
-    findings: Findings,
+def _decide(given: DecisionInput, prepared: _Prepared) -> Decision:
+    policy = given.settings.active_policy
+    notes = given.settings.conversation.previous_tasks_count.value
+    quotes = quote_notes(
+        prepared.path,
+        most=0 if policy.only_current else notes,
+        marker=prepared.marker,
+        reply_to=prepared.reply_to,
+        available_tokens=prepared.room.available_tokens,
+    )
+    choice = policy.choose(_context(given, prepared, quotes))
+    verdict = judge_path(
+        prepared.path,
+        choice,
+        marker=prepared.marker,
+        reply_to=prepared.reply_to,
+        last_not_loaded=given.transcript.unloaded.last,
+    )
+    fitted = fit(
+        verdict,
+        given,
+        room=prepared.room,
+        quotes=quotes,
+        added_tokens=sum(tokens_of(text.message) for text in choice.texts),
+    )
+    return _record(
+        given,
+        prepared,
+        fitted=fitted,
+        composed=compose(fitted, given, instructions=prepared.instructions, texts=choice.texts),
+        notes=choice.notes,
+    )
+
+
+def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> DecisionContext:
+    """What the policy chooses from; notes of background tasks have their room already."""
+    terms, not_loaded = given.settings.terms, given.transcript.unloaded
+    reach = given.settings.active_policy.reach(terms)
+    return DecisionContext(
+        path=prepared.path,
+        terms=terms,
+        evidence=given.evidence,
+        marker=prepared.marker,
+        reply_to=prepared.reply_to,
+        users_not_loaded=not_loaded.users - not_loaded.background,
+        reached=isinstance(reach, Users) and len(prepared.path.counted) >= reach.users,
+        available_tokens=prepared.room.available_tokens - quotes.tokens,
+        overflow_reason=prepared.room.overflow_reason,
+    )
+
+
+def _record(
+    given: DecisionInput,
+    prepared: _Prepared,
+    *,
+    fitted: FittedPath,
+    composed: ComposedRequest,
     notes: tuple[str, ...],
 ) -> Decision:
+    room, evidence = prepared.room, given.evidence
+    findings = _findings(prepared, fitted)
     parts = room.parts(
         composed.history,
         strategy=composed.texts,
         summary=fitted.summary,
         recalled=fitted.quotes.message,
     )
+    not_loaded = given.transcript.unloaded
     return Decision(
-        agent=agent,
-        settings=settings,
+        agent=given.agent,
+        settings=given.settings,
         request=composed.request,
-        verdicts=verdicts(
-            findings, head=head, transcript=transcript, settings=settings, window=window
-        ),
+        verdicts=verdicts(findings, given),
         parts=parts,
-        window=window,
+        window=given.window,
         limit=room.limit,
         tokens=sum(part.tokens for part in parts if part.name not in ("reply", "free")),
-        stored=len(transcript.entries) + transcript.unloaded.messages,
+        stored=len(given.transcript.entries) + not_loaded.messages,
         sent=sum(reason in SENT for reason in findings.reasons.values()),
-        horizon=_horizon(fitted.choice, transcript.unloaded),
+        horizon=_horizon(fitted.verdict, not_loaded),
         leading=leading_tokens(
-            evidence.previous, composed.layout, head=head, transcript=transcript
+            evidence.previous, composed.layout, head=given.head, transcript=given.transcript
         ),
-        head_hash=head.hash,
-        head_messages=len(head.messages),
+        head_hash=given.head.hash,
+        head_messages=len(given.head.messages),
         cut=fitted.cut,
-        under=under(settings),
-        cleanup=fitted.cleaned,
+        under=cut_key(given.settings),
+        cleanup=fitted.cleanup,
         layout=composed.layout,
         notes=(*evidence.notes, *notes, *fitted.notes),
         reports=evidence.reports,
     )
 
 
-def _findings(path: Path, fitted: Fitted, planned: Planned, system: dict[int, Reason]) -> Findings:
+def _findings(prepared: _Prepared, fitted: FittedPath) -> Findings:
     """The reason for every message that was loaded."""
-    reasons = system | _opening_reasons(path.opening)
+    reasons = {**prepared.system_reasons, **_opening_reasons(prepared.path.opening)}
     whys: dict[int, str] = {}
-    for fate in (*fitted.choice.older, fitted.choice.current):
-        reasons |= fate.reasons()
-        if fate.why:
-            said = fate.entries if fate.is_sent else fate.turn.entries
-            whys |= dict.fromkeys((entry.seq for entry in said), fate.why)
-    whys |= {seq: why for seq, why in planned.whys.items() if reasons[seq] not in SENT}
+    for turn in (*fitted.verdict.older, fitted.verdict.current):
+        reasons |= turn.reasons()
+        if turn.why:
+            entries = turn.entries if turn.is_sent else turn.turn.entries
+            whys |= dict.fromkeys((entry.seq for entry in entries), turn.why)
     quotes = fitted.quotes
     for seq in quotes.left_out:
         whys[seq] = "it matters for this message, but there was no room to quote it"
     return Findings(
         reasons={**reasons, **quotes.reasons},
-        unread=fitted.unread,
+        not_loaded_reason=fitted.not_loaded_reason,
         whys={**whys, **quotes.whys},
         quoted=frozenset(quotes.reasons),
     )
-
-
-def _reply_to(path: Path, evidence: Evidence) -> frozenset[str]:
-    answered = path.current.entries[0].message.reply_to
-    return evidence.reply_to | {answered} if answered else evidence.reply_to
 
 
 def _system_reasons(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
@@ -187,33 +235,21 @@ def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
     }
 
 
-def _horizon(choice: Choice, away: Unloaded) -> int | None:
-    """The oldest turn of the unbroken tail; None when only greetings lie above it.
+def _horizon(verdict: PathVerdict, not_loaded: Unloaded) -> int | None:
+    """The oldest turn of the unbroken tail; None when only greetings are above it.
 
     Turns that are left out one by one (excluded, background) don't end the tail: they carry a
-    mark where they stand. Pinned turns directly above it belong to it.
+    mark in their place. Pinned turns directly above it belong to it.
     """
-    position = len(choice.older)
-    for index in range(len(choice.older) - 1, -1, -1):
-        fate = choice.older[index]
+    position = len(verdict.older)
+    for index in range(len(verdict.older) - 1, -1, -1):
+        turn = verdict.older[index]
         # Among what was not loaded a marked turn has no neighbours.
-        touches = index == position - 1 and fate.first > away.last
-        if fate.is_there and (fate.first >= choice.tail or touches):
+        touches = index == position - 1 and turn.first > not_loaded.last
+        if turn.is_in_request and (turn.first >= verdict.tail or touches):
             position = index
-        elif fate.first < choice.tail:
+        elif turn.first < verdict.tail:
             break
-    if position == 0 and away.users == 0:
+    if position == 0 and not_loaded.users == 0:
         return None
-    return (*choice.older, choice.current)[position].first
-
-
-def _check(transcript: Transcript, head: Head) -> None:
-    """ValueError for what a caller must never pass."""
-    for message in head.messages:
-        known_tokens(message)
-    last = 0
-    for entry in transcript.entries:
-        known_tokens(entry.message)
-        if entry.seq <= last:
-            raise ValueError(f"sequence number {entry.seq} does not come after {last}")
-        last = entry.seq
+    return (*verdict.older, verdict.current)[position].first

@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.policies.triage import shortened
 from chatsite.history.values.evidence import Previous
 from chatsite.history.values.layout import Item, Run, Written
+from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.history.values.window import Head
@@ -80,7 +80,7 @@ class _Loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
         for entry in self.entries[begin:end]:
-            message = shortened(entry, run.shortened).message
+            message = shorten_answer(entry, run.shortened).message
             key = ("stored", entry.seq, run.shortened)
             yield _Unit(key, known_tokens(message).count, message.role == "system")
         if self.seqs[end - 1] != run.last:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatsite.history.decision.verdicts import Verdict
-from chatsite.history.path.cleanup import Cleaned
+from chatsite.history.path.cleanup import CleanupResult
 from chatsite.history.path.room import Part
-from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.resolve import Settings
+from chatsite.history.settings.settings import Settings
 from chatsite.history.values.evidence import Report
 from chatsite.history.values.layout import Item
 from chatsite.history.values.window import Window
@@ -48,7 +47,7 @@ class Decision:
     head_messages: int
     cut: int | None
     under: str
-    cleanup: Cleaned | None
+    cleanup: CleanupResult | None
     layout: tuple[Item, ...]
     notes: tuple[str, ...]
     reports: Mapping[str, Report]
@@ -99,13 +98,13 @@ class Decision:
 
 
 def _length_fact(settings: Settings) -> str:
-    if not POLICIES[settings.policy.value].uses_length:
+    if not settings.listed_policy.uses_length:
         return ""
     return str(settings.length.value) if settings.length.value else "0, acts as 1"
 
 
 def _source_fact(settings: Settings) -> str:
     policy, length = settings.policy, settings.length
-    if POLICIES[policy.value].uses_length and length.source != policy.source:
+    if settings.listed_policy.uses_length and length.source != policy.source:
         return f"{policy.source}, length: {length.source}"
     return policy.source

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.resolve import Settings
+from chatsite.encoding import Record
+from chatsite.history.decision.decision_input import DecisionInput
+from chatsite.history.settings.settings import Settings
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.tokens import known_tokens, weakest
-from chatsite.history.values.transcript import Transcript
-from chatsite.history.values.window import Head, Window
+from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message, Role
 
 _SENTENCES: Mapping[Reason, str] = {
@@ -39,7 +39,7 @@ _SENTENCES: Mapping[Reason, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Record):
     """One verdict for a run of neighbours, `first` to `last` by sequence number.
 
     Head messages have 0 for both. `role` is None where the run has several roles or was not
@@ -58,24 +58,10 @@ class Verdict:
     tokens: int
     basis: Basis
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "first": self.first,
-            "last": self.last,
-            "messages": self.messages,
-            "role": self.role,
-            "sent": self.sent,
-            "quoted": self.quoted,
-            "reason": self.reason,
-            "sentence": self.sentence,
-            "tokens": self.tokens,
-            "basis": self.basis,
-        }
-
 
 def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
-    scope = POLICIES[settings.policy.value].scope(settings.terms)
+    scope = settings.listed_policy.scope(settings.terms)
     if reason == "within_length":
         return f"within {scope}"
     if reason == "over_length":
@@ -96,28 +82,27 @@ class Findings:
     """
 
     reasons: Mapping[int, Reason]
-    unread: Reason
+    not_loaded_reason: Reason
     whys: Mapping[int, str] = field(default_factory=dict)
     quoted: AbstractSet[int] = frozenset()
 
 
-def verdicts(
-    findings: Findings, *, head: Head, transcript: Transcript, settings: Settings, window: Window
-) -> tuple[Verdict, ...]:
+def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
     """Verdicts on the head, on what was not loaded and on every entry, in this order.
 
     Neighbours with the same verdict are one run; but marked turns among what was not loaded are
     not neighbours of each other.
     """
     runs: list[_Run] = []
-    for message in head.system:
+    for message in given.head.system:
         _extend(runs, _Kind("system"), 0, message)
-    for message in head.examples:
+    for message in given.head.examples:
         _extend(runs, _Kind("prefilled"), 0, message)
-    away = transcript.unloaded
-    if away.messages:
-        unread = _Kind(findings.unread)
-        runs.append(_Run(unread, away.first, away.last, away.messages, away.tokens))
+    transcript = given.transcript
+    rest = transcript.unloaded
+    if rest.messages:
+        kind = _Kind(findings.not_loaded_reason)
+        runs.append(_Run(kind, rest.first, rest.last, rest.messages, rest.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
     before = 0
@@ -125,11 +110,13 @@ def verdicts(
         reason = findings.reasons[entry.seq]
         kind = _Kind(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
         begins = entry.message.role in ("user", "system")
-        apart = begins and (entry.seq < away.last or 0 < before <= away.last)
+        apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
         _extend(runs, kind, entry.seq, entry.message, apart=apart)
         before = entry.seq
     return tuple(
-        run.verdict(run.kind.why or sentence(run.kind.reason, settings=settings, window=window))
+        run.verdict(
+            run.kind.why or sentence(run.kind.reason, settings=given.settings, window=given.window)
+        )
         for run in runs
     )
 

@@ -1,5 +1,8 @@
-"""A cleanup of the KV cache in the guard's place: what it unloads stays out until somebody brings
-it back, where the guard would choose anew for every message."""
+"""A cleanup of the KV cache, which takes the guard's place.
+
+What a cleanup unloads is left out until somebody brings it back; the guard chooses again for every
+message.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from chatsite.history.path.guard import Load
-from chatsite.history.path.turn_verdicts import Choice, Fate, below_unloaded
+from chatsite.history.path.guard import TurnSize
+from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict, below_unloaded
 from chatsite.history.values.reasons import Reason
 
 
 class MakesRoom(Protocol):
-    """Says which turns go, by their `first`, so that the rest takes at most `room` tokens.
+    """Says which turns to unload, by their `first`, so that the rest takes at most `room` tokens.
 
-    `down_to` is the low-water mark. `loads` are oldest first and take more than their room.
+    `down_to` is the low-water mark. `sizes` are oldest first and take more than `room`.
     """
 
-    def __call__(self, loads: Sequence[Load], *, room: int, down_to: int) -> AbstractSet[int]: ...
+    def __call__(
+        self, sizes: Sequence[TurnSize], *, room: int, down_to: int
+    ) -> AbstractSet[int]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +38,7 @@ class Cleaner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleaned:
+class CleanupResult:
     """What one cleanup unloads: `turns` by the sequence numbers of their first messages."""
 
     strategy: str
@@ -53,6 +58,7 @@ class Cleaned:
         )
 
     def to_dict(self) -> dict[str, object]:
+        """Without `words`: they are in the sentence that the receipt's notes hold."""
         return {
             "strategy": self.strategy,
             "source": self.source,
@@ -61,38 +67,38 @@ class Cleaned:
         }
 
 
-def clean(
-    choice: Choice, cleanup: Cleaner, *, room: int, down_to: int, over: Reason
-) -> tuple[Choice, Cleaned | None]:
-    """The choice as the cleanup left it, and what it unloaded; None where nothing was.
+def clean_up(
+    verdict: PathVerdict, cleaner: Cleaner, *, room: int, down_to: int, overflow_reason: Reason
+) -> tuple[PathVerdict, CleanupResult | None]:
+    """The verdict after the cleanup, and what was unloaded; None where nothing was.
 
-    What a mark spares and has no room all the same is only left out of this request, for the reason
-    `over`: the mark brings it in again as soon as there is room.
+    A turn that a mark spares and that has no room is only left out of this request, for
+    `overflow_reason`: the mark brings it in again as soon as there is room.
     """
-    gone = cleanup.makes_room(
-        [Load(fate.first, fate.tokens, bool(fate.kept_for)) for fate in choice.loads],
+    dropped = cleaner.makes_room(
+        [TurnSize(turn.first, turn.tokens, bool(turn.kept_for)) for turn in verdict.sent],
         room=room,
         down_to=down_to,
     )
-    unloaded = [f for f in choice.loads if f.first in gone and not f.kept_for]
-    last = max((fate.first for fate in unloaded), default=0)
+    unloaded = [turn for turn in verdict.sent if turn.first in dropped and not turn.kept_for]
+    last = max((turn.first for turn in unloaded), default=0)
 
-    def fate(before: Fate) -> Fate:
-        if before.first in gone:
-            return replace(before, reason=over if before.kept_for else "unloaded", why="")
-        if before.is_sent and before.kept_for and before.first < last:
-            return replace(before, reason=before.kept_for, why="")
-        return before
+    def after(turn: TurnVerdict) -> TurnVerdict:
+        if turn.first in dropped:
+            return replace(turn, reason=overflow_reason if turn.kept_for else "unloaded", why="")
+        if turn.is_sent and turn.kept_for and turn.first < last:
+            return replace(turn, reason=turn.kept_for, why="")
+        return turn
 
-    older = tuple(fate(before) for before in choice.older)
-    tail = max(choice.tail, below_unloaded(older, choice.current.first))
-    after = replace(choice, older=older, tail=tail)
+    older = tuple(after(turn) for turn in verdict.older)
+    tail = max(verdict.tail, below_unloaded(older, verdict.current.first))
+    cleaned = replace(verdict, older=older, tail=tail)
     if not unloaded:
-        return after, None
-    return after, Cleaned(
-        strategy=cleanup.strategy,
-        source=cleanup.source,
-        words=cleanup.words,
-        turns=tuple(fate.first for fate in unloaded),
-        tokens=sum(fate.tokens for fate in unloaded),
+        return cleaned, None
+    return cleaned, CleanupResult(
+        strategy=cleaner.strategy,
+        source=cleaner.source,
+        words=cleaner.words,
+        turns=tuple(turn.first for turn in unloaded),
+        tokens=sum(turn.tokens for turn in unloaded),
     )

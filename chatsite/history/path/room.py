@@ -47,13 +47,13 @@ class Part:
 class Room:
     """What a prompt may take and what always stays in it.
 
-    `limit` is the smaller of the budget and the window less the reply's reserve; `over` is the
-    reason of what goes because of it.
+    `limit` is the smaller of the budget and the window less the reply's reserve; `overflow_reason`
+    is the reason of what is left out because of it.
     """
 
     window: Window
     limit: int
-    over: Reason
+    overflow_reason: Reason
     system: Part
     prefilled: Part
     tools: Part
@@ -74,7 +74,7 @@ class Room:
         return cls(
             window=window,
             limit=budget if budget is not None and by_budget else window.room,
-            over="over_budget" if by_budget else "over_window",
+            overflow_reason="over_budget" if by_budget else "over_window",
             system=Part.of("system", [*head.system, *system]),
             prefilled=Part.of("prefilled", head.examples),
             tools=Part("tools", head.tools, "estimated"),
@@ -86,6 +86,11 @@ class Room:
         """Tokens that every request of this turn takes."""
         parts = (self.system, self.prefilled, self.tools, self.current)
         return sum(part.tokens for part in parts)
+
+    @property
+    def available_tokens(self) -> int:
+        """Tokens that are left for history."""
+        return self.limit - self.fixed
 
     def require(self) -> None:
         """Raise PromptTooLarge, naming the largest part, when what always stays does not fit."""
@@ -124,7 +129,7 @@ class Room:
         return (*used, reply, Part("free", free, weakest(part.basis for part in used)))
 
     def _bound(self) -> str:
-        if self.over == "over_budget":
+        if self.overflow_reason == "over_budget":
             return "the token budget"
         window = self.window
         return f"the model's window of {window.size:,} less {window.reply:,} for the reply"

@@ -1,12 +1,11 @@
-"""The path as its parts, and the fate of every turn before the guard: policy, then marks."""
+"""What becomes of every turn of a path before the limit is looked at: the policy, then marks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from chatsite.history.policies.triage import shortened
+from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.values.marks import (
     background_answers,
     excluded_answers,
@@ -18,6 +17,7 @@ from chatsite.history.values.marks import (
 )
 from chatsite.history.values.normaliser import broken
 from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Entry, Transcript, Turn, turns
 from chatsite.messages import Message
@@ -54,35 +54,11 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruled:
-    """What a policy says of one turn, before any mark.
+class TurnVerdict:
+    """What becomes of a turn. `apart` holds its messages with a reason of their own, by seq.
 
-    `apart` holds the messages of it that fare differently, by seq; `why` is a sentence of its
-    own for the verdict, "" for the code's. `limit` cuts answers to so many characters, 0 none.
-    """
-
-    reason: Reason
-    why: str = ""
-    apart: dict[int, Reason] = field(default_factory=dict)
-    limit: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scheme:
-    """A policy applied to one path. `tail` is the seq from which it lets every turn be sent, None
-    where it chooses turn by turn. `reached`: as many turns were loaded as it may send."""
-
-    rule: Callable[[Turn], Ruled]
-    tail: int | None
-    reached: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
-    """What becomes of a turn. `apart` holds the messages of it that fare differently, by seq.
-
-    `kept_for` is the mark that spares the turn, if one does. `entries` are those that can be
-    sent, `tokens` what these take. `limit`: longer answers among them are cut to so many
+    `kept_for` is the mark that spares the turn, if one does. `entries` are the messages that can
+    be sent, `tokens` what these take. `limit`: longer answers among them are cut to so many
     characters; 0 leaves them whole.
     """
 
@@ -105,8 +81,8 @@ class Fate:
         apart: dict[int, Reason],
         why: str = "",
         limit: int = 0,
-    ) -> Fate:
-        """The fate of a turn whose messages `apart` are left out, and then what they break."""
+    ) -> TurnVerdict:
+        """The verdict on a turn without the messages `apart`, and without what these break."""
         rest = (
             tuple(entry for entry in turn.entries if entry.seq not in apart)
             if apart
@@ -115,7 +91,7 @@ class Fate:
         lost = broken(rest)
         entries = tuple(entry for entry in rest if entry.seq not in lost) if lost else rest
         if limit:
-            entries = tuple(shortened(entry, limit) for entry in entries)
+            entries = tuple(shorten_answer(entry, limit) for entry in entries)
         return cls(
             turn=turn,
             reason=reason,
@@ -136,9 +112,9 @@ class Fate:
         return self.reason in SENT
 
     @property
-    def is_there(self) -> bool:
-        """Whether anything of it stands in the request: a strategy may choose what can't be sent
-        without the rest of its group."""
+    def is_in_request(self) -> bool:
+        """Whether a message of the turn is in the request. A strategy may choose messages that
+        can't be sent without the rest of their tool group: then the turn is sent but empty."""
         return self.is_sent and bool(self.entries)
 
     @property
@@ -152,73 +128,84 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """All fates, oldest first. `tail` is the seq from which policy and marker let turns be sent."""
+class PathVerdict:
+    """The verdicts on all turns, oldest first. `marker` is the seq from which things are
+    remembered, `tail` the one from which policy and marker let turns be sent."""
 
-    older: tuple[Fate, ...]
-    current: Fate
+    older: tuple[TurnVerdict, ...]
+    current: TurnVerdict
     marker: int
     tail: int
     reached: bool
 
     @property
-    def loads(self) -> list[Fate]:
+    def sent(self) -> list[TurnVerdict]:
         """The older turns that would be sent."""
-        return [fate for fate in self.older if fate.is_sent]
+        return [verdict for verdict in self.older if verdict.is_sent]
 
 
-def choose(
-    path: Path, *, marker: int, scheme: Scheme, reply_to: AbstractSet[str], away: int = 0
-) -> Choice:
-    """Apply the policy, then the marks. `marker` is the seq from which things are remembered,
-    `away` the last one of what was not read.
+def judge_path(
+    path: Path,
+    choice: PolicyChoice,
+    *,
+    marker: int,
+    reply_to: AbstractSet[str],
+    last_not_loaded: int = 0,
+) -> PathVerdict:
+    """Apply the policy's choice, then the marks.
+
+    `marker` is the seq from which things are remembered, `last_not_loaded` the last one that was
+    not read from storage, `reply_to` the ids of messages that are replied to.
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may stand above it. A marker inside a turn takes the whole turn, since cuts
     fall between turns. A pin or a reply brings a background turn in, or an unloaded one: somebody
     asked for it. An unloaded turn keeps its place in the length, as an excluded one does.
     """
-    current = current_fate(path.current)
+    current = judge_current(path.current)
     older = tuple(
-        _fate(turn, ruled=scheme.rule(turn), marker=marker, reply_to=reply_to)
-        for turn in path.older
+        _judge(turn, choice.rule(turn), marker=marker, reply_to=reply_to) for turn in path.older
     )
-    tail = _unbroken(older, current.first, away) if scheme.tail is None else scheme.tail
-    return Choice(
+    tail = choice.tail
+    if tail is None:
+        tail = _unbroken_tail(older, current.first, last_not_loaded)
+    return PathVerdict(
         older=older,
         current=current,
         marker=marker,
         tail=max(tail, min(marker, current.first), below_unloaded(older, current.first)),
-        reached=scheme.reached,
+        reached=choice.reached,
     )
 
 
-def current_fate(turn: Turn) -> Fate:
-    """The current turn is always sent; only what a provider would refuse is left out of it."""
+def judge_current(turn: Turn) -> TurnVerdict:
+    """The current turn is always sent, but for what a provider would refuse."""
     apart = {} if is_background(turn) else background_answers(turn)
-    return Fate.of(turn, reason="current", kept_for=None, apart=apart)
+    return TurnVerdict.of(turn, reason="current", kept_for=None, apart=apart)
 
 
-def below_unloaded(older: tuple[Fate, ...], current: int) -> int:
-    """Where the first turn below all unloaded ones begins, 0 where none is: a cleanup takes many
-    neighbours, so that the line belongs below them. `current` is where the current turn begins."""
+def below_unloaded(older: tuple[TurnVerdict, ...], current: int) -> int:
+    """The seq of the first turn below all unloaded ones, 0 where none is unloaded.
+
+    A cleanup unloads many neighbours, so that the horizon belongs below them. `current` is the
+    first seq of the current turn.
+    """
     below = current
-    for fate in reversed(older):
-        if fate.reason == "unloaded":
+    for verdict in reversed(older):
+        if verdict.reason == "unloaded":
             return below
-        below = fate.first
+        below = verdict.first
     return 0
 
 
-def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) -> Fate:
-    first = turn.entries[0].seq
+def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str]) -> TurnVerdict:
     kept_for: Reason | None = None
     if is_pinned(turn):
         kept_for = "pinned"
     elif holds(turn, reply_to):
         kept_for = "replied_to"
-    reason, why, of_policy = ruled.reason, "", False
-    if first < marker:
+    reason, why, of_policy = rule.reason, "", False
+    if turn.entries[0].seq < marker:
         reason = "above_marker"
     elif is_excluded(turn):
         reason = "excluded"
@@ -226,27 +213,27 @@ def _fate(turn: Turn, *, ruled: Ruled, marker: int, reply_to: AbstractSet[str]) 
         reason = kept_for or "background"
     elif is_unloaded(turn):
         reason = kept_for or "unloaded"
-    elif kept_for and (ruled.reason not in SENT or ruled.apart):
+    elif kept_for and (rule.reason not in SENT or rule.apart):
         reason = kept_for
     else:
-        why, of_policy = ruled.why, True
+        why, of_policy = rule.why, True
     apart = excluded_answers(turn)
     if kept_for is None:
         apart |= background_answers(turn)
     if of_policy:
-        apart = ruled.apart | apart
-    limit = ruled.limit if of_policy and reason in SENT else 0
-    return Fate.of(turn, reason=reason, kept_for=kept_for, apart=apart, why=why, limit=limit)
+        apart = rule.apart | apart
+    limit = rule.limit if of_policy and reason in SENT else 0
+    return TurnVerdict.of(turn, reason=reason, kept_for=kept_for, apart=apart, why=why, limit=limit)
 
 
-def _unbroken(older: tuple[Fate, ...], current: int, away: int) -> int:
-    """Where the unbroken tail begins, if what is left out one by one doesn't end it."""
+def _unbroken_tail(older: tuple[TurnVerdict, ...], current: int, last_not_loaded: int) -> int:
+    """The first seq of the unbroken tail. Turns that are left out one by one don't end it."""
     tail = current
-    for fate in reversed(older):
-        if fate.first <= away:
+    for verdict in reversed(older):
+        if verdict.first <= last_not_loaded:
             break
-        if fate.is_there:
-            tail = fate.first
-        elif fate.reason not in ("excluded", "background"):
+        if verdict.is_in_request:
+            tail = verdict.first
+        elif verdict.reason not in ("excluded", "background"):
             break
     return tail

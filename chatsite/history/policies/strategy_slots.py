@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from chatsite.history.values.evidence import Slot
+from chatsite.history.path.policy_choice import StrategyText, TextPlace
+from chatsite.history.values.evidence import StrategySlot
 from chatsite.history.values.tokens import known_tokens
 from chatsite.messages import Message
 
-Place = Literal["system", "before", "after"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A text of the strategy's own that is sent.
-
-    `place` says where: "system" after the head's system messages, "before" the history, or
-    "after" it, directly before the current message.
-    """
-
-    slot: str
-    message: Message
-    place: Place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
-    """What gave way: a stored message by its sequence number, or a text, and its slot's name."""
+class DroppedItem:
+    """What was dropped: a stored message by its sequence number, or a text; and its slot."""
 
     slot: str
     item: int | Message
@@ -36,65 +21,69 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
-    """What is sent and what gave way.
+class SlotLayout:
+    """What is sent and what was dropped.
 
     `kept` holds the stored messages, in ascending order, each with the name of its slot; `texts`
-    are in slot order, system texts first; `gone` is in the order in which it gave way.
+    are in slot order, system texts first; `dropped` is in the order in which it was dropped.
     """
 
     kept: Mapping[int, str] = field(hash=False)
-    texts: tuple[Text, ...]
-    gone: tuple[Gone, ...]
+    texts: tuple[StrategyText, ...]
+    dropped: tuple[DroppedItem, ...]
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _SlotItem:
     """One item in the order in which things give way; `rank` sorts them, the first to go first."""
 
     rank: tuple[bool, float, int, int]
     slot: str
     item: int | Message
-    place: Place | None
+    place: TextPlace | None
     tokens: int
 
 
-def lay_out(slots: Sequence[Slot], *, room: int, tokens_of_seq: Mapping[int, int]) -> Laid:
+def lay_out(
+    slots: Sequence[StrategySlot], *, room: int, tokens_of_seq: Mapping[int, int]
+) -> SlotLayout:
     """Fit the slots into `room` tokens.
 
     The lowest priority gives way first (of equal ones the slot added last), within a slot the
     oldest stored message; system texts only when nothing else is left. Nothing is skipped to
     fit something else in, so that less room always keeps a part of what more room keeps. A stored
     message in several slots counts once, in the one that gives way last. `tokens_of_seq` holds what
-    may be chosen: an item that isn't in it is passed over, neither kept nor gone. Texts must
+    may be chosen: an item that isn't in it is passed over, neither kept nor dropped. Texts must
     carry their tokens (else ValueError).
     """
     items = list(_items(slots, tokens_of_seq))
     left = sum(item.tokens for item in items)
-    gone: list[_Item] = []
+    dropped: list[_SlotItem] = []
     for item in sorted(items, key=lambda item: item.rank):
         if left <= room:
             break
         left -= item.tokens
-        gone.append(item)
-    ranks = {item.rank for item in gone}
+        dropped.append(item)
+    ranks = {item.rank for item in dropped}
     stays = [item for item in items if item.rank not in ranks]
     kept = {item.item: item.slot for item in stays if isinstance(item.item, int)}
     texts = [
-        Text(slot=item.slot, message=item.item, place=item.place)
+        StrategyText(slot=item.slot, message=item.item, place=item.place)
         for item in stays
         if isinstance(item.item, Message) and item.place is not None
     ]
-    return Laid(
+    return SlotLayout(
         kept=dict(sorted(kept.items())),
         texts=tuple(sorted(texts, key=lambda text: text.place != "system")),
-        gone=tuple(Gone(slot=item.slot, item=item.item, tokens=item.tokens) for item in gone),
+        dropped=tuple(
+            DroppedItem(slot=item.slot, item=item.item, tokens=item.tokens) for item in dropped
+        ),
         tokens=left,
     )
 
 
-def _items(slots: Sequence[Slot], tokens_of_seq: Mapping[int, int]) -> Iterator[_Item]:
+def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> Iterator[_SlotItem]:
     """Every item that counts, in slot order."""
     owners = _owners(slots)
     history = False
@@ -104,26 +93,26 @@ def _items(slots: Sequence[Slot], tokens_of_seq: Mapping[int, int]) -> Iterator[
             if isinstance(item, Message):
                 place = _place(item, after=history)
                 tokens = known_tokens(item).count
-                yield _Item((place == "system", *rank[1:]), slot.name, item, place, tokens)
+                yield _SlotItem((place == "system", *rank[1:]), slot.name, item, place, tokens)
                 continue
             history = True
             if item in tokens_of_seq and owners[item] == (number, age):
-                yield _Item(rank, slot.name, item, None, tokens_of_seq[item])
+                yield _SlotItem(rank, slot.name, item, None, tokens_of_seq[item])
 
 
-def _place(text: Message, *, after: bool) -> Place:
+def _place(text: Message, *, after: bool) -> TextPlace:
     if text.role == "system":
         return "system"
     return "after" if after else "before"
 
 
-def _by_age(slot: Slot) -> list[int | Message]:
+def _by_age(slot: StrategySlot) -> list[int | Message]:
     """The slot's items with its stored messages in their order, wherever a strategy put them."""
     stored = iter(sorted(item for item in slot.items if isinstance(item, int)))
     return [next(stored) if isinstance(item, int) else item for item in slot.items]
 
 
-def _owners(slots: Sequence[Slot]) -> dict[int, tuple[int, int]]:
+def _owners(slots: Sequence[StrategySlot]) -> dict[int, tuple[int, int]]:
     """For every stored message the slot (its number) and place in it that give way last."""
     owners: dict[int, tuple[int, int]] = {}
     for number in sorted(range(len(slots)), key=lambda n: (slots[n].priority, -n)):

@@ -1,16 +1,18 @@
-"""The selector `triage`: which older turns a fast model is asked about, and what is kept then.
+"""`relevant` with the selector `triage`: a fast model is asked which of the older turns matter.
 
-A model that can't be asked leaves nothing out.
+Where no model can be asked nothing is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
-from chatsite.history.settings.triage_settings import ConversationSettings
+from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.policies.base import DecisionContext, Policy, Reach, Terms, TriageTerms, Users
+from chatsite.history.policies.none import choose_current
 from chatsite.history.values.marks import (
     BACKGROUND,
     below_marker,
@@ -19,20 +21,16 @@ from chatsite.history.values.marks import (
     is_unloaded,
 )
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Entry, Turn
-from chatsite.messages import TokenCount
-
-SHORTENED = " […shortened]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What becomes of the older turns: `certain` are sent, the `candidates` are asked about.
+class TriagePlan:
+    """What becomes of the older turns: `certain` are sent, the model is asked about `candidates`.
 
-    Both are oldest first. Without candidates no model is asked. `left_out` says why the others
-    aren't sent, by the sequence number of their first message; "" where a mark will say it.
-    `scope` is what is looked at, in words: "the last 25 turns".
+    Both are oldest first. Without candidates no model is asked. `left_out` says why the other
+    turns aren't sent, by the sequence number of their first message; "" where a mark's sentence
+    says it. `scope` is what is looked at, in words: "the last 25 turns".
     """
 
     certain: tuple[Turn, ...]
@@ -41,14 +39,14 @@ class Plan:
     scope: str
 
 
-def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: int = 0) -> Plan:
+def plan_of(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
     """Divide the older turns, oldest first, the current one not among them.
 
-    Turns of background tasks are passed over; what a person left out, or asked to forget
-    (`marker`: what begins before it), and what a cleanup unloaded takes its place in the lookback
-    but is never shown to a model.
+    Turns of background tasks are passed over. Turns that a person left out or asked to forget
+    (those that begin before `marker`), and turns that a cleanup unloaded, count in the lookback
+    but are never shown to a model.
     """
-    lookback, hours = settings.lookback_count.value, settings.context_recency_hours.value
+    lookback, hours = terms.lookback_count, terms.context_recency_hours
     people = [turn for turn in turns if not is_background(turn)]
     looked_at = people[max(0, len(people) - lookback) :]
     marker = max(marker, below_marker([entry for turn in looked_at for entry in turn.entries]))
@@ -57,11 +55,9 @@ def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: in
         for turn in looked_at
         if _first(turn) >= marker and not is_excluded(turn) and not is_unloaded(turn)
     ]
-    recent = _recent(usable, hours=hours, least=settings.context_min_messages.value)
-    newest = settings.always_include_recent.value
-    asks = settings.use_selection.value and len(recent) > max(
-        settings.skip_selection_threshold.value, newest
-    )
+    recent = _recent(usable, hours=hours, least=terms.context_min_messages)
+    newest = terms.always_include_recent
+    asks = terms.use_selection and len(recent) > max(terms.skip_selection_threshold, newest)
     split = len(recent) - newest if asks else 0
     scope = f"the last {_turns(lookback)}" if lookback else "this message"
     left_out = dict.fromkeys(map(_first, turns), "")
@@ -70,7 +66,7 @@ def plan_of(turns: Sequence[Turn], settings: ConversationSettings, *, marker: in
     for turn in usable:
         left_out[_first(turn)] = f"more than {hours:g} hours older than the newest turn"
     kept = set(map(_first, recent))
-    return Plan(
+    return TriagePlan(
         certain=tuple(recent[split:]),
         candidates=tuple(recent[:split]),
         left_out={first: why for first, why in left_out.items() if first not in kept},
@@ -97,7 +93,7 @@ def _within(time: datetime | None, newest: datetime, hours: float) -> bool:
     return time is None or newest - time <= timedelta(hours=hours)
 
 
-def selected(plan: Plan, chosen: AbstractSet[int] | None) -> dict[int, tuple[Reason, str]]:
+def selected(plan: TriagePlan, chosen: AbstractSet[int] | None) -> dict[int, tuple[Reason, str]]:
     """Every turn of the plan by its first message: the reason and a sentence of its own.
 
     `chosen` are candidates by the same number; None, where no model has chosen, keeps them all.
@@ -121,29 +117,6 @@ def selected(plan: Plan, chosen: AbstractSet[int] | None) -> dict[int, tuple[Rea
     return found
 
 
-def shorten(text: str, characters: int) -> str:
-    """The beginning of a text, marked as such; 0 is no limit."""
-    if not 0 < characters < len(text):
-        return text
-    return text[:characters] + SHORTENED
-
-
-def shortened(entry: Entry, characters: int) -> Entry:
-    """An answer with its text cut; every other message, and a short answer, as it is.
-
-    Its tokens are estimated then. What the provider kept of it belongs to the whole text.
-    """
-    message = entry.message
-    text = message.content or ""
-    if message.role != "assistant" or (cut := shorten(text, characters)) == text:
-        return entry
-    new = replace(message, content=cut, metadata="")
-    known = message.tokens.count if message.tokens else estimate_message(message)
-    count = min(known, estimate_message(new))
-    tokens = TokenCount(count=count, tokenizer="estimate", basis="estimated")
-    return replace(entry, message=replace(new, tokens=tokens))
-
-
 def _turns(count: int) -> str:
     return "turn" if count == 1 else f"{count:,} turns"
 
@@ -159,3 +132,75 @@ def time_of(turn: Turn) -> datetime | None:
 
 def is_of_background(entry: Entry) -> bool:
     return entry.message.source in BACKGROUND
+
+
+def choose_by_model(context: DecisionContext) -> PolicyChoice:
+    """The turns that a fast model chose, in their places; the whole lookback where none chose."""
+    terms, evidence = context.terms.triage, context.evidence
+    plan = plan_of(context.path.older, terms, marker=context.marker)
+    found = selected(plan, evidence.triaged.turns if evidence.triaged else None)
+    limit = terms.context_truncation
+
+    def rule(turn: Turn) -> TurnRule:
+        reason, why = found[_first(turn)]
+        return TurnRule(reason=reason, why=why, limit=limit)
+
+    blind = plan.candidates and evidence.triaged is None and not evidence.notes
+    return PolicyChoice(
+        rule=rule,
+        tail=None,
+        reached=context.reached,
+        notes=("Nobody chose among the older turns: all that fit are sent.",) if blind else (),
+    )
+
+
+def _lookback(terms: Terms) -> int:
+    """How many older turns are looked at, 0 where triage is switched off."""
+    return terms.triage.lookback_count if terms.triage.enabled else 0
+
+
+def _words(terms: Terms) -> str:
+    return "what a fast model finds relevant" if _lookback(terms) else "only this message"
+
+
+def _scope(terms: Terms) -> str:
+    lookback = _lookback(terms)
+    return f"the last {lookback:,} turns" if lookback else "this message"
+
+
+def _reach(terms: Terms) -> Reach:
+    return Users(_lookback(terms) + 1)
+
+
+def _replacement(terms: Terms) -> Policy | None:
+    return None if terms.triage.enabled else SWITCHED_OFF
+
+
+TRIAGE = Policy(
+    name="relevant",
+    selector="triage",
+    title="What a fast model picks",
+    about="Before each answer a small model chooses the turns that matter.",
+    label="relevant, triage",
+    words=_words,
+    scope=_scope,
+    reach=_reach,
+    choose=choose_by_model,
+    left_out="over_length",
+    replacement=_replacement,
+    evidence="triage",
+    own_settings=frozenset(field.name for field in fields(TriageTerms))
+    | {"selector", "selection_model", "selection_timeout"},
+    needs_naming=True,
+    asks_model=True,
+    depends_on_words=True,
+)
+# With `enabled` false no model is asked, and the current turn is sent alone.
+SWITCHED_OFF = replace(
+    TRIAGE,
+    choose=choose_current,
+    replacement=lambda terms: None,
+    evidence="",
+    only_current=True,
+    asks_model=False,
+)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 
-from chatsite.history.policies.triage import Plan, is_of_background, shorten, time_of
+from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
 from chatsite.history.values.actions import actions_line
+from chatsite.history.values.shortened import shorten
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn
 from chatsite.messages import Message
@@ -36,7 +37,7 @@ Reply with one JSON object and nothing else: the key "{KEY}" with the list of th
 you choose, for example {{"{KEY}": [0, 3]}}. An empty list is a valid answer."""
 
 
-def prompt(current: Message, plan: Plan, *, room: int) -> list[Message]:
+def prompt(current: Message, plan: TriagePlan, *, room: int) -> list[Message]:
     """The request for the fast model, within `room` tokens where that is possible.
 
     Long texts are cut alike, so that no single one takes the place of the others.
@@ -48,7 +49,7 @@ def prompt(current: Message, plan: Plan, *, room: int) -> list[Message]:
     return question
 
 
-def _question(current: Message, plan: Plan, most: int) -> list[Message]:
+def _question(current: Message, plan: TriagePlan, most: int) -> list[Message]:
     blocks = [
         f"[{position}]{_when(turn)}\n{_said(turn, most)}"
         for position, turn in enumerate(plan.candidates)

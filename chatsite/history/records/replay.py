@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.history.policies.triage import shortened
 from chatsite.history.values.added_messages import quoted_message, summary_message
 from chatsite.history.values.continuation import begun_message, continue_message
 from chatsite.history.values.layout import Item, Run, Written, digest_of, items_from
+from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry
 from chatsite.history.values.window import Head
 from chatsite.messages import Message, TokenCount
@@ -81,7 +81,7 @@ class _Rebuilding:
             places = " and ".join(str(seq) for seq in sorted(gone))
             self.differences.append(f"Message {places} isn't stored any more.")
         for entry in inside:
-            yield (shortened(entry, run.shortened) if run.shortened else entry).message
+            yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
 
     def _written(self, item: Written) -> Message | None:
         if item.kind == "summary":

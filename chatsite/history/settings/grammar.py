@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
@@ -64,10 +64,10 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     """One of a few words, matched exactly."""
 
-    words: tuple[str, ...]
+    words: Collection[str]
 
     def read(self, text: str) -> str:
         if text not in self.words:
@@ -129,7 +129,7 @@ class Flag:
         return value
 
 
-_FLAGS = Choice(("true", "false"))
+_FLAGS = OneOf(("true", "false"))
 
 
 @dataclass(frozen=True, slots=True)

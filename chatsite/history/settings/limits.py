@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chatsite.history.policies.table import POLICIES, Terms, Users, acting_length
+from chatsite.history.policies.base import Policy, Terms, Users
+from chatsite.history.policies.cuts import acting_length
 
 UNBOUNDED = float("inf")
 
@@ -54,7 +55,7 @@ class Limits:
         )
 
 
-def turns_of(policy: str, terms: Terms) -> float:
+def most_turns(policy: Policy, terms: Terms) -> float:
     """How many turns a policy can send."""
-    reach = POLICIES[policy].reach(terms)
+    reach = policy.reach(terms)
     return reach.users if isinstance(reach, Users) else UNBOUNDED

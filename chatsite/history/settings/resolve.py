@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
-from chatsite.history.policies.table import POLICIES, TRIAGE, Reach, Terms, Tokens
-from chatsite.history.settings.grammar import Choice, Number, is_blank
-from chatsite.history.settings.limits import Limits, turns_of
+from chatsite.history.policies.base import Policy, Reach, Terms, Tokens
+from chatsite.history.policies.table import POLICIES
+from chatsite.history.settings.grammar import Number, OneOf, is_blank
+from chatsite.history.settings.limits import Limits, most_turns
+from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import (
     HISTORY_NAMES,
     LENGTH,
@@ -37,7 +39,6 @@ from chatsite.history.settings.sources import (
 )
 from chatsite.history.settings.triage_settings import (
     CONVERSATION_NAMES,
-    ConversationSettings,
     resolve_conversation,
 )
 
@@ -47,67 +48,6 @@ EVERYONE, STAFF, OFF = "everyone", "staff", "off"
 
 # Every variable that is read, whether it locks or not.
 ENVIRONMENT_NAMES = (*HISTORY_NAMES, *CONVERSATION_NAMES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What applies to one turn. `tokens` is a budget; None means the model's window.
-
-    `low_water` is the percentage of the limit to which an overflow is cut. `lock_reason` is a
-    sentence to read beside the lock, "" when nothing is locked.
-    """
-
-    policy: Setting[str]
-    length: Setting[int]
-    tokens: Setting[int | None]
-    low_water: Setting[int]
-    step: Setting[int]
-    selector: Setting[str]
-    summary_model: Setting[str]
-    conversation: ConversationSettings
-    locked: bool
-    lock_reason: str
-
-    @property
-    def terms(self) -> Terms:
-        """What a policy's cut, reach and words depend on."""
-        triage = self.conversation
-        return Terms(
-            length=self.length.value,
-            step=self.step.value,
-            selector=self.selector.value,
-            lookback=triage.lookback_count.value if triage.enabled.value else 0,
-        )
-
-    @property
-    def triages(self) -> bool:
-        """Whether a fast model is asked which turns matter."""
-        return self.policy.value == "relevant" and self.selector.value == TRIAGE
-
-    @property
-    def in_words(self) -> str:
-        """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
-        words = POLICIES[self.policy.value].words(self.terms)
-        budget = self.tokens.value
-        return words if budget is None else f"{words}, up to {budget:,} tokens"
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "policy": self.policy.to_dict(),
-            "length": self.length.to_dict(),
-            "tokens": self.tokens.to_dict(),
-            "low_water": self.low_water.to_dict(),
-            "step": self.step.to_dict(),
-            "selector": self.selector.to_dict(),
-            "summary_model": self.summary_model.to_dict(),
-            "conversation": self._conversation(),
-        }
-
-    def _conversation(self) -> dict[str, object]:
-        """Triage's own settings only where it applies: they are 4 kB, in every receipt."""
-        if self.triages:
-            return self.conversation.to_dict()
-        return {"previous_tasks_count": self.conversation.previous_tasks_count.to_dict()}
 
 
 def resolve(
@@ -136,26 +76,30 @@ def resolve(
         ),
     )
     conversation = resolve_conversation(environment=environment, template=template)
-    terms = Terms(
-        length=length.value,
-        lookback=conversation.lookback_count.value if conversation.enabled.value else 0,
-    )
+    terms = Terms(length=length.value, triage=conversation.triage_terms)
 
     def refuse_selector(said: str, otherwise: str) -> str:
-        unnamed = _refuse_unnamed(SELECTOR, said, template, said == TRIAGE)
-        return unnamed or limits.refuse_turns(
-            turns_of("relevant", replace(terms, selector=said)),
-            otherwise=turns_of("relevant", replace(terms, selector=otherwise)),
+        row = POLICIES.with_selector(said)
+        return _refuse_unnamed(SELECTOR, row, said, template) or limits.refuse_turns(
+            most_turns(row, terms),
+            otherwise=most_turns(POLICIES.with_selector(otherwise), terms),
             budget=tokens.value,
         )
 
     selector = sources.settle(SELECTOR, refuse_selector)
 
+    def policy_of(name: str) -> Policy:
+        found = POLICIES.get(name, selector.value)
+        assert found is not None  # the grammar reads no other name
+        return found
+
     def refuse_policy(said: str, otherwise: str) -> str:
-        unnamed = _refuse_unnamed(POLICY, said, template, POLICIES[said].needs_naming)
-        chosen = replace(terms, selector=selector.value)
+        row = policy_of(said)
+        unnamed = "" if row.selector else _refuse_unnamed(POLICY, row, said, template)
         return unnamed or limits.refuse_turns(
-            turns_of(said, chosen), otherwise=turns_of(otherwise, chosen), budget=tokens.value
+            most_turns(row, terms),
+            otherwise=most_turns(policy_of(otherwise), terms),
+            budget=tokens.value,
         )
 
     return Settings(
@@ -173,21 +117,28 @@ def resolve(
 
 
 def _refuse_unnamed(
-    row: Row[str], said: str, template: Mapping[str, object], needs_naming: bool
+    setting: Row[str], policy: Policy, said: str, template: Mapping[str, object]
 ) -> str:
     """What asks a model or runs an agent's own code isn't for a link to switch on."""
-    if not needs_naming or template.get(row.template) == said:
+    if not policy.needs_naming or template.get(setting.template) == said:
         return ""
-    return f"a link may choose {said} only where the agent's template names it ({row.template})"
+    named = f"the agent's template names it ({setting.template})"
+    return f"a link may choose {said} only where {named}"
 
 
 def reach(settings: Settings, *, room: int) -> Reach:
     """What the store must load for these settings; `room` is what the model's window has for a
     prompt, in tokens."""
-    wanted = POLICIES[settings.policy.value].reach(settings.terms)
+    wanted = settings.active_policy.reach(settings.terms)
     if wanted == Tokens():
         return Tokens(max(1, min(room, settings.tokens.value or room)))
     return wanted
+
+
+def why_closed(environment: Mapping[str, str], *, url_allowed: bool) -> str:
+    """Why no history parameter of the address counts, "" where they do."""
+    closed = _Rules.read(environment).close_url(url_allowed)
+    return closed[1] if closed else ""
 
 
 def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
@@ -229,7 +180,7 @@ class _Rules:
             who_may_link=(
                 EVERYONE
                 if is_blank(who)
-                else read_variable(WHO_MAY_LINK, who, Choice((EVERYONE, STAFF, OFF)))
+                else read_variable(WHO_MAY_LINK, who, OneOf((EVERYONE, STAFF, OFF)))
             ),
             limits=Limits(length=number(MAX_LENGTH, 0), tokens=number(MAX_TOKENS, 1)),
         )

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from chatsite.errors import BadSetting
-from chatsite.history.policies.table import POLICIES, SELECTORS
+from chatsite.history.policies.last_n import LAST_N
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.grammar import (
-    Choice,
     Grammar,
     Name,
     Number,
+    OneOf,
     Unreadable,
     fold,
     is_blank,
@@ -86,8 +88,8 @@ POLICY: Row[str] = Row(
     ("HISTORY_POLICY", "DEFAULT_HISTORY_POLICY", "NEXT_PUBLIC_DEFAULT_HISTORY_POLICY"),
     "historyPolicy",
     "historyPolicy",
-    "lastN",
-    Choice(tuple(POLICIES)),
+    LAST_N.name,
+    OneOf(POLICIES.names),
 )
 LENGTH: Row[int] = Row(
     ("HISTORY_LENGTH", "DEFAULT_HISTORY_LENGTH", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH"),
@@ -102,7 +104,11 @@ TOKENS: Row[int | None] = Row(
 LOW_WATER: Row[int] = Row(("HISTORY_LOW_WATER",), None, "historyLowWater", 50, Number(1, 100))
 STEP: Row[int] = Row(("HISTORY_STEP",), None, "historyStep", 1, Number(1))
 SELECTOR: Row[str] = Row(
-    ("HISTORY_SELECTOR",), "historySelector", "historySelector", SELECTORS[0], Choice(SELECTORS)
+    ("HISTORY_SELECTOR",),
+    "historySelector",
+    "historySelector",
+    LEXICAL.selector,
+    OneOf(POLICIES.selectors),
 )
 SUMMARY_MODEL: Row[str] = Row(
     ("HISTORY_SUMMARY_MODEL",), None, "historySummaryModel", "fast", Name()

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import TypeVar
 
+from chatsite.encoding import Record
+from chatsite.history.policies.base import TriageTerms
 from chatsite.history.settings.grammar import Decimal, Flag, Grammar, Name, Number, Object
 from chatsite.history.settings.sources import (
     Claim,
@@ -28,7 +30,7 @@ PLACE = "conversation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationSettings:
+class ConversationSettings(Record):
     """What applies to the selector `triage`; counts are turns.
 
     `enabled` false acts as the policy `none`. Looked at are the last `lookback_count` turns, and
@@ -58,8 +60,19 @@ class ConversationSettings:
         """Every setting by its name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def to_dict(self) -> dict[str, object]:
-        return {name: setting.to_dict() for name, setting in self.all.items()}
+    @property
+    def triage_terms(self) -> TriageTerms:
+        """What triage plans by, as plain values."""
+        return TriageTerms(
+            enabled=self.enabled.value,
+            lookback_count=self.lookback_count.value,
+            context_recency_hours=self.context_recency_hours.value,
+            context_min_messages=self.context_min_messages.value,
+            skip_selection_threshold=self.skip_selection_threshold.value,
+            always_include_recent=self.always_include_recent.value,
+            use_selection=self.use_selection.value,
+            context_truncation=self.context_truncation.value,
+        )
 
 
 def _row(name: str, value: T, grammar: Grammar[T]) -> Row[T]:

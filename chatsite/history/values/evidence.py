@@ -69,7 +69,7 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Triaged:
+class TriageChoice:
     """What the fast model chose: `turns` are sequence numbers of turns' first messages."""
 
     turns: frozenset[int]
@@ -94,7 +94,7 @@ class RunningSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class StrategySlot:
     """What a strategy put together under one name, in order.
 
     An item is the sequence number of a stored message, or a text of the strategy's own: a
@@ -107,10 +107,10 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class StrategyChoice:
     """A strategy's context, slot by slot. `role` of its texts is system, user or assistant."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[StrategySlot, ...]
 
 
 TEXT_ROLES: tuple[Role, ...] = ("system", "user", "assistant")
@@ -128,9 +128,9 @@ class Evidence:
     previous: Previous | None = None
     reply_to: frozenset[str] = frozenset()
     recall: Recall | None = None
-    triaged: Triaged | None = None
+    triaged: TriageChoice | None = None
     summary: RunningSummary | None = None
-    chosen: Chosen | None = None
+    chosen: StrategyChoice | None = None
     notes: tuple[str, ...] = ()
     reports: Mapping[str, Report] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 

@@ -40,8 +40,6 @@ from chatsite.turns.context.token_counts import FileCounts, TokenCounter
 from chatsite.turns.context.turn_context import DRAFT, PageRequest, greeting_messages
 from chatsite.turns.ports import Loads, Reads, TurnOwner, WorkRunner, Writes
 
-# Policies that send everything as long as there is room for it.
-ONLY_ON_OVERFLOW = ("lexical", "summary")
 LONG = 1_000
 # So many addresses and agents have their settings kept.
 KEPT = 256
@@ -60,7 +58,7 @@ class RoundDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """`gatherers` by policy, or selector: what gets for it what storage doesn't hold. `files`
+    """`gatherers` by the key of the evidence that they gather: what storage doesn't hold. `files`
     gives the stored files of one owner. `keeps`: counts that are made are stored; not so for a
     look through another model's eyes than the next turn's, which would have to count anew.
     `cache_cleanup` is the environment's CACHE_CLEANUP."""
@@ -272,14 +270,9 @@ class Decider:
 
     async def _gathered(self, gathering: DecisionInputs) -> Evidence:
         """What the policy in force needs besides the transcript; nothing where all of it fits."""
-        settings = gathering.settings
-        policy = settings.policy.value
-        if policy == "relevant":
-            policy = settings.selector.value
-            if settings.triages and not settings.conversation.enabled.value:
-                return NO_EVIDENCE
-        gatherer = self.gatherers.get(policy)
-        if gatherer is None or (policy in ONLY_ON_OVERFLOW and gathering.fits):
+        policy = gathering.settings.active_policy
+        gatherer = self.gatherers.get(policy.evidence)
+        if gatherer is None or (policy.gathers_on_overflow and gathering.fits):
             return NO_EVIDENCE
         return await gatherer.gather(gathering)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsite.agents.template import Template
 from chatsite.history import first_values
-from chatsite.history.settings.offers import Sources, offers
+from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
 
@@ -23,7 +23,7 @@ class Offering:
         self.environment = environment
         self._offers = lru_cache(maxsize=KEPT)(self._made)
 
-    def sources(self, asking: PageRequest, answering: ResolvedAgent) -> Sources:
+    def sources(self, asking: PageRequest, answering: ResolvedAgent) -> SettingSources:
         """What decides the settings of this page."""
         return self._sources(asking.query, asking.url_allowed, answering.template)
 
@@ -35,8 +35,8 @@ class Offering:
         sources = self._sources(query, url_allowed, template)
         return offers(sources, sources.resolve()).to_dict()
 
-    def _sources(self, query: str, url_allowed: bool, template: Template) -> Sources:
-        return Sources(
+    def _sources(self, query: str, url_allowed: bool, template: Template) -> SettingSources:
+        return SettingSources(
             environment=self.environment,
             url=first_values(query),
             template=template.chat_settings,

@@ -15,6 +15,7 @@ from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Evidence
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import asked_in_chat, recalled
+from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.values.evidence import Hit, Recall
 from chatsite.history.values.marks import below_marker, excluded_answers, is_excluded, is_unloaded
 from chatsite.history.values.transcript import Entry, turns
@@ -25,7 +26,6 @@ from chatsite.turns.ports import TurnOwner, WorkRunner
 
 logger = logging.getLogger("chatsite.turns")
 
-REPORT = "lexical"
 # An index that lacks more messages than this is completed beside the turn: 2,000 of them take
 # half a second, and nobody should wait longer for the first word of an answer.
 COLD = 2_000
@@ -146,7 +146,7 @@ class Recaller:
             "vectors": self._vectors.name if self._vectors else None,
             "milliseconds": round(1000 * (time.perf_counter() - began), 1),
         }
-        return Evidence(recall=Recall(hits=hits), reports={REPORT: report})
+        return Evidence(recall=Recall(hits=hits), reports={LEXICAL.evidence: report})
 
     # ---- keeping indexes ---------------------------------------------------------------------
     def _taken(self, conversation: str) -> CachedIndex:

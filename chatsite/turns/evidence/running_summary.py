@@ -12,6 +12,7 @@ from chatsite.conversations.values.summary_records import SummaryState
 from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
 from chatsite.history import Evidence, Settings, estimate_message
+from chatsite.history.policies.summary import SUMMARY
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -29,7 +30,6 @@ from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.turns.ports import TurnOwner, WorkRunner
 
 logger = logging.getLogger("chatsite.turns")
-POLICY = "summary"
 # What went wrong, for the next receipts of so many conversations.
 MAX_FAILURES = 1_000
 # A person's own summary may be longer than a model's, but leaves room for the conversation.
@@ -79,7 +79,7 @@ class Summariser:
         tokens = await _counted(summary.text, gathering.tokenizer)
         report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
         return Evidence(
-            summary=replace(summary, tokens=tokens), notes=notes, reports={POLICY: report}
+            summary=replace(summary, tokens=tokens), notes=notes, reports={SUMMARY.evidence: report}
         )
 
     async def standing(self, owner: TurnOwner, conversation: str) -> SummaryState:
@@ -89,7 +89,11 @@ class Summariser:
     def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
         """Begin to make the next summary where the policy needs one; nobody waits for it."""
         conversation = asking.conversation
-        if settings.policy.value != POLICY or self._draining or conversation in self._making:
+        if (
+            settings.active_policy.evidence != SUMMARY.evidence
+            or self._draining
+            or conversation in self._making
+        ):
             return
         fold = SummaryFold(
             owner=asking.owner,

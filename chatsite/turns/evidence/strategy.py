@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from chatsite.agents.strategy.file import STRATEGY_FILE, StrategyFile
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyWorker
-from chatsite.history import Chosen, Evidence, Slot
+from chatsite.history import Evidence, StrategyChoice, StrategySlot
+from chatsite.history.policies.strategy import STRATEGY
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.context.gatherer import DecisionInputs
@@ -43,14 +44,14 @@ class StrategyGatherer:
             "milliseconds": built.milliseconds,
             "slots": [_report(slot) for slot in slots],
         }
-        return Evidence(chosen=Chosen(slots=slots), reports={"strategy": report})
+        return Evidence(chosen=StrategyChoice(slots=slots), reports={STRATEGY.evidence: report})
 
 
 def _failed(sentence: str) -> Evidence:
     return Evidence(notes=(f"The agent's strategy failed: {sentence}. {INSTEAD}.",))
 
 
-async def _counted(slots: Sequence[Slot], tokenizer: Tokenizer) -> tuple[Slot, ...]:
+async def _counted(slots: Sequence[StrategySlot], tokenizer: Tokenizer) -> tuple[StrategySlot, ...]:
     """The slots with the tokens of their texts, counted in one batch."""
     texts = [item for slot in slots for item in slot.items if isinstance(item, Message)]
     counts = await tokenizer.count(texts) if texts else []
@@ -71,7 +72,7 @@ async def _counted(slots: Sequence[Slot], tokenizer: Tokenizer) -> tuple[Slot, .
     )
 
 
-def _report(slot: Slot) -> dict[str, object]:
+def _report(slot: StrategySlot) -> dict[str, object]:
     texts = sum(isinstance(item, Message) for item in slot.items)
     return {
         "name": slot.name,

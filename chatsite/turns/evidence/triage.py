@@ -9,9 +9,9 @@ from typing import Literal
 
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
-from chatsite.history.policies.triage import Plan, plan_of
+from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_of
 from chatsite.history.policies.triage_question import prompt, read_reply
-from chatsite.history.values.evidence import Triaged
+from chatsite.history.values.evidence import TriageChoice
 from chatsite.history.values.marks import below_marker
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn, turns
@@ -22,7 +22,6 @@ from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_
 
 logger = logging.getLogger("chatsite.turns")
 
-REPORT = "triage"
 _UNKNOWN = Usage()
 # Positions take a few tokens each; a model that thinks first takes more.
 REPLY_TOKENS = 4_096
@@ -81,10 +80,10 @@ class Triager:
         return _evidence(outcome, candidates=count, notes=tuple(notes))
 
 
-def _plan(gathering: DecisionInputs) -> Plan:
+def _plan(gathering: DecisionInputs) -> TriagePlan:
     entries = gathering.transcript.entries
     path = [turn for turn in _turns(gathering) if turn.user is not None]
-    return plan_of(path[:-1], gathering.settings.conversation, marker=below_marker(entries))
+    return plan_of(path[:-1], gathering.settings.terms.triage, marker=below_marker(entries))
 
 
 def _turns(gathering: DecisionInputs) -> list[Turn]:
@@ -92,7 +91,7 @@ def _turns(gathering: DecisionInputs) -> list[Turn]:
     return turns([entry for entry in entries if entry.message.role != "system"])
 
 
-async def _ask(gathering: DecisionInputs, plan: Plan, model: Model) -> TriageOutcome:
+async def _ask(gathering: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
     settings = gathering.settings.conversation
     reply = min(REPLY_TOKENS, model.window // 4)
     question = prompt(gathering.current, plan, room=model.window - reply)
@@ -164,7 +163,7 @@ def _evidence(outcome: TriageOutcome, *, candidates: int, notes: tuple[str, ...]
         "milliseconds": outcome.milliseconds,
     }
     return Evidence(
-        triaged=None if chosen is None else Triaged(turns=chosen),
+        triaged=None if chosen is None else TriageChoice(turns=chosen),
         notes=notes,
-        reports={REPORT: report},
+        reports={TRIAGE.evidence: report},
     )

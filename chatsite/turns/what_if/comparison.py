@@ -10,7 +10,7 @@ from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
 from chatsite.history.records.comparison import ToolGroups, outcome
-from chatsite.history.settings.offers import Alternative, alternatives, as_then
+from chatsite.history.settings.alternatives import Alternative, alternatives, as_then
 from chatsite.messages import Attachment
 from chatsite.providers.base.model import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
@@ -152,7 +152,7 @@ class _Turn:
         }
         settings = alternative.settings
         # Whether triage was switched on then, a receipt says only where it applied.
-        if alternative.asks_model or (self.past and settings.triages):
+        if alternative.asks_model or (self.past and settings.listed_policy.asks_model):
             return row | {"note": ON_SENDING}
         loaded = await self.read(settings)
         try:
@@ -169,7 +169,7 @@ class _Turn:
         if loaded.receipt is None:
             numbers["share"] = None  # there was no request before this one
         notes = list(decision.notes)
-        if self.past and settings.policy.value == "strategy":
+        if self.past and settings.active_policy.runs_agent_code:
             notes.append(STRATEGY_NOW)
         return row | {"outcome": numbers, "note": " ".join(notes)}
 

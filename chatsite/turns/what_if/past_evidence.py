@@ -10,6 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 from chatsite.conversations.values.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
 from chatsite.history.lexical.index import Line
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.policies.summary import SUMMARY
+from chatsite.history.policies.table import needed_evidence
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.gatherer import DecisionInputs, Gatherer
@@ -18,7 +21,6 @@ from chatsite.turns.evidence.summary_writer import summary_tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")
-POLICY = "summary"
 # As many of the newest as `conversations.reads.search_index` looks at.
 LOOKED_AT = 50
 TOO_LONG = (
@@ -44,16 +46,16 @@ def decider_of_turn(
     )
     unknown: dict[str, Gatherer] = {}
     if len(entries) > COLD:
-        unknown["lexical"] = UnknownEvidence(TOO_LONG)
+        unknown[LEXICAL.evidence] = UnknownEvidence(TOO_LONG)
     if asked.summary is None and _had_or_might(asked.receipt):
-        unknown["summary"] = UnknownEvidence(NO_SUMMARY)
+        unknown[SUMMARY.evidence] = UnknownEvidence(NO_SUMMARY)
     return replace(known, gatherers={**known.gatherers, **unknown})
 
 
 def _had_or_might(receipt: Mapping[str, Any]) -> bool:
     """Whether the turn was given a summary, or nobody looked for one."""
-    looked = receipt.get("facts", {}).get("policy") == POLICY
-    return POLICY in receipt.get("reports", {}) or not looked
+    looked = needed_evidence(receipt) == SUMMARY.evidence
+    return SUMMARY.evidence in receipt.get("reports", {}) or not looked
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,8 @@ def decider_of_path(
     """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
     stored of it."""
     past: dict[str, Gatherer] = {
-        "lexical": Recaller(run=run_inline, reads=said, vectors=vectors),
-        "summary": PastSummaries(summaries),
+        LEXICAL.evidence: Recaller(run=run_inline, reads=said, vectors=vectors),
+        SUMMARY.evidence: PastSummaries(summaries),
     }
     return replace(decider, gatherers={**decider.gatherers, **past})
 
@@ -147,4 +149,4 @@ class PastSummaries:
         summary = max(known, key=lambda version: (version.last, version.version))
         tokens = await summary_tokens(summary.text, gathering.tokenizer)
         report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
-        return Evidence(summary=replace(summary, tokens=tokens), reports={POLICY: report})
+        return Evidence(summary=replace(summary, tokens=tokens), reports={SUMMARY.evidence: report})

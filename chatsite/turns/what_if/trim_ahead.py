@@ -22,8 +22,6 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import PageRequest
 
 logger = logging.getLogger("chatsite.turns")
-# What they send depends on the words of the next message.
-BY_WORDS = ("relevant", "strategy")
 # Who asks again at once doesn't wait for a decision that nobody needs.
 QUIET_SECONDS = 1.0
 # Conversations whose last turn is known; the engine has fewer slots.
@@ -62,7 +60,7 @@ class TrimAhead:
     def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
         conversation = asking.conversation
         self._last.pop(conversation, None)
-        if not has_cache(answering) or settings.policy.value in BY_WORDS:
+        if not has_cache(answering) or settings.active_policy.depends_on_words:
             return
         self._last[conversation] = asking, answering
         if len(self._last) > KEPT:

@@ -13,7 +13,7 @@ from django.conf import settings as configured
 from chatsite.conversations.files.export_format import SavedSettings
 from chatsite.errors import ChatsiteError
 from chatsite.history import POLICIES, Settings, may_use_url, resolve
-from chatsite.history.policies.table import Terms
+from chatsite.history.policies.base import Terms
 from chatsite.history.settings.sources import Setting
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.wiring import Site
@@ -84,20 +84,20 @@ def _settings(settings: Settings) -> dict[str, Setting[Any]]:
 
 def _wanted(saved: SavedSettings) -> dict[str, str]:
     """What a link would say; what the policy doesn't look at is left out."""
-    policy = POLICIES.get(saved.policy)
+    policy = POLICIES.get(saved.policy, saved.selector)
     wanted = {"historyPolicy": saved.policy}
     if policy is not None and policy.uses_length:
         wanted["historyLength"] = str(saved.length)
     if saved.tokens is not None:
         wanted["historyTokens"] = str(saved.tokens)
-    if saved.policy == "relevant" and saved.selector:
+    if policy is not None and policy.selector and saved.selector:
         wanted["historySelector"] = saved.selector
     return wanted
 
 
 def _words(saved: SavedSettings) -> str:
-    policy = POLICIES.get(saved.policy)
+    policy = POLICIES.get(saved.policy, saved.selector)
     if policy is None:
         return f"the policy {saved.policy!r}, which isn't known here"
-    words = policy.words(Terms(length=saved.length, selector=saved.selector))
+    words = policy.words(Terms(length=saved.length))
     return f"“{words}”" if saved.tokens is None else f"“{words}, up to {saved.tokens:,} tokens”"

@@ -8,7 +8,7 @@ from typing import Any
 from chatsite.agents.strategy.file import StrategyFile, find_strategy
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult
-from chatsite.history import Slot
+from chatsite.history import StrategySlot
 from chatsite.messages import Attachment, Message, TokenCount
 
 REPORT = Attachment(id="f1", name="report.pdf", size=9, modality="document", mime_type="text/pdf")
@@ -53,7 +53,7 @@ def write(folder: Path, source: str) -> StrategyFile:
     return found
 
 
-def slots(built: StrategyResult | StrategyFailure) -> tuple[Slot, ...]:
+def slots(built: StrategyResult | StrategyFailure) -> tuple[StrategySlot, ...]:
     assert isinstance(built, StrategyResult), built
     return built.slots
 

@@ -18,9 +18,9 @@ from chatsite.conversations import store
 from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings
-from chatsite.history.policies.table import SELECTORS
+from chatsite.history.settings.alternatives import alternatives, with_values
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
-from chatsite.history.settings.offers import Sources, alternatives, under
+from chatsite.history.settings.offers import SettingSources
 from chatsite.providers.base.model import PUBLISHED
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
@@ -68,14 +68,14 @@ class Command(BaseCommand):
         parser.add_argument("--agent", default="", help="only this agent's conversations")
         parser.add_argument("--conversation", default="", help="only the one with this id")
         parser.add_argument("--limit", type=whole(1), help="at most so many, the newest first")
-        parser.add_argument("--policy", choices=list(POLICIES), help="only this policy")
+        parser.add_argument("--policy", choices=list(POLICIES.names), help="only this policy")
         parser.add_argument("--length", type=whole(0), help="lastN: how many user messages")
         parser.add_argument("--step", type=whole(1), help="lastN: by how many the cut moves")
         parser.add_argument("--tokens", type=whole(1), help="the token budget")
         parser.add_argument(
             "--low-water", type=whole(1, 100), help="percent of the budget kept at a cut"
         )
-        parser.add_argument("--selector", choices=SELECTORS, help="relevant: who selects")
+        parser.add_argument("--selector", choices=POLICIES.selectors, help="relevant: who selects")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -128,14 +128,14 @@ class Command(BaseCommand):
         summaries = await site.run(
             store.valid_summaries, owner=stored.owner, conversation=stored.id
         )
-        sources = Sources(
+        sources = SettingSources(
             environment=configured.HISTORY_ENVIRONMENT,
             url={},
             template=answering.template.chat_settings,
         )
         found.conversations += 1
         for label, in_force, settings in variants(sources, options):
-            if settings.triages:
+            if settings.listed_policy.asks_model:
                 found.asking.add(label)
                 continue
             said = PathIndexReader(loaded.transcript.entries)
@@ -170,18 +170,18 @@ class Progress:
             self._write(f"{self._place}: {label}, {self._turns:,} turns replayed")
 
 
-def variants(sources: Sources, options: dict[str, Any]) -> list[tuple[str, bool, Settings]]:
+def variants(sources: SettingSources, options: dict[str, Any]) -> list[tuple[str, bool, Settings]]:
     """Label, whether it is what applies without a link, and the settings."""
     given = {name: options[name] for name in OPTIONS if options[name] is not None}
     present = sources.resolve()
-    settings = under(present, **given)
+    settings = with_values(present, **given)
     if "policy" not in given:
         return [
             (one.label, one.in_force and not given, one.settings)
             for one in alternatives(sources, settings)
         ]
-    length = f" {settings.length.value:,}" if POLICIES[given["policy"]].uses_length else ""
-    label = f"{given['policy']}{length}" + (", triage" if settings.triages else "")
+    policy = settings.listed_policy
+    label = f"{policy.label} {settings.length.value:,}" if policy.uses_length else policy.label
     return [(label, False, settings), (AS_SET, False, present)]
 
 

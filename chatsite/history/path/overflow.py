@@ -1,0 +1,128 @@
+"""A path that exceeds the limit, and the two usual ways to make it fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from chatsite.history.path.cleanup import Cleaner, CleanupResult, clean_up
+from chatsite.history.path.guard import GuardCut, TurnSize, guard
+from chatsite.history.path.quotes import Quotes
+from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.values.evidence import Evidence, RunningSummary
+from chatsite.history.values.reasons import Reason
+from chatsite.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedPath:
+    """The path as it is sent. `cut` is where the tail begins, None when nothing was cut.
+
+    `not_loaded_reason` is the reason for what was not read from storage; `cleanup` says what a
+    cleanup unloaded. `summary` is a message made of `summary_source`.
+    """
+
+    verdict: PathVerdict
+    not_loaded_reason: Reason
+    cut: int | None = None
+    summary: Message | None = None
+    summary_source: RunningSummary | None = None
+    quotes: Quotes = Quotes()
+    cleanup: CleanupResult | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overflow:
+    """A path that doesn't fit. Of `limit` tokens `fixed` are taken already: by the head, the
+    current turn, quotes and a strategy's texts.
+
+    `reason` is that of turns which are left out for want of room: the budget or the window.
+    `last_not_loaded` is the last sequence number of turns that would be sent too, had they been
+    loaded, None where there are none; `not_loaded_reason` is theirs while nothing is cut.
+    `low_water` is a percentage of the limit, `previous_cut` the cut of the last request under the
+    same settings. `cleaner` is given where a cleanup may take the guard's place.
+    """
+
+    verdict: PathVerdict
+    evidence: Evidence
+    quotes: Quotes
+    fixed: int
+    limit: int
+    low_water: int
+    reason: Reason
+    last_not_loaded: int | None
+    not_loaded_reason: Reason
+    previous_cut: int | None
+    cleaner: Cleaner | None
+
+
+def cut_oldest(
+    overflow: Overflow, *, reason: Reason | None = None, most: int | None = None
+) -> FittedPath:
+    """Let the guard drop the oldest turns, for `reason` where that isn't the overflow's own.
+
+    Nothing is dropped while the whole takes at most `most` tokens.
+    """
+    reason = reason or overflow.reason
+    found = guard(
+        [TurnSize(t.first, t.tokens, bool(t.kept_for)) for t in overflow.verdict.sent],
+        fixed=overflow.fixed,
+        current=overflow.verdict.current.first,
+        limit=overflow.limit,
+        low_water=overflow.low_water,
+        previous=overflow.previous_cut,
+        last_not_loaded=overflow.last_not_loaded,
+        most=most,
+    )
+    is_cut = overflow.last_not_loaded is not None
+    return FittedPath(
+        verdict=_after_guard(found, overflow.verdict, reason, spared=overflow.reason),
+        not_loaded_reason=reason if is_cut else overflow.not_loaded_reason,
+        cut=found.cut,
+        quotes=overflow.quotes,
+    )
+
+
+def clean_or_cut(overflow: Overflow) -> FittedPath:
+    """Let a cleanup unload what the model's window has no room for, else the guard cut.
+
+    For policies that say nothing of what fits. The others choose again for every message, and a
+    cleanup would unload for good what they only pass over this time.
+    """
+    if overflow.cleaner is None or overflow.reason != "over_window":
+        return cut_oldest(overflow)
+    # The cut needn't be kept: what was unloaded has a status of its own from then on.
+    verdict, result = clean_up(
+        overflow.verdict,
+        overflow.cleaner,
+        room=overflow.limit - overflow.fixed,
+        down_to=max(0, overflow.limit * overflow.low_water // 100 - overflow.fixed),
+        overflow_reason=overflow.reason,
+    )
+    return FittedPath(
+        verdict=verdict,
+        not_loaded_reason=overflow.not_loaded_reason,
+        quotes=overflow.quotes,
+        cleanup=result,
+        notes=(result.sentence,) if result else (),
+    )
+
+
+def _after_guard(
+    found: GuardCut, verdict: PathVerdict, reason: Reason, *, spared: Reason
+) -> PathVerdict:
+    """The verdict after the guard: `reason` for what was dropped, `spared` for what was dropped
+    in spite of a mark. Turns above the cut that a mark saved say so."""
+    cut = found.cut
+    if cut is None:
+        return verdict
+
+    def after(turn: TurnVerdict) -> TurnVerdict:
+        if turn.first in found.dropped:
+            return replace(turn, reason=spared if turn.kept_for else reason, why="")
+        if turn.is_sent and turn.kept_for and turn.first < cut:
+            return replace(turn, reason=turn.kept_for, why="")
+        return turn
+
+    older = tuple(after(turn) for turn in verdict.older)
+    return replace(verdict, older=older, tail=max(verdict.tail, cut))

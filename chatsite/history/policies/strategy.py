@@ -1,0 +1,141 @@
+"""`strategy`: what the agent's own `strategy.py` chooses, message by message."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chatsite.history.path.overflow import cut_oldest
+from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, TurnRule
+from chatsite.history.path.turn_verdicts import Path, judge_path
+from chatsite.history.policies.base import DecisionContext, Policy, Users
+from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.strategy_slots import SlotLayout, lay_out
+from chatsite.history.values.evidence import StrategyChoice
+from chatsite.history.values.normaliser import broken
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.tokens import known_tokens
+from chatsite.history.values.transcript import Turn
+
+# What a strategy gets to see: its worker is given all of it as JSON, within its 2 seconds.
+STRATEGY_TURNS = 500
+BEGINS_WITH_ASSISTANT = (
+    "A text of the strategy was left out: a conversation can't begin with the assistant."
+)
+
+_choose_newest = choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length")
+
+
+def choose_by_strategy(context: DecisionContext) -> PolicyChoice:
+    """The messages that the strategy chose; the newest turns where it didn't answer."""
+    chosen = context.evidence.chosen
+    if chosen is None:
+        newest = _choose_newest(context)
+        missing = "The strategy didn't answer: the newest are sent."
+        return newest if context.evidence.notes else replace(newest, notes=(missing,))
+    everything = PolicyChoice(rule=lambda turn: TurnRule(reason="strategy"), tail=0)
+    allowed = judge_path(context.path, everything, marker=context.marker, reply_to=context.reply_to)
+    spared = sum(turn.tokens for turn in allowed.sent if turn.kept_for)
+    tokens = {
+        entry.seq: known_tokens(entry.message).count
+        for turn in allowed.sent
+        if turn.reason == "strategy" and not turn.kept_for
+        for entry in turn.entries
+    }
+    return _chosen_messages(
+        context.path,
+        chosen,
+        tokens,
+        available_tokens=max(0, context.available_tokens - spared),
+        overflow_reason=context.overflow_reason,
+    )
+
+
+def _chosen_messages(
+    path: Path,
+    chosen: StrategyChoice,
+    tokens: Mapping[int, int],
+    *,
+    available_tokens: int,
+    overflow_reason: Reason,
+) -> PolicyChoice:
+    """What the slots have room for. What would stand before the first user message is left out:
+    no provider takes an answer without a question."""
+    whole = lay_out(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
+    usable = _usable(path, whole)
+    layout = lay_out(
+        chosen.slots,
+        room=available_tokens,
+        tokens_of_seq={seq: count for seq, count in tokens.items() if seq in usable},
+    )
+    texts, first, notes = _leading(layout, path)
+    dropped = {dropped.item for dropped in layout.dropped if isinstance(dropped.item, int)}
+
+    def rule(turn: Turn) -> TurnRule:
+        sent = {e.seq for e in turn.entries if e.seq in layout.kept and e.seq >= first}
+        apart: dict[int, Reason] = {
+            entry.seq: overflow_reason if entry.seq in dropped else "not_chosen"
+            for entry in turn.entries
+            if entry.seq not in sent
+        }
+        if sent:
+            return TurnRule(reason="strategy", apart=apart)
+        lost = any(entry.seq in dropped for entry in turn.entries)
+        return TurnRule(reason=overflow_reason if lost else "not_chosen")
+
+    return PolicyChoice(rule=rule, tail=None, texts=texts, notes=notes)
+
+
+def _usable(path: Path, layout: SlotLayout) -> set[int]:
+    """The chosen messages that can be sent at all: the others must not take their room."""
+    _, first, _ = _leading(layout, path)
+    usable: set[int] = set()
+    for turn in path.older:
+        rest = [entry for entry in turn.entries if entry.seq in layout.kept and entry.seq >= first]
+        usable |= {entry.seq for entry in rest} - set(broken(rest))
+    return usable
+
+
+def _leading(
+    layout: SlotLayout, path: Path
+) -> tuple[tuple[StrategyText, ...], int, tuple[str, ...]]:
+    """The texts that may be sent where the strategy put them, the sequence number of the first
+    stored message that may, and a note where a text may not."""
+    users = [
+        entry.seq
+        for turn in path.older
+        for entry in turn.entries
+        if entry.seq in layout.kept and entry.message.role == "user"
+    ]
+    texts: list[StrategyText] = []
+    first = min(users, default=path.current.entries[0].seq)
+    begun, lost = False, 0
+    for text in layout.texts:
+        if text.place != "system":
+            begun = begun or (text.place == "after" and bool(users)) or text.message.role == "user"
+            if not begun:
+                lost += 1
+                continue
+            if text.place == "before":
+                first = 0
+        texts.append(text)
+    return tuple(texts), first, (BEGINS_WITH_ASSISTANT,) if lost else ()
+
+
+STRATEGY = Policy(
+    name="strategy",
+    title="The agent's own way",
+    about="Its strategy puts together what is sent.",
+    label="strategy",
+    words=lambda terms: "what the agent's strategy chooses",
+    scope=lambda terms: f"the last {STRATEGY_TURNS:,} turns",
+    reach=lambda terms: Users(STRATEGY_TURNS),
+    choose=choose_by_strategy,
+    left_out="over_length",
+    make_room=cut_oldest,
+    evidence="strategy",
+    needs_naming=True,
+    runs_agent_code=True,
+    depends_on_words=True,
+)

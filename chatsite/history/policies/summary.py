@@ -1,0 +1,87 @@
+"""`summary`: a running summary, and the newest turns that it doesn't cover."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsite.history.path.overflow import FittedPath, Overflow, cut_oldest
+from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.policies.base import Policy, Tokens
+from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.values.added_messages import summary_message
+from chatsite.history.values.evidence import RunningSummary
+from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.reasons import Reason
+
+
+def cut_and_summarise(overflow: Overflow) -> FittedPath:
+    """The summary replaces all that it covers; the tail begins right after it."""
+    source, note = overflow.evidence.summary, ""
+    if source is None:
+        missing = "There is no summary yet: what doesn't fit is left out."
+        note = "" if overflow.evidence.notes else missing
+    elif source.first < overflow.verdict.marker:
+        note = "The summary holds what is to be forgotten: it isn't sent."
+    elif overflow.fixed + source.tokens.count > overflow.limit:
+        note = "There is no room for the summary: it isn't sent."
+    if source is None or note:
+        return replace(cut_oldest(overflow), notes=(note,) if note else ())
+    verdict, begins = _covered(overflow.verdict, source, overflow.reason)
+    last = overflow.last_not_loaded
+    fitted = cut_oldest(
+        replace(
+            overflow,
+            verdict=verdict,
+            last_not_loaded=last if last is not None and last > source.last else None,
+            fixed=overflow.fixed + source.tokens.count,
+        )
+    )
+    return replace(
+        fitted,
+        cut=begins if fitted.cut is None else fitted.cut,
+        summary=summary_message(source.text, source.tokens),
+        summary_source=source,
+    )
+
+
+def _covered(
+    verdict: PathVerdict, source: RunningSummary, overflow_reason: Reason
+) -> tuple[PathVerdict, int]:
+    """The verdict with `summarised` for each turn that is whole within the summary, and where the
+    first turn below the summary begins.
+
+    Pinned turns stay, and what was left out stays left out; a turn above the summary has no place
+    in a tail that begins below it.
+    """
+    older: list[TurnVerdict] = []
+    begins: int | None = None
+    for turn in verdict.older:
+        seqs = [e.seq for e in turn.turn.entries if e.message.source not in BACKGROUND]
+        if begins is not None or (seqs and seqs[-1] > source.last):
+            begins = begins or turn.first
+        elif turn.kept_for and turn.is_sent:
+            turn = replace(turn, reason=turn.kept_for)
+        elif turn.is_sent:
+            reason: Reason = "summarised" if turn.first >= source.first else overflow_reason
+            turn = replace(turn, reason=reason, why="")
+        older.append(turn)
+    begins = begins or verdict.current.first
+    return replace(verdict, older=tuple(older), tail=max(verdict.tail, begins)), begins
+
+
+SUMMARY = Policy(
+    name="summary",
+    title="The newest and a summary",
+    about="A running summary stands for what came before them.",
+    label="summary",
+    words=lambda terms: "a summary and the newest",
+    scope=lambda terms: "the newest turns",
+    reach=lambda terms: Tokens(),
+    choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="summarised"),
+    left_out="summarised",
+    make_room=cut_and_summarise,
+    evidence="summary",
+    gathers_on_overflow=True,
+    own_settings=frozenset({"summary_model"}),
+    needs_naming=True,
+)
