@@ -45,6 +45,7 @@ PACKAGES = (
         files={
             "lib/marked.esm.js": "marked.esm.js",
             "lib/marked.esm.js.map": "marked.esm.js.map",
+            "lib/marked.d.ts": "marked.esm.d.ts",  # for the type checker alone
             "LICENSE": "LICENSE",
         },
     ),
@@ -56,6 +57,7 @@ PACKAGES = (
         files={
             "dist/purify.es.mjs": "purify.es.mjs",
             "dist/purify.es.mjs.map": "purify.es.mjs.map",
+            "dist/purify.es.d.mts": "purify.es.d.mts",
             "LICENSE": "LICENSE",
             "LICENSE-MPL": "LICENSE-MPL",
         },

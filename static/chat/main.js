@@ -1,4 +1,4 @@
-/** Makes the parts of the page and joins them: state goes down to them, wishes come up. */
+/** Makes the parts of the page and joins them: state goes down to them, actions come up. */
 
 import { AgentPicker } from "./header/agent-picker.js";
 import { announce } from "./elements/announce.js";
@@ -16,7 +16,8 @@ import { Keys } from "./shell/shortcuts.js";
 import { Me } from "./sidebar/account.js";
 import { Meter } from "./composer/meter.js";
 import { ModelPicker } from "./header/model-picker.js";
-import { address, readPage } from "./net/page-data.js";
+import { address } from "./net/address.js";
+import { readPage } from "./net/page-data.js";
 import { Panel } from "./panel/panel.js";
 import { closeNewest } from "./elements/popover.js";
 import { Session } from "./net/session.js";
@@ -26,6 +27,12 @@ import { verdictOf } from "./state/state.js";
 import { complain, toast, withdraw } from "./elements/toast.js";
 import { Transcript } from "./transcript/transcript.js";
 import { Why } from "./message/why-window.js";
+
+/**
+ * @import { Quote } from "./types/wire.js"
+ * @import { State } from "./types/state.js"
+ * @import { Item } from "./state/items.js"
+ */
 
 const MARKED = {
   pinned: ["Unpinned.", "Pinned. Its turn is sent from now on."],
@@ -40,7 +47,7 @@ const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();
 const composer = new Composer(page, {
-  send: (said) => session.send(said),
+  send: (draft) => session.send(draft),
   stop: () => session.stop(),
   typed: () => session.wantPreview(),
   fits: (text) => session.fits(text),
@@ -74,7 +81,7 @@ const transcript = new Transcript({
   bringBack,
   remember,
   summary: () => void summary.open(),
-  why: (item) => why.open(item, Boolean(verdictOf(session.state.decision, item.seq)?.sent)),
+  why: (item) => why.open(item, Boolean(verdictOf(session.state.decision, item.seq ?? 0)?.sent)),
   earlier: () => session.loadEarlier().catch(complain),
   suggest: (text) => composer.suggest(text),
 });
@@ -90,7 +97,7 @@ const why = new Why({
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
 const me = new Me(page, {
-  restored: ({ id, agent }, said) => open({ conversation: id, agent, said }),
+  restored: ({ id, agent }, parameters) => open({ conversation: id, agent, parameters }),
   keys: () => keys.show(),
 });
 const sidebar = new Sidebar(page, {
@@ -104,12 +111,13 @@ const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 const session = new Session(page, {
   onChange: show,
   onLine: (line) => banner.line(line),
-  onRestore: (said) => composer.restore(said),
+  onRestore: (draft) => composer.restore(draft),
+  onFailed: complain,
   onEntered: () => {
     composer.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
   },
-  draft: () => composer.said,
+  draft: () => composer.draft,
   model: () => models.chosen,
 });
 
@@ -138,7 +146,7 @@ byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   open({ agent: session.state.agentSlug });
 });
 
-/** @param {{conversation?: string, agent: string, said?: string}} target */
+/** @param {{conversation?: string, agent: string, parameters?: string}} target */
 function open(target) {
   frame.chosen();
   session.go(target);
@@ -155,8 +163,8 @@ function mark(id, name, on) {
 }
 
 /**
- * Takes back in what a cleanup unloaded.
- * @param {number[]|null} turns the numbers of their first messages; null: all of them
+ * Takes turns that a cleanup unloaded back in.
+ * @param {number[]|null} turns the sequence numbers of their first messages; null: all of them
  */
 function bringBack(turns, conversation = session.state.conversationId) {
   withdraw("unloaded");
@@ -165,9 +173,9 @@ function bringBack(turns, conversation = session.state.conversationId) {
 }
 
 /**
- * A cleanup that came by itself, because the window was full: the panel may be closed.
- * @param {import("./state/state.js").State} state
- * @param {import("./state/state.js").State} before
+ * Announces a cleanup that ran because the window was full: the panel may be closed.
+ * @param {State} state
+ * @param {State} before
  */
 function tellUnloaded(state, before) {
   if (!state.turn || state.cacheVersion === before.cacheVersion || state.conversationId !== before.conversationId) return;
@@ -179,32 +187,39 @@ function tellUnloaded(state, before) {
   });
 }
 
-/** Takes the line away that forgets what is above it. */
+/** Removes the mark that forgets what is above it. */
 function remember() {
   const { messages, forgetAbove } = session.state;
   const below = messages.find(({ seq }) => seq === forgetAbove);
   if (below) mark(below.id, "forget_above", false);
 }
 
-const quoteOf = ({ id, seq, role, content }) => ({ id, seq, role, text: short(content, 200) });
+/**
+ * A stored message as a reply quotes it.
+ * @param {Item} item
+ * @returns {Quote}
+ */
+const quoteOf = ({ id, seq, role, content }) => ({
+  id: /** @type {string} */ (id), seq: /** @type {number} */ (seq), role, text: short(content, 200),
+});
 
-/** What the person asked last: to be asked again where nothing else is typed. */
+/** The person's last message, to be asked again where nothing else is typed. */
 const lastAsked = () =>
   session.state.messages.findLast(({ role, source }) => role === "user" && source === "web")?.content ?? "";
 
-/** Esc: what is over the chat closes first, then a reply is given up; then it stops the answer. */
+/** Esc closes what is over the chat; then it gives up a reply; then it stops the answer. */
 function escape() {
   if (closeNewest() || frame.closeTop() || composer.reply.cancel()) return;
   session.stop();
 }
 
 /**
- * @param {import("./state/state.js").State} state
- * @param {import("./state/state.js").State} before
+ * @param {State} state
+ * @param {State} before
  */
 function show(state, before) {
   transcript.update(state, before);
-  // A delta changes nothing but the text that is being written.
+  // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
   composer.update(state);
   chip.update(state.decision);
@@ -222,12 +237,12 @@ function show(state, before) {
   else if (state.problem !== before.problem) composer.complain(state.problem?.message ?? "", { quiet: true });
 }
 
-/** @param {import("./state/state.js").State} state */
+/** @param {State} state */
 function title(state) {
   const words = state.conversation?.title || "New chat";
   document.title = `${words} · Chatsite`;
   say(byId("title"), words);
-  byId("new").href = address(page, { agent: state.agentSlug });
+  byId("new", HTMLAnchorElement).href = address(page, { agent: state.agentSlug });
 }
 
 session.start();

@@ -1,4 +1,4 @@
-/** The message box: it sends, it stops, and it never loses what was typed. */
+/** The message box: it sends, it stops, and it never loses a draft. */
 
 import { announce } from "../elements/announce.js";
 import { byId, h, put, say } from "../elements/dom.js";
@@ -9,6 +9,12 @@ import { Reply } from "./reply.js";
 import { takeChosen, takeDropped, takePasted, textFile } from "./file-intake.js";
 import { Tray } from "./file-tray.js";
 
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { Draft, State } from "../types/state.js"
+ * @import { Attachment, Quote } from "../types/wire.js"
+ */
+
 const TALLEST = 240;
 const TOO_LONG = "This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.";
 const WAITS = "The message is sent as soon as its files are there.";
@@ -17,15 +23,15 @@ const SHORT = 8_000;
 
 export class Composer {
   /**
-   * @param {import("../net/page-data.js").Page} page
-   * @param {{send: (said: import("../state/state.js").Said) => void, stop: () => void, typed: () => void,
+   * @param {Page} page
+   * @param {{send: (draft: Draft) => void, stop: () => void, typed: () => void,
    *   fits: (text: string) => boolean}} actions
    */
   constructor(page, actions) {
     this.actions = actions;
-    this.box = /** @type {HTMLTextAreaElement} */ (byId("draft"));
-    this.button = /** @type {HTMLButtonElement} */ (byId("send"));
-    this.file = /** @type {HTMLButtonElement} */ (byId("attach"));
+    this.box = byId("draft", HTMLTextAreaElement);
+    this.button = byId("send", HTMLButtonElement);
+    this.file = byId("attach", HTMLButtonElement);
     this.notice = byId("notice");
     this.reply = new Reply(() => this.actions.typed());
     this.tray = new Tray(page, () => this.#filesChanged());
@@ -33,7 +39,7 @@ export class Composer {
     this.running = false;
     this.sending = false;
     this.closed = false;
-    // It was sent, and goes out when its files are there.
+    // The message is sent by itself once its files are uploaded.
     this.waits = false;
     this.shown = "";
     this.box.addEventListener("input", () => this.#typed());
@@ -47,12 +53,15 @@ export class Composer {
     this.#takeFiles();
   }
 
-  /** @returns {import("../state/state.js").Said} what would be sent now */
-  get said() {
+  /** @returns {Draft} */
+  get draft() {
     return { text: this.box.value, reply: this.reply.quote, attachments: this.tray.attachments };
   }
 
-  /** Another conversation: its own draft. */
+  /**
+   * Shows the draft of another conversation.
+   * @param {string} conversation
+   */
   enter(conversation) {
     this.waits = false;
     this.conversation = conversation;
@@ -64,7 +73,7 @@ export class Composer {
     this.#look();
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   update(state) {
     const name = state.agent?.name ?? "the agent";
     this.running = state.turn !== null;
@@ -86,7 +95,7 @@ export class Composer {
   /**
    * Fills the box with a suggestion, for the person to change and send.
    * @param {string} text
-   * @param {import("../state/state.js").Attachment[]} [attachments] files that the server has
+   * @param {Attachment[]} [attachments] files that the server has
    */
   suggest(text, attachments = []) {
     this.tray.restore(attachments);
@@ -98,7 +107,7 @@ export class Composer {
 
   /**
    * Begins a reply, or turns what is typed into one; `text` is for an empty box.
-   * @param {import("../state/state.js").Quote} quote
+   * @param {Quote} quote
    */
   replyTo(quote, text = "") {
     this.reply.set(quote);
@@ -107,8 +116,8 @@ export class Composer {
   }
 
   /**
-   * Puts back what could not be sent, before what was typed since.
-   * @param {import("../state/state.js").Said} said
+   * Puts a draft that could not be sent back, before what was typed since.
+   * @param {Draft} draft
    */
   restore({ text, reply, attachments }) {
     if (reply) this.reply.set(reply);
@@ -118,7 +127,7 @@ export class Composer {
   }
 
   /**
-   * Shows a sentence above the box, with one thing that can be done; "" takes it away.
+   * Shows a sentence above the box, with one action; "" removes it.
    * @param {string} sentence
    * @param {{quiet?: boolean, label?: string, act?: () => void}} [options]
    */
@@ -131,8 +140,9 @@ export class Composer {
     put(this.notice, sentence && icon("warn", 14), sentence && h("span", {}, sentence), button);
   }
 
-  /** Its own button, what is dropped on the chat, and what is pasted. */
+  /** Files come from the button, are dropped on the chat, or pasted. */
   #takeFiles() {
+    /** @param {File[]} files */
     const add = (files) => {
       if (this.closed) return;
       this.tray.add(files);
@@ -148,7 +158,10 @@ export class Composer {
     });
   }
 
-  /** What is too long for a message becomes a file. */
+  /**
+   * Pasted text that is too long for a message becomes a file.
+   * @param {ClipboardEvent} event
+   */
   #pasted(event) {
     const text = event.clipboardData?.getData("text/plain") ?? "";
     const { selectionStart: from, selectionEnd: to, value } = this.box;
@@ -158,6 +171,7 @@ export class Composer {
     this.#addText(text);
   }
 
+  /** @param {string} text */
   #addText(text) {
     const file = textFile(text, this.tray.pieces.map(({ name }) => name));
     this.tray.add([file]);
@@ -177,7 +191,7 @@ export class Composer {
   }
 
   #send() {
-    const { text } = this.said;
+    const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.#tooLong();
     if (this.tray.failed) {
@@ -187,9 +201,9 @@ export class Composer {
     this.waits = false;
     this.complain("");
     this.box.value = "";
-    const said = { text, reply: this.reply.take(), attachments: this.tray.take() };
+    const draft = { text, reply: this.reply.take(), attachments: this.tray.take() };
     this.#typed();
-    this.actions.send(said);
+    this.actions.send(draft);
   }
 
   /** @param {boolean} on whether the message goes out by itself once its files are there */
@@ -226,7 +240,7 @@ export class Composer {
     // While a word is composed (Japanese, Chinese, Korean), Enter chooses it; Safari says 229.
     if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
     if (event.shiftKey || event.altKey) return;
-    // On a touch screen Enter is the only way to a new line.
+    // A touch screen has no other key for a new line.
     if (matchMedia("(hover: none) and (pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     if (!this.running && !this.sending) return this.#send();

@@ -1,15 +1,17 @@
-/** One file of the draft: what it is, how far it is, and what can be done with it. */
+/** One file of the draft: its name and size, the progress of its upload, its actions. */
 
 import { h, put, say } from "../elements/dom.js";
 import { bytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 
+/** @import { Attachment } from "../types/wire.js" */
+
 /**
- * One file of a draft. `again`: what failed can be tried once more; `picture` is the address of its
- * small picture, "" where it has none.
+ * One file of a draft. `again`: a failed upload can be tried once more; `picture` is the address of its
+ * small picture, "" where it has none; `flight`: the upload under way.
  * @typedef {{name: string, size: number, file: File|null, state: "waiting"|"sending"|"there"|"failed",
  *   percent: number, problem: string, again: boolean, picture: string,
- *   attachment: import("../state/state.js").Attachment|null, flight: {cancel: () => void}|null}} Piece
+ *   attachment: Attachment|null, flight: {cancel: () => void}|null}} Piece
  */
 
 export class FileChip {
@@ -53,7 +55,7 @@ export class FileChip {
     this.remove.focus();
   }
 
-  /** A small picture, or what the file's name ends with. */
+  /** A small picture, or the ending of the file's name. */
   #look() {
     const { picture, name } = this.piece;
     if (this.shown === `${picture} ${name}`) return;

@@ -1,4 +1,4 @@
-/** How files come to the message box: chosen with its button, dropped on the chat, or pasted. */
+/** How files reach the message box: chosen with its button, dropped on the chat, or pasted. */
 
 import { byId, h } from "../elements/dom.js";
 
@@ -19,13 +19,16 @@ export function takeChosen(button, add) {
 }
 
 /**
- * Files that are dragged over the chat show where they can be dropped.
+ * Takes files that are dropped on the chat, and shows the place while they are dragged over it.
  * @param {Takers} takers
  */
 export function takeDropped({ add, refuse }) {
   const area = byId("chat");
   const target = byId("drop");
-  const show = (on) => (target.hidden = !on);
+  /** @param {boolean} on */
+  const show = (on) => {
+    target.hidden = !on;
+  };
   area.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
     if (!bringsFiles(event)) return;
     event.preventDefault();
@@ -45,7 +48,7 @@ export function takeDropped({ add, refuse }) {
     if (files.length) add(files);
     if (folders) refuse("A folder can't be added. Choose the files in it.");
   });
-  // Beside the chat a file would replace the page.
+  // A file dropped beside the chat would replace the page.
   for (const name of ["dragover", "drop"]) {
     addEventListener(name, (event) => {
       if (!bringsFiles(/** @type {DragEvent} */ (event))) return;
@@ -57,7 +60,7 @@ export function takeDropped({ add, refuse }) {
 }
 
 /**
- * @param {(event: ClipboardEvent, files: File[]) => void} take called for every paste that is meant for a message
+ * @param {(event: ClipboardEvent, files: File[]) => void} take called for every paste that isn't meant for another field
  */
 export function takePasted(take) {
   document.addEventListener("paste", (event) => {
@@ -68,24 +71,35 @@ export function takePasted(take) {
   });
 }
 
+/** @param {DragEvent} event */
 const bringsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 
-/** A folder looks like a file without a type until it is read. */
+/**
+ * A folder looks like a file without a type until it is read.
+ * @param {DataTransfer} transfer
+ */
 function sorted(transfer) {
   const entries = [...transfer.items].filter(({ kind }) => kind === "file");
+  /** @param {DataTransferItem} item */
   const isFolder = (item) => item.webkitGetAsEntry?.()?.isDirectory ?? false;
   const files = entries.filter((item) => !isFolder(item)).flatMap((item) => item.getAsFile() ?? []);
   return { files, folders: entries.some(isFolder) };
 }
 
-/** Office programs add a picture of the text they copy: there the text is meant. */
+/**
+ * Office programs add a picture of the text they copy: there the text is meant.
+ * @param {DataTransfer|null} clipboard
+ */
 function filesOf(clipboard) {
   const files = [...(clipboard?.files ?? [])];
   const formatted = clipboard?.types.includes("text/html") && clipboard.getData("text/plain").trim();
   return formatted ? [] : files.map(named);
 }
 
-/** A picture from the clipboard has no name of its own. */
+/**
+ * A picture from the clipboard has no name of its own.
+ * @param {File} file
+ */
 const named = (file) => (/^image\.\w+$/.test(file.name)
   ? new File([file], `pasted ${file.name}`, { type: file.type })
   : file);

@@ -1,4 +1,4 @@
-/** The files of the draft, above the message box: on their way, there, or failed. */
+/** The files of the draft, above the message box: being uploaded, uploaded, or failed. */
 
 import { announce } from "../elements/announce.js";
 import { isPicture } from "../message/attachments.js";
@@ -7,17 +7,22 @@ import { keepFiles, readFiles } from "../net/drafts.js";
 import { FileChip } from "./file-chip.js";
 import { bytes } from "../state/format.js";
 import { change } from "../net/http.js";
-import { fileAddress } from "../net/page-data.js";
+import { fileAddress } from "../net/address.js";
 import { isThere, upload } from "../net/upload.js";
 
-/** @typedef {import("./file-chip.js").Piece} Piece */
+/**
+ * @import { Piece } from "./file-chip.js"
+ * @import { Page } from "../types/page.js"
+ * @import { Attachment } from "../types/wire.js"
+ */
+
 
 const AT_ONCE = 3;
 const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"];
 
 export class Tray {
   /**
-   * @param {import("../net/page-data.js").Page} page
+   * @param {Page} page
    * @param {() => void} changed called when files were added, arrived, failed or went
    */
   constructor(page, changed) {
@@ -56,6 +61,7 @@ export class Tray {
     return this.pieces.find(({ state }) => state === "failed")?.name ?? "";
   }
 
+  /** @param {string} conversation */
   enter(conversation) {
     this.conversation = conversation;
     if (!this.all.has(conversation)) {
@@ -84,7 +90,7 @@ export class Tray {
     this.changed();
   }
 
-  /** The files that are there, which are then sent. */
+  /** Takes the uploaded files out, to be sent. */
   take() {
     const { attachments } = this;
     for (const piece of this.pieces) release(piece);
@@ -93,7 +99,7 @@ export class Tray {
     return attachments;
   }
 
-  /** @param {import("../state/state.js").Attachment[]} attachments what could not be sent, or is to be sent again */
+  /** @param {Attachment[]} attachments of a message that was not sent, or is sent again */
   restore(attachments) {
     const known = this.attachments.map(({ id }) => id);
     const back = attachments.filter(({ id }) => !known.includes(id)).map(stored);
@@ -102,20 +108,26 @@ export class Tray {
     this.#become(this.conversation, [...back, ...this.pieces]);
   }
 
-  /** A sentence below the files; "" takes it away. */
+  /**
+   * Shows a sentence below the files; "" removes it.
+   * @param {string} sentence
+   */
   tell(sentence) {
     put(this.note, sentence);
     this.note.hidden = !sentence;
     if (sentence) announce(sentence);
   }
 
-  /** @param {string[]} sentences what becomes of each file in the next request */
+  /** @param {string[]} sentences on how each file is put into the next request */
   explain(sentences) {
     put(this.forms, sentences.join(" "));
     this.forms.hidden = sentences.length === 0 || this.empty;
   }
 
-  /** @param {File} file @returns {Piece} */
+  /**
+   * @param {File} file
+   * @returns {Piece}
+   */
   #piece(file) {
     const { name, size } = file;
     const most = this.page.max_attachment_bytes;
@@ -128,7 +140,7 @@ export class Tray {
     };
   }
 
-  /** Begins what waits, in every conversation, as far as there is room on the line. */
+  /** Begins uploads that wait, in every conversation, at most `AT_ONCE` at a time. */
   #next() {
     const all = [...this.all.values()].flat();
     let free = AT_ONCE - all.filter(({ state }) => state === "sending").length;
@@ -161,6 +173,10 @@ export class Tray {
     });
   }
 
+  /**
+   * @param {Piece} piece
+   * @param {string} sentence
+   */
   #ended(piece, sentence) {
     const [conversation] = [...this.all].find(([, pieces]) => pieces.includes(piece)) ?? [this.conversation];
     this.#become(conversation, this.all.get(conversation) ?? []);
@@ -179,11 +195,14 @@ export class Tray {
     this.changed();
   }
 
-  /** Takes a file out of the draft, wherever it is by now. */
+  /**
+   * Removes a file from the draft, whatever the state of its upload.
+   * @param {Piece} piece
+   */
   #remove(piece) {
     const at = this.pieces.indexOf(piece);
     piece.flight?.cancel();
-    // Whatever goes wrong there, the server forgets it by itself after a time.
+    // If that fails, the server deletes the file by itself after a time.
     if (piece.attachment) change("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
     this.tell("");
     announce(piece.attachment ? `${piece.name} is removed.` : `The upload of ${piece.name} is cancelled.`);
@@ -196,15 +215,22 @@ export class Tray {
     this.changed();
   }
 
+  /**
+   * @param {string} conversation
+   * @param {Piece} piece
+   */
   async #check(conversation, piece) {
-    if (await isThere(fileAddress(piece.attachment.id))) return;
+    if (!piece.attachment || (await isThere(fileAddress(piece.attachment.id)))) return;
     const left = (this.all.get(conversation) ?? []).filter((one) => one !== piece);
     this.#become(conversation, left);
     if (conversation === this.conversation) this.tell(`${piece.name} is no longer on the server. Add it again.`);
     this.changed();
   }
 
-  /** @param {Piece[]} pieces */
+  /**
+   * @param {string} conversation
+   * @param {Piece[]} pieces
+   */
   #become(conversation, pieces) {
     this.all.set(conversation, pieces);
     keepFiles(conversation, there(pieces));
@@ -219,7 +245,7 @@ export class Tray {
       else this.chips.set(piece, new FileChip(piece, { remove: () => this.#remove(piece), again: () => this.#again(piece) }));
     }
     const elements = pieces.map((piece) => /** @type {FileChip} */ (this.chips.get(piece)).element);
-    for (const old of [...this.list.children]) if (!elements.includes(old)) old.remove();
+    for (const old of [...this.list.children]) if (!elements.includes(/** @type {HTMLLIElement} */ (old))) old.remove();
     for (const one of elements) if (!one.isConnected) this.list.append(one);
     this.list.hidden = pieces.length === 0;
     if (!pieces.length) this.forms.hidden = true;
@@ -229,7 +255,10 @@ export class Tray {
 /** @param {Piece[]} pieces */
 const there = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
 
-/** @returns {Piece} */
+/**
+ * @param {Attachment} attachment
+ * @returns {Piece}
+ */
 function stored(attachment) {
   const { id, name, size } = attachment;
   return {
@@ -238,7 +267,10 @@ function stored(attachment) {
   };
 }
 
-/** Lets go of what the browser holds for its small picture. */
+/**
+ * Frees the memory of the file's small picture.
+ * @param {Piece} piece
+ */
 function release({ picture }) {
   if (picture.startsWith("blob:")) URL.revokeObjectURL(picture);
 }

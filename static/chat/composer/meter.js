@@ -3,6 +3,8 @@
 import { byId, h, put, say } from "../elements/dom.js";
 import { number, plural } from "../state/format.js";
 
+/** @import { Decision } from "../types/wire.js" */
+
 export class Meter {
   constructor() {
     this.fill = h("i", {});
@@ -12,7 +14,7 @@ export class Meter {
     byId("meter").hidden = true;
   }
 
-  /** @param {import("../state/state.js").Decision|null} decision */
+  /** @param {Decision|null} decision */
   update(decision) {
     byId("meter").hidden = !decision;
     if (!decision) return;

@@ -1,17 +1,19 @@
-/** Replying to one message: what is being replied to, above the box, and the quote above a reply. */
+/** Replying to one message: the bar above the message box, and the quote above a sent reply. */
 
 import { byId, h, put } from "../elements/dom.js";
 import { keepReply, readReply } from "../net/drafts.js";
 import { short } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 
-/** @typedef {import("../state/state.js").Quote} Quote */
+/** @import { Quote } from "../types/wire.js" */
 
+
+/** @param {Quote} quote */
 const who = (quote) => (quote.role === "user" ? "your message" : "the answer");
 
 /** The bar above the message box. */
 export class Reply {
-  /** @param {() => void} changed called after something else is replied to, or nothing */
+  /** @param {() => void} changed called after the quote changed */
   constructor(changed) {
     this.changed = changed;
     this.conversation = "";
@@ -21,6 +23,7 @@ export class Reply {
     byId("draft").before(this.bar);
   }
 
+  /** @param {string} conversation */
   enter(conversation) {
     this.conversation = conversation;
     this.#show(readReply(conversation));
@@ -33,14 +36,14 @@ export class Reply {
     this.changed();
   }
 
-  /** What is replied to, which is then sent. */
+  /** Takes the quote out, to be sent. */
   take() {
     const { quote } = this;
     if (quote) this.set(null);
     return quote;
   }
 
-  /** False where nothing is replied to. */
+  /** @returns {boolean} false where nothing is replied to */
   cancel() {
     return this.take() !== null;
   }
@@ -61,7 +64,7 @@ export class Reply {
 }
 
 /**
- * The line above a reply that leads to what it replies to.
+ * The line above a reply, which leads to the message it replies to.
  * @param {Quote} quote
  * @param {(seq: number) => void} go
  */

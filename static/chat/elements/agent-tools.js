@@ -1,10 +1,12 @@
-/** What an agent can use besides its words, and what of it is missing here. */
+/** The tools of an agent, and those of them that are missing here. */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 
+/** @import { Agent, MissingTool } from "../types/wire.js" */
+
 /**
- * @param {import("../net/page-data.js").Agent} agent
+ * @param {Agent} agent
  * @param {boolean} toolless its model can't use tools
  */
 export function toolLines({ tools = [], missing = [] }, toolless) {
@@ -14,7 +16,10 @@ export function toolLines({ tools = [], missing = [] }, toolless) {
   return [able, cant, ...lacking(missing).map(lack)].filter(Boolean);
 }
 
-/** A sentence for every reason, with all that is missing for it. */
+/**
+ * One sentence for each reason, with all the tools that are missing for it.
+ * @param {MissingTool[]} missing
+ */
 function lacking(missing) {
   const reasons = new Set(missing.map(({ reason }) => reason));
   return [...reasons].map((reason) => {
@@ -24,4 +29,5 @@ function lacking(missing) {
   });
 }
 
+/** @param {string} sentence */
 const lack = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));

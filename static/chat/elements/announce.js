@@ -1,10 +1,12 @@
+/** Sentences for screen readers. */
+
 import { byId } from "./dom.js";
 
 let timer = 0;
 
 /**
- * Says a sentence to screen readers, once. A short wait lets sentences that follow each other
- * at once become one, and makes the same sentence heard a second time.
+ * Announces a sentence to screen readers. After a short wait: of sentences in quick succession only the
+ * last is announced, and the same sentence is announced a second time.
  * @param {string} sentence
  */
 export function announce(sentence) {

@@ -1,3 +1,5 @@
+/** Copying to the clipboard. */
+
 import { announce } from "./announce.js";
 import { say } from "./dom.js";
 
@@ -16,6 +18,7 @@ export async function copy(text, button) {
   setTimeout(() => say(button, before), 1600);
 }
 
+/** @param {string} text */
 async function write(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -25,7 +28,10 @@ async function write(text) {
   }
 }
 
-/** On plain http from another machine there is no clipboard interface. */
+/**
+ * Plain http from another machine has no clipboard interface.
+ * @param {string} text
+ */
 function writeOld(text) {
   const area = document.createElement("textarea");
   area.value = text;

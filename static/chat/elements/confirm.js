@@ -1,12 +1,14 @@
+/** The dialog that asks before something irreversible. */
+
 import { byId, h, put } from "./dom.js";
 
 /**
- * Asks before something that has no undo. Esc and Cancel say no.
+ * Asks before something irreversible. Esc and Cancel mean no.
  * @param {{title: string, text: string, yes: string}} question
  * @returns {Promise<boolean>}
  */
 export function ask({ title, text, yes }) {
-  const dialog = /** @type {HTMLDialogElement} */ (byId("ask"));
+  const dialog = byId("ask", HTMLDialogElement);
   put(
     dialog,
     h("form", { method: "dialog" },

@@ -1,13 +1,15 @@
 /** Builds elements. Strings become text nodes; nothing here reads HTML. */
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
+/** @typedef {{[E in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[E]) => unknown}} Listeners */
+/** @typedef {Record<string, unknown> & {on?: Listeners}} Props */
 
 /**
  * `on` holds listeners; `class`, `data-…`, `aria-…` and other attributes are set as they are;
  * true sets an attribute without a value, false, null and undefined leave it out.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
- * @param {Record<string, any>} [props]
+ * @param {Props} [props]
  * @param {...(Child|Child[])} children
  * @returns {HTMLElementTagNameMap[K]}
  */
@@ -15,7 +17,9 @@ export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
     if (name === "on") {
-      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+      for (const [event, listener] of Object.entries(props.on ?? {})) {
+        element.addEventListener(event, /** @type {EventListener} */ (listener));
+      }
     } else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) {
       element.setAttribute(name, String(value));
@@ -47,17 +51,23 @@ export function put(element, ...children) {
 }
 
 /**
- * The element with this id; the page's skeleton always has it.
+ * The element with this id, which the page's skeleton always has.
+ * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
- * @returns {any}
+ * @param {new () => T} [kind] the element's class, where more than HTMLElement is needed
+ * @returns {T}
  */
-export function byId(id) {
+export function byId(id, kind) {
   const element = document.getElementById(id);
-  if (!element) throw new Error(`the page has no #${id}`);
-  return element;
+  if (!element || (kind && !(element instanceof kind))) throw new Error(`the page has no #${id}`);
+  return /** @type {T} */ (element);
 }
 
-/** Sets text only where it differs, so that nothing is announced or laid out twice. */
+/**
+ * Sets text only where it differs, so that nothing is announced or laid out twice.
+ * @param {Element} element
+ * @param {string} text
+ */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -18,8 +18,10 @@ const PATHS = {
   slash: ["M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Z", "m4 12 8-8"],
 };
 
+/** @typedef {keyof typeof PATHS} IconName */
+
 /**
- * @param {keyof typeof PATHS} name
+ * @param {IconName} name
  * @param {number} [size] in pixels
  */
 export function icon(name, size = 16) {

@@ -1,14 +1,20 @@
-/** Who can answer: the picker at the agent's name, broken agents and their reasons included. */
+/** The picker of agents, broken agents and their reasons included. */
 
 import { toolLines } from "../elements/agent-tools.js";
 import { byId, h, put, say } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { address } from "../net/page-data.js";
+import { address } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
+
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { Agent } from "../types/wire.js"
+ */
 
 export class AgentPicker {
   /**
-   * @param {import("../net/page-data.js").Page} page
+   * @param {Page} page
    * @param {(slug: string) => void} choose
    */
   constructor(page, choose) {
@@ -23,7 +29,7 @@ export class AgentPicker {
     });
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   update(state) {
     this.current = state.agentSlug;
     say(byId("agent-name"), state.agent?.name ?? state.agentSlug);
@@ -34,7 +40,7 @@ export class AgentPicker {
     const working = this.page.agents.filter((agent) => !agent.broken);
     const broken = this.page.agents.filter((agent) => agent.broken);
     const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
-    // What is true of all of them is said once, below.
+    // A note that all of them share is shown once, below.
     const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
     put(
       box,
@@ -47,8 +53,8 @@ export class AgentPicker {
   }
 
   /**
-   * @param {import("../net/page-data.js").Agent} agent
-   * @param {boolean} noted whether it says its own provider's note
+   * @param {Agent} agent
+   * @param {boolean} noted whether its own provider's note is shown
    */
   #link(agent, noted) {
     const current = agent.slug === this.current;
@@ -73,7 +79,7 @@ export class AgentPicker {
   }
 }
 
-/** @param {import("../net/page-data.js").Agent} agent */
+/** @param {Agent} agent */
 function brokenAgent({ name, slug, broken }) {
   return h("li", { class: "agent-broken" },
     h("span", { class: "agent-name" }, icon("warn", 14), name || slug),

@@ -5,16 +5,20 @@ import { facts } from "../state/model-facts.js";
 import { icon } from "../elements/icons.js";
 
 /**
- * @typedef {import("../state/model-facts.js").Model} Model
- * @typedef {{now: string, lost: string, take: (model: Model) => void, done: () => void}} Taking
- *   `now` is who answers; `lost` says what can't be had any more; `done` after a press with the mouse
+ * @import { Model, ModelGroup, ModelOffer } from "../types/page.js"
+ * @import { IconName } from "../elements/icons.js"
  */
 
-// From so many on a list is easier to search than to read.
+/**
+ * @typedef {{now: string, lost: string, take: (model: Model) => void, done: () => void}} Taking
+ *   `now` is the model that answers; `lost`: the sentence on a model that is gone; `done` is called after a click
+ */
+
+// A list with more models than this is easier to search than to read.
 const MANY = 12;
 
 /**
- * @param {import("../state/model-facts.js").Offer} offer
+ * @param {ModelOffer} offer
  * @param {Taking} taking
  */
 export function modelList({ locked, groups }, taking) {
@@ -31,9 +35,16 @@ export function modelList({ locked, groups }, taking) {
   ];
 }
 
+/**
+ * @param {IconName} drawing
+ * @param {string} words
+ */
 const note = (drawing, words) => h("div", { class: "lock-note" }, icon(drawing, 15), h("p", {}, words));
 
-/** @param {import("../state/model-facts.js").Group} group */
+/**
+ * @param {ModelGroup} group
+ * @param {Taking} taking
+ */
 function section({ title, note: words, models }, taking) {
   return h("section", { class: "models-group" },
     h("h3", {}, title),
@@ -41,16 +52,19 @@ function section({ title, note: words, models }, taking) {
     models.map((model) => row(model, taking)));
 }
 
-/** @param {Model} model @param {Taking} taking */
+/**
+ * @param {Model} model
+ * @param {Taking} taking
+ */
 function row(model, { now, take, done }) {
   const { name, label, why_not: barred = "" } = model;
   const radio = h("input", { type: "radio", name: "model", value: name, disabled: Boolean(barred) });
   radio.checked = name === now;
   radio.addEventListener("change", () => take(model));
-  // Arrow keys go through the list; a press means it.
+  // Arrow keys only go through the list; a click also closes it.
   radio.addEventListener("click", ({ detail }) => {
     if (detail === 0) return;
-    // What is taken out of the page in its click never changes.
+    // An input that is removed from the page during its click fires no change event.
     take(model);
     done();
   });

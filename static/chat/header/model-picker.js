@@ -9,9 +9,8 @@ import { modelList } from "./model-list.js";
 import { Popover } from "../elements/popover.js";
 
 /**
- * @typedef {import("../state/model-facts.js").Model} Model
- * @typedef {import("../state/model-facts.js").Offer} Offer
- * @typedef {import("../state/model-facts.js").Choice} Choice
+ * @import { Model, ModelChoice, ModelOffer, Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
  */
 
 const LOOKING = "Looking for models on this machine…";
@@ -19,19 +18,22 @@ const PAUSE = 1_500;
 
 export class ModelPicker {
   /**
-   * @param {import("../net/page-data.js").Page} page
-   * @param {() => void} changed called after another model was chosen, or was found out to answer
+   * @param {Page} page
+   * @param {() => void} changed called after another model was chosen, or the offer was loaded
    */
   constructor(page, changed) {
     this.page = page;
     this.changed = changed;
     this.conversation = "";
     this.agent = "";
-    // What the conversation keeps, as `provider:model`; "": the agent's own.
+    this.asked = false;
+    this.body = h("div", {});
+    this.note = h("p", { class: "pop-note", role: "status" });
+    // The model chosen for the conversation, as `provider:model`; "": the agent's own.
     this.kept = "";
-    /** @type {Choice|null} */
+    /** @type {ModelChoice|null} */
     this.choice = null;
-    /** What is offered for the agent, once that was asked. @type {Offer|null} */
+    /** @type {ModelOffer|null} what the agent can be given, once that was loaded */
     this.offer = null;
     byId("model-open").append(icon("down", 12));
     this.popover = new Popover(byId("model-open"), {
@@ -39,22 +41,27 @@ export class ModelPicker {
     });
   }
 
-  /** What was chosen here and no message has gone to yet, as `provider:model`; null: nothing was. */
+  /** The model that was chosen here and that no message was sent to yet, as `provider:model`; or null. */
   get chosen() {
     return this.choice?.name ?? null;
   }
 
+  /** @param {string} conversation */
   enter(conversation) {
     this.popover.close({ focus: false });
     this.conversation = conversation;
     this.choice = readModel(conversation);
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   update(state) {
-    if (state.agentSlug !== this.agent) Object.assign(this, { agent: state.agentSlug, offer: null, asked: false });
+    if (state.agentSlug !== this.agent) {
+      this.agent = state.agentSlug;
+      this.offer = null;
+      this.asked = false;
+    }
     this.kept = state.conversation?.model ?? "";
-    // The message went out: the conversation keeps it from now on.
+    // The message was sent: from now on the conversation has the model.
     if (state.conversation && this.choice?.name === this.kept) this.#choose(null);
     if (this.kept && !this.choice && !this.offer && !this.asked) void this.#look();
     const { provider } = state.agent ?? {};
@@ -67,7 +74,7 @@ export class ModelPicker {
   }
 
   /**
-   * Who answers where that isn't the agent's own. Until it is known what is offered, a name is all there is.
+   * The model that answers where that isn't the agent's own. Before the offer is loaded only its name is known.
    * @returns {{label: string}|null}
    */
   #named() {
@@ -77,13 +84,16 @@ export class ModelPicker {
     return { label: this.kept.slice(this.kept.indexOf(":") + 1) };
   }
 
-  /** @returns {Model|null} as it may be chosen now */
+  /**
+   * @param {string} name
+   * @returns {Model|null} null where it can't be chosen now
+   */
   #offered(name) {
     const all = this.offer?.locked ? [] : this.offer?.groups.flatMap(({ models }) => models) ?? [];
     return all.find((one) => one.name === name && !one.why_not) ?? null;
   }
 
-  /** @param {Choice|null} choice */
+  /** @param {ModelChoice|null} choice */
   #choose(choice) {
     this.choice = choice;
     keepModel(this.conversation, choice);
@@ -98,7 +108,7 @@ export class ModelPicker {
     void this.#look();
   }
 
-  /** Asks at every opening: a server on this machine may have been started since. */
+  /** Loads the offer at every opening: a server on this machine may have been started since. */
   async #look() {
     const { agent, body } = this;
     this.asked = true;
@@ -106,7 +116,7 @@ export class ModelPicker {
       const offer = await get(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
       if (agent !== this.agent) return;
       this.offer = offer;
-      // Where the administrator decides by now, what was chosen no longer counts.
+      // Where the administrator decides now, the choice no longer counts.
       if (offer.locked && this.choice) this.#choose(null);
       this.changed();
       if (!this.popover.shown || body !== this.body) return;
@@ -139,8 +149,8 @@ export class ModelPicker {
 
   /** @param {Model} model */
   #take({ name, label }) {
-    const said = name === this.offer?.own ? "" : name;
-    this.#choose(said === this.kept ? null : { name: said, label });
+    const chosen = name === this.offer?.own ? "" : name;
+    this.#choose(chosen === this.kept ? null : { name: chosen, label });
     announce(`${label} answers from your next message on.`);
     this.changed();
   }

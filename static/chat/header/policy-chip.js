@@ -1,10 +1,12 @@
-/** What applies to the next message, in words, and the means to change it: the page's own address. */
+/** The policy of the next message in words, and the choice of another, which changes the page's address. */
 
 import { byId, h, put, say } from "../elements/dom.js";
 import { capital, number } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { rewrite, saysHistory, withoutHistory } from "../net/page-data.js";
+import { rewrite, saysHistory, withoutHistory } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
+
+/** @import { AddressChanges, Decision, Offer } from "../types/wire.js" */
 
 const LOSSES = ["bad", "locked", "not allowed"];
 
@@ -14,7 +16,7 @@ export class Chip {
     this.changed = changed;
     this.words = byId("chip-words");
     this.button = byId("chip");
-    /** @type {import("../state/state.js").Decision|null} */
+    /** @type {Decision|null} */
     this.decision = null;
     this.popover = new Popover(this.button, {
       label: "What the model sees",
@@ -23,7 +25,7 @@ export class Chip {
     });
   }
 
-  /** @param {import("../state/state.js").Decision|null} decision */
+  /** @param {Decision|null} decision */
   update(decision) {
     if (decision === this.decision) return;
     this.decision = decision;
@@ -42,7 +44,10 @@ export class Chip {
     if (this.popover.shown) this.#refresh();
   }
 
-  /** Says in the page's address what applies from the next message on. */
+  /**
+   * Changes the page's address, which holds from the next message on.
+   * @param {AddressChanges} changes
+   */
   say(changes) {
     rewrite(changes);
     this.changed();
@@ -74,6 +79,11 @@ export class Chip {
     this.#refresh();
   }
 
+  /**
+   * @param {Offer} choice
+   * @param {Decision} decision
+   * @param {boolean} shut
+   */
   #choice(choice, decision, shut) {
     const { key, title, about, allowed, why } = choice;
     const barred = !allowed && !shut;
@@ -85,6 +95,11 @@ export class Chip {
       choice.length && this.#stepper(choice, decision, shut));
   }
 
+  /**
+   * @param {Offer} choice
+   * @param {Decision} decision
+   * @param {boolean} shut
+   */
   #stepper(choice, decision, shut) {
     const input = h("input", {
       type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: shut,
@@ -93,21 +108,30 @@ export class Chip {
     input.value = String(decision.settings.length.value);
     const say = () => {
       if (input.value.trim() === "") return;
-      // Whoever sets a length means the policy that has one.
+      // Setting a length also chooses the policy that has one.
       const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
       this.say({ ...(now ? {} : choice.address), historyLength: input.value.trim() });
     };
+    /** @param {number} by */
     const step = (by) => {
       input.value = String(Math.max(1, Number(input.value || 0) + by));
       say();
     };
     input.addEventListener("input", say);
+    /**
+     * @param {number} by
+     * @param {string} label
+     */
     const button = (by, label) =>
       h("button", { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
         by > 0 ? "+" : "−");
     return h("span", { class: "stepper" }, button(-1, "One fewer"), input, button(1, "One more"));
   }
 
+  /**
+   * @param {Decision} decision
+   * @param {boolean} shut
+   */
   #budget(decision, shut) {
     const input = h("input", {
       type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
@@ -125,7 +149,7 @@ export class Chip {
     this.changed();
   }
 
-  /** Follows the decision without taking what is being typed away. */
+  /** Follows the decision, but leaves the field that is being typed in alone. */
   #refresh() {
     const { decision } = this;
     if (!decision?.offers || !this.notes) return;
@@ -142,17 +166,24 @@ export class Chip {
   }
 }
 
-/** Why something that the address says does not apply. */
+/**
+ * Why parameters of the address do not apply.
+ * @param {Decision} decision
+ */
 function complaints(decision) {
-  if (decision.offers.closed) return [];
+  if (decision.offers?.closed) return [];
   const { conversation, ...own } = decision.settings;
-  const said = Object.values(own).flatMap((setting) => setting.said);
-  return said
+  return Object.values(own)
+    .flatMap((setting) => setting.said)
     .filter((one) => one.source === "URL" && LOSSES.includes(one.outcome))
     .map((one) => `${one.name}=${one.raw}: ${one.why}`);
 }
 
-/** Why nothing can be chosen here: the administrator's reason where the environment decides. */
+/**
+ * Why nothing can be chosen here; where the environment decides, the administrator's reason.
+ * @param {Decision} decision
+ * @param {string} closed
+ */
 function closedNote(decision, closed) {
   if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capital(closed)}.`));
   const { conversation = {}, ...own } = decision.settings;

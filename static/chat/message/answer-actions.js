@@ -1,8 +1,10 @@
-/** What stands under an answer: copy it, try again, see what the model saw, show another version. */
+/** The actions under an answer: copy it, try again, see what the model saw, show another version. */
 
 import { copy } from "../elements/clipboard.js";
 import { h, put } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+
+/** @import { IconName } from "../elements/icons.js" */
 
 /**
  * @typedef {{turn: string|null, again: boolean, versions: string[], at: number}} Offered
@@ -20,7 +22,7 @@ export class AnswerActs {
     this.drawn = "";
   }
 
-  /** @param {Offered|null} offered null where nothing can be done yet */
+  /** @param {Offered|null} offered null where there are no actions yet */
   update(offered) {
     const drawn = JSON.stringify(offered);
     if (drawn === this.drawn) return;
@@ -46,7 +48,17 @@ export class AnswerActs {
     ];
   }
 
+  /**
+   * @param {string[]} versions
+   * @param {number} at
+   */
   #versions(versions, at) {
+    /**
+     * @param {string} act
+     * @param {string} label
+     * @param {IconName} name
+     * @param {number} to
+     */
     const step = (act, label, name, to) => h("button", {
       type: "button", "data-act": act, "aria-label": label, title: label, disabled: !versions[to],
       on: { click: () => this.acts.show(versions[to]) },

@@ -2,9 +2,10 @@
 
 import { byId, h, put } from "../elements/dom.js";
 import { bytes, number } from "../state/format.js";
-import { fileAddress } from "../net/page-data.js";
+import { fileAddress } from "../net/address.js";
 
-/** @typedef {import("../state/state.js").Attachment} Attachment */
+/** @import { Attachment } from "../types/wire.js" */
+
 
 // A small picture fits into this, in CSS pixels.
 const WIDEST = 280;
@@ -23,25 +24,36 @@ export function attachmentList(attachments) {
 /** @param {Attachment} attachment */
 export const isPicture = ({ modality }) => modality === "image";
 
-/** "File: survey.pdf · 412 kB", which downloads it. */
+/**
+ * "File: survey.pdf · 412 kB": a link that downloads the file.
+ * @param {Attachment} attachment
+ */
 function line({ id, name, size }) {
   return h("a", { class: "file", href: fileAddress(id), download: name },
     h("span", { class: "file-name" }, `File: ${name}`), h("span", { class: "file-size" }, ` · ${bytes(size)}`));
 }
 
-/** Its size is known before it is loaded, so that nothing jumps. */
+/**
+ * A small picture that opens in full. Its size is set before it is loaded, so that nothing jumps.
+ * @param {Attachment} attachment
+ */
 function picture(attachment) {
   const { id, name } = attachment;
   const { width, height } = fitted(attachment, WIDEST, HIGHEST);
   const image = h("img", { src: fileAddress(id), alt: name, width, height, loading: "lazy", decoding: "async" });
   const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: `Show ${name}` }, image);
   button.addEventListener("click", () => show(attachment));
-  // What can't be drawn can still be downloaded.
+  // A picture that can't be drawn can still be downloaded.
   image.addEventListener("error", () => button.replaceWith(line(attachment)));
   return button;
 }
 
-/** Within these bounds and never larger than it is; a square where its size isn't known. */
+/**
+ * The size that fits these bounds, never enlarged; a square where the size isn't known.
+ * @param {{width: number, height: number}} size
+ * @param {number} widest
+ * @param {number} highest
+ */
 function fitted({ width, height }, widest, highest) {
   if (!width || !height) return { width: highest, height: highest };
   const scale = Math.min(1, widest / width, highest / height);
@@ -50,7 +62,7 @@ function fitted({ width, height }, widest, highest) {
 
 /** @param {Attachment} attachment */
 function show({ id, name, size, width, height }) {
-  const dialog = /** @type {HTMLDialogElement} */ (byId("picture"));
+  const dialog = byId("picture", HTMLDialogElement);
   const facts = width && height ? `${number(width)} × ${number(height)} · ${bytes(size)}` : bytes(size);
   put(
     dialog,

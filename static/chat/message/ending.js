@@ -1,13 +1,17 @@
-/** How a message or an answer ended where it didn't go well, and what can be done about it. */
+/** The line under a message or an answer that failed or was cut short, with its actions. */
 
 import { h, put } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
+/** @import { Flow, Item } from "../state/items.js" */
+
+/** @type {Record<string, string>} */
 const ENDINGS = {
   stopped: "Stopped. What was written is kept.",
   interrupted: "Interrupted. What was written is kept.",
   failed: "The answer failed. What was written is kept.",
 };
+/** @type {Record<string, string>} */
 const FINISHES = {
   length: "The answer reached the longest length this agent allows.",
   content_filter: "The provider's filter ended the answer.",
@@ -20,11 +24,11 @@ const UNFINISHED = "No answer was written after this.";
  */
 
 /**
- * @param {import("../state/items.js").Flow} flow
+ * @param {Flow} flow
  * @returns {Ended}
  */
 export function endedOf({ items, last }) {
-  const item = /** @type {import("../state/items.js").Item} */ (items.at(-1));
+  const item = /** @type {Item} */ (items.at(-1));
   if (item.role === "user") return asked(item, last);
   if (item.writing) return null;
   const unfinished = item.calls.length > 0 && last;
@@ -37,7 +41,11 @@ export function endedOf({ items, last }) {
   return { text, bad: item.state === "failed", choices };
 }
 
-/** @returns {Ended} */
+/**
+ * @param {Item} item of a user message
+ * @param {boolean} last
+ * @returns {Ended}
+ */
 function asked({ problem, failed }, last) {
   if (!problem && !failed) return null;
   const text = problem?.message ?? "This message was not answered.";

@@ -3,6 +3,8 @@
 import { h, put } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
+/** @import { Mark } from "../state/items.js" */
+
 export class MarkLine {
   /** @param {(() => void)|null} [bringBack] what can be done about a turn that was unloaded */
   constructor(bringBack = null) {
@@ -11,7 +13,7 @@ export class MarkLine {
     this.drawn = "";
   }
 
-  /** @param {import("../state/items.js").Mark} mark */
+  /** @param {Mark} mark */
   update(mark) {
     // Whoever is about to press its button keeps it.
     const drawn = JSON.stringify(mark);

@@ -1,21 +1,26 @@
-/** What can be done about one message: reply, pin, leave out, bring back, forget, and why it is or isn't sent. */
+/** The menu of one message: reply, pin, leave out, bring back, forget, and why it is or isn't sent. */
 
-import { callWords } from "./tool-calls.js";
+import { callWords } from "../state/tool-calls.js";
 import { h, put } from "../elements/dom.js";
 import { short } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 
 /**
+ * @import { Item } from "../state/items.js"
+ * @import { MarkName, Verdict } from "../types/wire.js"
+ */
+
+/**
  * @typedef {{label: string, act: () => void}} Choice
- * @typedef {{reply: (item: import("../state/items.js").Item) => void, why: (item: import("../state/items.js").Item) => void,
- *   mark: (id: string, mark: "pinned"|"excluded"|"forget_above", on: boolean) => void,
+ * @typedef {{reply: (item: Item) => void, why: (item: Item) => void,
+ *   mark: (id: string, mark: MarkName, on: boolean) => void,
  *   bringBack: (turns: number[]) => void}} Wishes
  */
 
 export class MessageMenu {
   /**
-   * @param {() => {item: import("../state/items.js").Item, verdict: import("../state/state.js").Verdict|null}} about
+   * @param {() => {item: Item, verdict: Verdict|null}} about
    * @param {Wishes} wishes
    */
   constructor(about, wishes) {
@@ -49,6 +54,7 @@ export class MessageMenu {
     return choices(item, verdict, this.wishes);
   }
 
+  /** @param {HTMLElement} box */
   #fill(box) {
     put(box, this.#choices().map(({ label, act }, index) =>
       h("button", {
@@ -60,20 +66,25 @@ export class MessageMenu {
   #walk(event) {
     const buttons = [...this.popover.box.querySelectorAll("button")];
     const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    /** @type {Record<string, number>} */
+    const places = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
+    const to = places[event.key];
     if (to === undefined) return;
     event.preventDefault();
     buttons.at(to % buttons.length)?.focus();
   }
 }
 
-/** What a message is called by: its text, or the tools that it calls. */
+/**
+ * A name for the message: its text, its tool calls, or its files.
+ * @param {Item} item
+ */
 const titleOf = ({ content, calls, attachments }) =>
   content || calls.map(callWords).join(", ") || attachments.map(({ name }) => name).join(", ");
 
 /**
- * @param {import("../state/items.js").Item} item
- * @param {import("../state/state.js").Verdict|null} verdict
+ * @param {Item} item
+ * @param {Verdict|null} verdict
  * @param {Wishes} wishes
  * @returns {Choice[]}
  */
@@ -85,10 +96,10 @@ function choices(item, verdict, { reply, mark, bringBack, why }) {
   const line = item.forgets
     ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
     : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
-  // An answer can go by itself; a tool call takes the answer that rests on it along.
+  // An answer can be left out alone; a tool call only together with the answer that rests on it.
   const leave = item.calls.length ? "Leave its turn out" : "Leave out";
   return [
-    // Nothing of a message that only calls tools could be quoted.
+    // A message that only calls tools has nothing to quote.
     ...(item.content || item.attachments.length ? [{ label: "Reply", act: () => reply(item) }] : []),
     ...(item.unloaded ? [{ label: "Bring its turn back", act: () => bringBack([item.start]) }] : []),
     { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },

@@ -1,4 +1,4 @@
-/** What a model thought before it answered: closed unless it was opened, plain text. */
+/** The reasoning of a model before its answer: plain text, closed until it is opened. */
 
 import { h, say } from "../elements/dom.js";
 
@@ -38,11 +38,14 @@ export class Thought {
     this.text = text;
     this.element.classList.toggle("running", thinking);
     say(this.words, !text ? "" : thinking ? "Thinking…" : thoughtWords(this.kept.took.get(key)));
-    // Nobody reads along where it is closed.
+    // While it is closed, nobody reads along.
     if (!thinking || this.element.open) this.#write();
   }
 
-  /** A message gets its own key when it is stored. */
+  /**
+   * A message gets its own key when it is stored.
+   * @param {string} key
+   */
   #rename(key) {
     const { open, took } = this.kept;
     if (this.key === key) return;
@@ -63,7 +66,10 @@ export class Thought {
   }
 }
 
-/** How long it took is known only where this page was there. */
+/**
+ * The duration is known only where this page was open meanwhile.
+ * @param {number|undefined} milliseconds
+ */
 function thoughtWords(milliseconds) {
   if (milliseconds === undefined) return "Thoughts";
   const seconds = Math.round(milliseconds / 1000);

@@ -1,4 +1,4 @@
-/** A message, or an answer with all that led to it, as an element that can be brought up to date. */
+/** A message, or an answer with the tool calls that led to it, as an element that can be updated. */
 
 import { AnswerActs } from "./answer-actions.js";
 import { attachmentList } from "./attachments.js";
@@ -13,9 +13,14 @@ import { quoteLink } from "../composer/reply.js";
 import { Step } from "./step.js";
 
 /**
- * @typedef {import("../state/items.js").Item} Item
- * @typedef {import("../state/items.js").Flow} Flow
- * @typedef {import("./step.js").Actions & {inspects: boolean, receipt: (turn: string) => void,
+ * @import { Offered } from "./answer-actions.js"
+ * @import { Actions as StepActions } from "./step.js"
+ * @import { Flow, Item } from "../state/items.js"
+ * @import { Decision, Verdict } from "../types/wire.js"
+ */
+
+/**
+ * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
  *   reuse: (item: Item) => void, again: (id: string) => void, goOn: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
@@ -31,7 +36,7 @@ export class Row {
     const [first] = flow.items;
     /** @type {Map<string, Step>} the messages of an answer */
     this.steps = new Map();
-    /** @type {import("../state/state.js").Verdict|null} */
+    /** @type {Verdict|null} */
     this.verdict = null;
     /** @type {MessageMenu|null} */
     this.menu = null;
@@ -87,8 +92,8 @@ export class Row {
   }
 
   /**
-   * Which of it the model sees.
-   * @param {import("../state/state.js").Decision|null} decision
+   * Shows which of its messages the model sees.
+   * @param {Decision|null} decision
    */
   place(decision) {
     const all = this.flow.items.map((item) => standing(decision, item));
@@ -131,7 +136,11 @@ export class Row {
     for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {Step} */ (this.steps.get(key)), index);
   }
 
-  /** The element a message was written in stays, under the stored message's key. */
+  /**
+   * The step that a message was written in, kept under the stored message's key.
+   * @param {Item} item
+   * @param {Set<string>} wanted
+   */
   #written({ id }, wanted) {
     const found = id && [...this.steps].find(([key, step]) => step.item.writing && !wanted.has(key));
     if (!found) return undefined;
@@ -140,8 +149,9 @@ export class Row {
   }
 
   /**
-   * A mark on any tool call is one on the whole turn: the first call's menu does for all of them.
+   * A mark on any tool call marks the whole turn, so the first call's menu serves all of them.
    * @param {Step} step
+   * @param {number} index
    */
   #placeMenu({ menu, item, element }, index) {
     if (!menu) return;
@@ -153,14 +163,17 @@ export class Row {
   /** @param {Flow} flow */
   #sayEnding(flow) {
     const { role, problem } = this.newest;
-    // Of an answer a problem is no failure: its prompt was cut, or the like.
+    // A problem of an answer is no failure: for example, the server cut its prompt.
     const words = role === "assistant" ? problem?.message ?? "" : "";
     this.warning.hidden = !words;
     if (this.warning.textContent !== words) put(this.warning, words && icon("warn", 14), words && h("span", {}, words));
     this.ending.update(endedOf(flow));
   }
 
-  /** What is marked on it, what it replies to, and the menu once it is stored. */
+  /**
+   * Its marks, the message it replies to, and the menu once it is stored.
+   * @param {Item} item
+   */
   #sayMarks(item) {
     const { items } = this.flow;
     const pinned = items.some((one) => one.pinned);
@@ -177,7 +190,10 @@ export class Row {
     this.head.append(this.menu.element);
   }
 
-  /** @returns {import("./answer-actions.js").Offered|null} */
+  /**
+   * @param {Flow} flow
+   * @returns {Offered|null}
+   */
   #offered({ items, last }) {
     const { newest } = this;
     if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;

@@ -1,4 +1,4 @@
-/** One message of an answer: its thoughts, its text and the tools that it called. */
+/** One message of an answer: its reasoning, its text and its tool calls. */
 
 import { Calls } from "./tool-calls.js";
 import { h } from "../elements/dom.js";
@@ -10,8 +10,14 @@ import { Thought } from "./reasoning.js";
 import { WaitingLine } from "./waiting-line.js";
 
 /**
- * @typedef {import("../state/items.js").Item} Item
- * @typedef {import("./message-menu.js").Wishes & {kept: import("./reasoning.js").Kept}} Actions
+ * @import { Wishes } from "./message-menu.js"
+ * @import { Kept } from "./reasoning.js"
+ * @import { Item, Standing } from "../state/items.js"
+ * @import { Verdict } from "../types/wire.js"
+ */
+
+/**
+ * @typedef {Wishes & {kept: Kept}} Actions
  */
 
 export class Step {
@@ -24,9 +30,9 @@ export class Step {
     this.item = item;
     /** @type {Stream|null} */
     this.stream = null;
-    /** @type {string|null} the text that stands here as it was last made */
+    /** @type {string|null} the text that was drawn last */
     this.shown = null;
-    /** @type {import("../state/state.js").Verdict|null} */
+    /** @type {Verdict|null} */
     this.verdict = null;
     /** @type {MessageMenu|null} */
     this.menu = null;
@@ -47,7 +53,7 @@ export class Step {
     if (item.seq !== null) this.element.dataset.seq = String(item.seq);
     this.thought.update(item.key, reasoning, writing && !content && !coming.length);
     this.#draw(item);
-    // The cursor isn't needed where something else moves.
+    // The cursor isn't needed where something else moves already.
     this.text.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
     this.calls.update(item.key, item.calls, coming);
     this.waiting.update(hint);
@@ -55,7 +61,7 @@ export class Step {
     this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
   }
 
-  /** @param {ReturnType<typeof import("../state/items.js").standing>} standing */
+  /** @param {Standing} standing */
   place({ out, mark, verdict }) {
     this.verdict = verdict;
     this.menu?.refresh();

@@ -1,60 +1,14 @@
-/** The tools that a model used: a line each, which opens to all that was asked and answered. */
+/** The tools that a model used: a line each, which opens to the whole call and its result. */
 
 import { h, put } from "../elements/dom.js";
-import { short } from "../state/format.js";
 import { icon } from "../elements/icons.js";
+import { callWords, formatted, resultWords } from "../state/tool-calls.js";
 
-/**
- * A call with what became of it; `result` is the tool's own text, null where there is none, `seq` its message's.
- * @typedef {import("../state/state.js").Call & {state: "running"|"done"|"failed"|"never", result: string|null,
- *   seq: number|null}} CallView
- */
+/** @import { CallView } from "../state/tool-calls.js" */
 
-// Room for a long line; what doesn't fit the screen is cut by the style sheet.
-const LONGEST = 90;
-const NEVER = "NoResult";
-
-/** @type {WeakMap<import("../state/state.js").Message, CallView>} what was read of a result, long ones once */
-const read = new WeakMap();
-
-/**
- * @param {import("../state/state.js").Call} call
- * @param {import("../state/state.js").Message|null} result the tool message that answers it
- * @returns {CallView}
- */
-export function callView(call, result) {
-  const known = result && read.get(result);
-  if (known) return known;
-  const view = viewOf(call, result);
-  if (result) read.set(result, view);
-  return view;
-}
-
-function viewOf(call, result) {
-  const text = result?.content ?? null;
-  const seq = result?.seq ?? null;
-  if (result?.state === "running") return { ...call, state: "running", result: null, seq };
-  const error = errorOf(text);
-  const never = text === null || error?.name === NEVER;
-  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text, seq };
-}
-
-/** `calculator("184000 / 92")`: a single argument without its name. */
-export function callWords({ name, arguments: given }) {
-  const said = Object.values(given ?? {});
-  return `${name}(${short(said.length === 1 ? JSON.stringify(said[0]) : namedWords(given ?? {}), LONGEST)})`;
-}
-
-/** What came of it, on one line. */
-export function resultWords({ state, result }) {
-  if (state === "never") return "no result";
-  if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
-  return short(valueWords(parsed(result ?? "")), LONGEST);
-}
-
-/** Elements for calls, kept as long as their calls are there. */
+/** The lines of a message's calls; a line's element is kept as long as its call is there. */
 export class Calls {
-  /** @param {Set<string>} open keys of what stands open */
+  /** @param {Set<string>} open keys of the lines that are open */
   constructor(open) {
     this.open = open;
     this.element = h("div", { class: "calls", hidden: true });
@@ -81,7 +35,10 @@ export class Calls {
       || this.element.children.length !== elements.length) put(this.element, elements);
   }
 
-  /** @param {CallView} call */
+  /**
+   * @param {string} key
+   * @param {CallView} call
+   */
   #line(key, call) {
     const known = this.lines.get(key);
     if (known && isSame(known.call, call)) return known.element;
@@ -94,7 +51,7 @@ export class Calls {
     }
     element.className = `call ${call.state}`;
     if (call.seq !== null) element.dataset.seq = String(call.seq);
-    // The summary keeps the focus that it may have.
+    // Only the summary is kept: it may have the focus.
     for (const child of [...element.children]) if (child !== summary) child.remove();
     if (!summary.isConnected) element.prepend(summary);
     element.append(inside(call));
@@ -120,6 +77,10 @@ function line(call) {
 
 /** @param {CallView} call */
 function inside(call) {
+  /**
+   * @param {string} label
+   * @param {string} text
+   */
   const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
   if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, "The call is still being written."));
   return h("div", { class: "call-inside" },
@@ -127,38 +88,4 @@ function inside(call) {
     call.state === "running" ? h("p", { class: "call-label" }, "No result yet.")
       : call.result === null ? h("p", { class: "call-label" }, "No result is stored.")
         : pre("Answered", formatted(call.result)));
-}
-
-/** Where a tool tells more besides its `result`, that is what it was asked for. */
-function valueWords(value) {
-  if (typeof value === "string") return value;
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
-  return "result" in value ? valueWords(value.result) : namedWords(value, counted);
-}
-
-/** Of a list in a result how long it is: what it holds is read by whoever opens the line. */
-const counted = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
-
-const namedWords = (record, words = JSON.stringify) =>
-  Object.entries(record).map(([key, value]) => `${key}: ${words(value)}`).join(", ");
-
-/** JSON with a line for each value; any other text as it is. */
-function formatted(text) {
-  const value = parsed(text);
-  return value === text ? text : JSON.stringify(value, null, 2);
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-/** @returns {{name: string, message: string}|null} */
-function errorOf(text) {
-  const value = text === null ? null : parsed(text);
-  const error = value && typeof value === "object" && !Array.isArray(value) ? value.error : null;
-  return error && typeof error === "object" && "message" in error ? error : null;
 }

@@ -1,24 +1,19 @@
 /** The provider can't answer now and is asked again: why, and in how many seconds. */
 
 import { h, say } from "../elements/dom.js";
+import { waitingWords } from "../state/format.js";
 
-/**
- * "The model is busy. Trying again in 3 s."
- * @param {string} sentence
- * @param {number} seconds whole ones; 0 where it isn't known when
- */
-export const waitingWords = (sentence, seconds) =>
-  `${sentence} Trying again${seconds > 0 ? ` in ${seconds} s` : ""}.`;
+/** @import { Waiting } from "../types/state.js" */
 
 export class WaitingLine {
   constructor() {
     this.element = h("p", { class: "waiting-line", hidden: true });
-    /** @type {import("../state/state.js").Waiting|null} */
+    /** @type {Waiting|null} */
     this.shown = null;
     this.timer = 0;
   }
 
-  /** @param {import("../state/state.js").Waiting|null} waiting */
+  /** @param {Waiting|null} waiting */
   update(waiting) {
     if (waiting === this.shown) return;
     this.shown = waiting;

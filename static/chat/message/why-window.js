@@ -1,13 +1,16 @@
-/** "Why did it forget?": when a message left the context, under which rule, and what can be done. */
+/** "Why did it forget?": when a message left the context, under which rule, and the remedies. */
 
 import { byId, h, put, say } from "../elements/dom.js";
 import { short } from "../state/format.js";
 
 /**
- * @typedef {{message: string, sent: boolean, sentences: string[], turn: string|null, excluded: string|null,
- *   fixes: ("pin"|"ask"|"remember"|"take_back"|"bring_back")[]}} Told
- * @typedef {{ask: (id: string) => Promise<Told>, inspects: boolean, receipt: (turn: string) => void,
- *   pin: (id: string) => void, again: (item: import("../state/items.js").Item) => void, remember: () => void,
+ * @import { Item } from "../state/items.js"
+ * @import { Explanation } from "../types/wire.js"
+ */
+
+/**
+ * @typedef {{ask: (id: string) => Promise<Explanation>, inspects: boolean, receipt: (turn: string) => void,
+ *   pin: (id: string) => void, again: (item: Item) => void, remember: () => void,
  *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} Wishes
  */
 
@@ -15,13 +18,16 @@ export class Why {
   /** @param {Wishes} wishes */
   constructor(wishes) {
     this.wishes = wishes;
-    this.dialog = /** @type {HTMLDialogElement} */ (byId("why"));
+    this.dialog = byId("why", HTMLDialogElement);
     this.question = 0;
+    this.title = h("h2", { id: "why-title" });
+    this.told = h("div", { class: "why-told", role: "status" });
+    this.offers = h("ul", { class: "why-offers" });
   }
 
   /**
-   * @param {import("../state/items.js").Item} item
-   * @param {boolean} sent what the page shows until the answer is there
+   * @param {Item} item
+   * @param {boolean} sent as the page shows it until the answer arrives
    */
   async open(item, sent) {
     const mine = (this.question += 1);
@@ -35,6 +41,10 @@ export class Why {
     }
   }
 
+  /**
+   * @param {Item} item
+   * @param {boolean} sent
+   */
   #draw(item, sent) {
     this.title = h("h2", { id: "why-title" }, titles(sent));
     this.told = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
@@ -50,7 +60,10 @@ export class Why {
     );
   }
 
-  /** @param {Told} told */
+  /**
+   * @param {Explanation} told
+   * @param {Item} item
+   */
   #tell(told, item) {
     say(this.title, titles(told.sent));
     put(this.told, told.sentences.map((one) => h("p", {}, one)));
@@ -60,7 +73,10 @@ export class Why {
         h("span", { class: "quiet" }, more))));
   }
 
-  /** @param {Told} told */
+  /**
+   * @param {Explanation} told
+   * @param {Item} item
+   */
   #acts({ message, fixes, excluded, turn }, item) {
     const { wishes } = this;
     const all = {
@@ -90,4 +106,5 @@ export class Why {
   }
 }
 
+/** @param {boolean} sent */
 const titles = (sent) => (sent ? "Why is it sent?" : "Why did it forget?");

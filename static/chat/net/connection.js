@@ -1,16 +1,18 @@
-/** The one connection to the server: it comes back by itself, and says how it is. */
+/** The one connection to the server: it reconnects by itself and reports its state. */
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
-// Every command is answered at once, so a longer silence means that the line is dead.
+// Every command is answered at once, so a longer silence means that the connection is dead.
 const SILENCE = 20_000;
+
+/** @import { ServerEvent } from "../types/wire.js" */
 
 /** @typedef {"connecting"|"online"|"offline"} Line */
 
 export class Connection {
   /**
    * @param {string} path
-   * @param {{onOpen: () => void, onEvent: (event: any) => void, onLine: (line: Line) => void,
+   * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: Line) => void,
    *   onClosed: (code: number) => void}} listeners
    */
   constructor(path, listeners) {
@@ -57,7 +59,10 @@ export class Connection {
     });
   }
 
-  /** @returns {boolean} whether the command was handed to an open connection */
+  /**
+   * @param {object} command
+   * @returns {boolean} whether the command was handed to an open connection
+   */
   send(command) {
     if (!this.open) return false;
     /** @type {WebSocket} */ (this.socket).send(JSON.stringify(command));
@@ -65,6 +70,7 @@ export class Connection {
     return true;
   }
 
+  /** @param {number} code of the close */
   #closed(code) {
     clearTimeout(this.silence);
     this.silence = 0;
@@ -77,7 +83,7 @@ export class Connection {
     this.timer = window.setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
   }
 
-  /** Gives up a line that is known to be dead without waiting for its close. */
+  /** Gives up a dead connection without waiting for its close. */
   #drop() {
     const socket = this.socket;
     if (!socket) return;

@@ -1,66 +1,89 @@
-/** What is typed and what is sent but not yet stored, kept in the tab until it is. */
+/** What is typed, and what is sent but not yet stored: kept in the tab until it is stored. */
 
 import { uuid } from "./ids.js";
 import { forget, keep, read } from "./storage.js";
 
+/**
+ * @import { ModelChoice } from "../types/page.js"
+ * @import { PendingMessage } from "../types/state.js"
+ * @import { Attachment, Quote } from "../types/wire.js"
+ */
+
 const TAB = "sessionStorage";
+const PREFIXES = ["draft:", "reply:", "files:", "model:", "pending:", "new:"];
 
 /**
- * What an account left in this tab is not shown to, or sent by, whoever comes after it. A guest
+ * Removes another account's drafts: whoever uses the tab now must neither see nor send them. A guest
  * who signs in stays the same person.
  * @param {string} owner "guest:…" or "user:…"
  */
 export function claimTab(owner) {
   const before = read("owner", TAB);
-  if (before && before !== owner && before.startsWith("user:")) forget(["draft:", "reply:", "files:", "model:", "pending:", "new:"], TAB);
+  if (before && before !== owner && before.startsWith("user:")) forget(PREFIXES, TAB);
   keep("owner", owner, TAB);
 }
 
 /** @param {string} conversation */
 export const readDraft = (conversation) => read(`draft:${conversation}`, TAB) ?? "";
 
+/**
+ * @param {string} conversation
+ * @param {string} text
+ */
 export const keepDraft = (conversation, text) => keep(`draft:${conversation}`, text || null, TAB);
 
 /**
- * What is being replied to.
- * @returns {import("../state/state.js").Quote|null}
+ * The message that the draft replies to.
+ * @param {string} conversation
+ * @returns {Quote|null}
  */
 export const readReply = (conversation) => value(`reply:${conversation}`);
 
+/**
+ * @param {string} conversation
+ * @param {Quote|null} quote
+ */
 export const keepReply = (conversation, quote) => keepValue(`reply:${conversation}`, quote);
 
 /**
  * The draft's files that the server has.
- * @returns {import("../state/state.js").Attachment[]}
+ * @param {string} conversation
+ * @returns {Attachment[]}
  */
 export const readFiles = (conversation) => value(`files:${conversation}`) ?? [];
 
+/**
+ * @param {string} conversation
+ * @param {Attachment[]} attachments
+ */
 export const keepFiles = (conversation, attachments) =>
   keepValue(`files:${conversation}`, attachments.length ? attachments : null);
 
 /**
- * The model that was chosen and that no message has gone to yet.
- * @returns {import("../state/model-facts.js").Choice|null}
+ * The model that was chosen and that no message was sent to yet.
+ * @param {string} conversation
+ * @returns {ModelChoice|null}
  */
 export const readModel = (conversation) => value(`model:${conversation}`);
 
+/**
+ * @param {string} conversation
+ * @param {ModelChoice|null} choice
+ */
 export const keepModel = (conversation, choice) => keepValue(`model:${conversation}`, choice);
 
-/** @returns {import("../state/state.js").Pending[]} */
+/**
+ * @param {string} conversation
+ * @returns {PendingMessage[]}
+ */
 export const readPending = (conversation) => value(`pending:${conversation}`) ?? [];
 
+/**
+ * @param {string} conversation
+ * @param {PendingMessage[]} pending
+ */
 export const keepPending = (conversation, pending) =>
   keepValue(`pending:${conversation}`, pending.length ? pending : null);
-
-function value(key) {
-  try {
-    return JSON.parse(read(key, TAB) ?? "null");
-  } catch {
-    return null;
-  }
-}
-
-const keepValue = (key, it) => keep(key, it ? JSON.stringify(it) : null, TAB);
 
 /**
  * The id of a chat that has not begun: the same after a reload, so that its draft is found.
@@ -69,19 +92,41 @@ const keepValue = (key, it) => keep(key, it ? JSON.stringify(it) : null, TAB);
 export function unbegun(agent) {
   const known = read(`new:${agent}`, TAB);
   if (known) return known;
-  const made = uuid();
-  keep(`new:${agent}`, made, TAB);
-  return made;
+  const id = uuid();
+  keep(`new:${agent}`, id, TAB);
+  return id;
 }
 
-/** Whether the page may load itself anew: once in a while, so that it can't go on for ever. */
+/**
+ * The chat has begun: the agent's next chat gets a new id.
+ * @param {string} agent
+ * @param {string} conversation
+ */
+export function begun(agent, conversation) {
+  if (read(`new:${agent}`, TAB) === conversation) keep(`new:${agent}`, null, TAB);
+}
+
+/** Whether the page may reload itself: at most every ten seconds, so that it can't loop. */
 export function mayReload(now = Date.now()) {
   if (now - Number(read("reloaded", TAB) ?? 0) < 10_000) return false;
   keep("reloaded", String(now), TAB);
   return true;
 }
 
-/** The chat has begun; the agent's next one gets a new id. */
-export function begun(agent, conversation) {
-  if (read(`new:${agent}`, TAB) === conversation) keep(`new:${agent}`, null, TAB);
+/**
+ * @param {string} key
+ * @returns {any} as it was stored; null where nothing is
+ */
+function value(key) {
+  try {
+    return JSON.parse(read(key, TAB) ?? "null");
+  } catch {
+    return null;
+  }
 }
+
+/**
+ * @param {string} key
+ * @param {unknown} stored
+ */
+const keepValue = (key, stored) => keep(key, stored ? JSON.stringify(stored) : null, TAB);

@@ -1,10 +1,15 @@
 /** The JSON side of the server: every failure is an Error with a sentence for a person. */
 
+/** The token that every changing request must carry. */
 export function csrf() {
   return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
 }
 
-/** @returns {Promise<any>} */
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ * @returns {Promise<any>} the answer's JSON; its caller names the type
+ */
 async function ask(path, options) {
   let response;
   try {
@@ -16,10 +21,10 @@ async function ask(path, options) {
 }
 
 /**
- * What an answer holds.
+ * The JSON of an answer; throws an Error with a sentence for a person.
  * @param {number} status
  * @param {string} text
- * @param {string} kept what to say was kept where the answer itself says nothing
+ * @param {string} kept the sentence on what was kept, for an answer without one
  */
 export function answered(status, text, kept) {
   let body = null;
@@ -32,13 +37,17 @@ export function answered(status, text, kept) {
   throw new Error(body?.message ?? `The server answered ${status}. ${kept}`);
 }
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ * @returns {Promise<any>} the answer's JSON; its caller names the type
+ */
 export const get = (path) => ask(path, { headers: { Accept: "application/json" } });
 
 /**
  * @param {"POST"|"PATCH"|"DELETE"} method
  * @param {string} path
- * @param {any} [body] sent as JSON; a FormData is sent as it is
+ * @param {unknown} [body] sent as JSON; a FormData is sent as it is
+ * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
 export function change(method, path, body) {
   const headers = { Accept: "application/json", "X-CSRFToken": csrf() };
@@ -50,7 +59,10 @@ export function change(method, path, body) {
   });
 }
 
-/** Sends the browser on with a form, for answers that are a page. */
+/**
+ * Posts a form, for answers that are a page.
+ * @param {string} path
+ */
 export function submit(path) {
   const form = document.createElement("form");
   form.method = "post";

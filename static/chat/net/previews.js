@@ -1,5 +1,5 @@
 /**
- * Asks what the next message would be sent with: one question in flight, at most one every
+ * Requests previews of what the next message would be sent with: one in flight, at most one every
  * 300 ms, and only the newest counts.
  */
 
@@ -7,7 +7,7 @@ const PAUSE = 300;
 const PATIENCE = 8_000;
 
 export class Previews {
-  /** @param {(ref: string) => boolean} ask sends the question, false where it can't */
+  /** @param {(ref: string) => boolean} ask sends the request; false where it can't */
   constructor(ask) {
     this.ask = ask;
     this.count = 0;
@@ -23,14 +23,17 @@ export class Previews {
     this.#next();
   }
 
-  /** The answer to a question came, whatever it says. */
+  /**
+   * A request was answered or refused.
+   * @param {string} ref
+   */
   answered(ref) {
     if (this.flying?.ref !== ref) return;
     this.flying = null;
     this.#next();
   }
 
-  /** The connection was lost and with it the question. */
+  /** The connection was lost, and the request with it. */
   reset() {
     this.flying = null;
   }

@@ -1,44 +1,58 @@
-/** The open conversation: its state, its connection and what can be asked of the server. */
+/** The open conversation: its state, its connection and the requests to the server about it. */
 
 import { apply } from "../state/apply.js";
-import * as drafts from "./drafts.js";
 import { byteLength } from "../state/format.js";
+import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } from "../state/state.js";
+import { address, claimAddress, query, readAddress } from "./address.js";
+import { Connection } from "./connection.js";
+import * as drafts from "./drafts.js";
 import { change, get } from "./http.js";
 import { uuid } from "./ids.js";
-import { address, claimAddress, query, readAddress } from "./page-data.js";
 import { Previews } from "./previews.js";
-import { Connection } from "./connection.js";
-import { complain } from "../elements/toast.js";
-import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } from "../state/state.js";
 
-// Room in a frame for what stands around the text of a message.
+/**
+ * @import { Line } from "./connection.js"
+ * @import { Page } from "../types/page.js"
+ * @import { Draft, PendingMessage, State } from "../types/state.js"
+ * @import { Explanation, MarkName, ServerEvent } from "../types/wire.js"
+ */
+
+/**
+ * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
+ * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none.
+ * @typedef {{onChange: (state: State, before: State) => void, onLine: (line: Line) => void,
+ *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
+ *   draft: () => Draft, model: () => string|null}} Listeners
+ */
+
+/** @typedef {{draft: string, reply_to: string|null, attachments: string[], model: string}} DraftFields */
+
+// Room in a frame for everything but the text of a message.
 const ENVELOPE = 2_048;
-// In an address there is no room for more of a draft.
+// A longer draft doesn't fit an address.
 const LONGEST_ASKED = 1_500;
 
 export class Session {
   /**
-   * @param {import("./page-data.js").Page} page
-   * @param {{onChange: (state: import("../state/state.js").State, before: import("../state/state.js").State) => void,
-   *   onLine: (line: import("./connection.js").Line) => void,
-   *   onRestore: (said: import("../state/state.js").Said) => void, onEntered: () => void,
-   *   draft: () => import("../state/state.js").Said, model: () => string|null}} listeners
-   *   `model` is the one that was chosen in the page, as `provider:name`; null: none was
+   * @param {Page} page
+   * @param {Listeners} listeners
    */
   constructor(page, listeners) {
     this.page = page;
     this.listeners = listeners;
     this.refs = 0;
-    this.wished = "";
-    this.state = this.#named(readAddress(page));
-    this.previews = new Previews((ref) => this.#askPreview(ref));
+    /** The command for another answer that is under way, by its ref; "": none. */
+    this.awaited = "";
+    /** @type {State} */
+    this.state = this.#firstState(readAddress(page));
+    this.previews = new Previews((ref) => this.#sendPreview(ref));
     this.connection = new Connection(page.urls.socket, {
-      onOpen: () => this.#enter(),
-      onEvent: (event) => this.#hear(event),
+      onOpen: () => this.#askForSnapshot(),
+      onEvent: (event) => this.#receive(event),
       onLine: listeners.onLine,
-      onClosed: (code) => this.#lost(code),
+      onClosed: (code) => this.#connectionClosed(code),
     });
-    addEventListener("popstate", () => this.#show(readAddress(page)));
+    addEventListener("popstate", () => this.#enter(readAddress(page)));
   }
 
   start() {
@@ -47,30 +61,33 @@ export class Session {
   }
 
   /**
-   * Opens another conversation, or a new one with an agent, without loading the page anew.
-   * @param {{conversation?: string|null, agent?: string|null, said?: string}} target `said`: what the
-   *   address says besides
+   * Opens another conversation, or a new one with an agent, without reloading the page.
+   * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
+   *   the query string
    */
   go(target) {
     history.pushState(null, "", address(this.page, target));
-    this.#show({ conversation: target.conversation ?? null, agent: target.agent ?? this.state.agentSlug });
+    this.#enter({ conversation: target.conversation ?? null, agent: target.agent ?? this.state.agentSlug });
   }
 
   /**
    * Draws the message and sends it, now or as soon as the connection is back.
-   * @param {import("../state/state.js").Said} said
+   * @param {Draft} draft
    */
-  send(said) {
+  send(draft) {
     const clientId = uuid();
     const pending = {
-      ...said, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
+      ...draft, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
       after: lastSeq(this.state), at: new Date().toISOString(),
     };
-    this.#become(drawn(this.state, pending));
+    this.#setState(drawn(this.state, pending));
     if (this.state.opened) this.#sendPending(pending);
   }
 
-  /** @returns {boolean} whether one frame holds the text as JSON */
+  /**
+   * @param {string} text
+   * @returns {boolean} whether one frame holds the text as JSON
+   */
   fits(text) {
     return byteLength(JSON.stringify(text)) + byteLength(query()) + ENVELOPE <= this.page.max_frame;
   }
@@ -84,18 +101,21 @@ export class Session {
    * @param {string} message the answer, or the message that has none
    */
   again(message) {
-    this.#wish("again", message);
+    this.#sendOnce("again", message);
   }
 
   /**
-   * Writes an answer further.
+   * Continues an answer that was cut off.
    * @param {string} message
    */
   goOn(message) {
-    this.#wish("continue", message);
+    this.#sendOnce("continue", message);
   }
 
-  /** Shows another version of an answer; every page of the conversation is told. */
+  /**
+   * Shows another version of an answer, in every page of the conversation.
+   * @param {string} message
+   */
   async show(message) {
     await change("POST", `${this.page.urls.messages}/${message}/show`);
   }
@@ -104,33 +124,28 @@ export class Session {
     this.previews.want();
   }
 
-  /** Asks for a new snapshot, as after a gap. */
-  reopen() {
-    this.#command("open", { agent: this.state.agentSlug });
-  }
-
   /** Loads the messages before those that are shown. */
   async loadEarlier() {
     const { conversationId, messages } = this.state;
     const path = `${this.page.urls.conversations}/${conversationId}/messages?before=${messages[0]?.seq ?? 0}`;
     const older = await get(path);
     if (this.state.conversationId !== conversationId) return;
-    this.#become(withEarlier(this.state, older.messages, older.earlier));
+    this.#setState(withEarlier(this.state, older.messages, older.earlier));
   }
 
   /**
-   * Marks a message, or takes the mark away; every page that shows it is told.
+   * Marks a message, or removes the mark, in every page that shows it.
    * @param {string} id
-   * @param {"pinned"|"excluded"|"forget_above"} mark
+   * @param {MarkName} mark
    * @param {boolean} on
    */
   async mark(id, mark, on) {
-    this.#hear(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
+    this.#receive(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
   }
 
   /**
-   * Takes turns that a cleanup unloaded back in; every page of the conversation is told.
-   * @param {number[]|null} turns the numbers of their first messages; null: all of them
+   * Takes turns that a cleanup unloaded back in, in every page of the conversation.
+   * @param {number[]|null} turns the sequence numbers of their first messages; null: all of them
    * @param {string} [conversation] another may be open by now
    * @returns {Promise<{turns: number[]}>} those that are back
    */
@@ -139,117 +154,152 @@ export class Session {
     return change("POST", path, turns ? { turns } : {});
   }
 
-  /** What is being written and who is to answer it, as questions about the next message name them. */
+  /**
+   * The draft and the model that will answer it, under the names of the wire.
+   * @returns {DraftFields}
+   */
   get written() {
-    const said = this.listeners.draft();
-    return { draft: said.text, ...beside(said), model: this.#model() };
+    const draft = this.listeners.draft();
+    return { draft: draft.text, ...replyAndFiles(draft), model: this.#model() };
   }
 
-  /** @returns {Promise<import("../message/why-window.js").Told>} why a message is or isn't sent with what is typed */
+  /**
+   * @param {string} id
+   * @returns {Promise<Explanation>} why a message is or isn't sent with the present draft
+   */
   why(id) {
     const { draft, reply_to: replied, attachments, model } = this.written;
-    const asking = new URLSearchParams({ query: query(), reply_to: replied ?? "", model });
-    for (const one of attachments) asking.append("attachment", one);
-    if (draft.length <= LONGEST_ASKED) asking.set("draft", draft);
-    return get(`${this.page.urls.messages}/${id}/why?${asking}`);
+    const parameters = new URLSearchParams({ query: query(), reply_to: replied ?? "", model });
+    for (const one of attachments) parameters.append("attachment", one);
+    if (draft.length <= LONGEST_ASKED) parameters.set("draft", draft);
+    return get(`${this.page.urls.messages}/${id}/why?${parameters}`);
   }
 
-  #named({ conversation, agent }) {
+  /**
+   * @param {{conversation: string|null, agent: string}} target
+   * @returns {State}
+   */
+  #firstState({ conversation, agent }) {
     const known = this.page.agents.find((one) => one.slug === agent) ?? null;
     const id = conversation ?? drafts.unbegun(agent);
     return { ...initial(id, agent, known), pending: drafts.readPending(id) };
   }
 
-  #show(target) {
+  /** @param {{conversation: string|null, agent: string}} target */
+  #enter(target) {
     const before = this.state;
-    this.state = this.#named(target);
+    this.state = this.#firstState(target);
     this.listeners.onEntered();
     this.listeners.onChange(this.state, before);
     this.previews.reset();
-    if (this.connection.open) this.#enter();
+    if (this.connection.open) this.#askForSnapshot();
   }
 
-  #enter() {
+  #askForSnapshot() {
     this.previews.reset();
-    this.reopen();
+    this.#command("open", { agent: this.state.agentSlug });
   }
 
-  #hear(event) {
+  /** @param {ServerEvent} event */
+  #receive(event) {
     const before = this.state;
-    this.#become(apply(before, event));
-    if (event.ref) this.previews.answered(event.ref);
-    if (event.ref === this.wished || ["turn_started", "snapshot"].includes(event.type)) this.wished = "";
-    if (event.type === "snapshot" && this.state.opened) this.#entered();
-    // A model that is ready counts tokens itself, where they were estimated before.
-    const ready = this.state.engine?.state === "ready" && before.engine?.state === "loading";
-    const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
-    if (ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type)) this.wantPreview();
-    const { refusal } = this.state;
-    if (refusal?.said && refusal !== before.refusal) {
-      const { said, code } = refusal;
-      this.listeners.onRestore(code === "reply_gone" ? { ...said, reply: null } : said);
+    this.#setState(apply(before, event));
+    if ("ref" in event) {
+      this.previews.answered(event.ref);
+      if (event.ref === this.awaited) this.awaited = "";
     }
-    if (this.state.stale && !before.stale) this.reopen();
+    if (event.type === "turn_started" || event.type === "snapshot") this.awaited = "";
+    if (event.type === "snapshot" && this.state.opened) this.#resendPending();
+    if (needsPreview(event, this.state, before)) this.wantPreview();
+    this.#restoreRefused(before);
+    if (this.state.stale && !before.stale) this.#command("open", { agent: this.state.agentSlug });
     if (this.state.conversation) {
       claimAddress(this.page, this.state.conversationId);
       drafts.begun(this.state.agentSlug, this.state.conversationId);
     }
   }
 
-  /** After every snapshot: what was drawn but never confirmed is sent again under its own id. */
-  #entered() {
+  /** @param {State} before */
+  #restoreRefused({ refusal: before }) {
+    const { refusal } = this.state;
+    if (!refusal?.draft || refusal === before) return;
+    const { draft, code } = refusal;
+    this.listeners.onRestore(code === "reply_gone" ? { ...draft, reply: null } : draft);
+  }
+
+  /** After every snapshot: messages that were never confirmed are sent again under their own ids. */
+  #resendPending() {
     for (const pending of this.state.pending) this.#sendPending(pending);
     this.wantPreview();
   }
 
-  #sendPending({ client_id, ref, model, ...said }) {
-    const asking = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
-    this.#command("send", { ...asking, text: said.text, ...beside(said) }, ref);
+  /** @param {PendingMessage} pending */
+  #sendPending({ client_id, ref, model, ...draft }) {
+    const fields = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
+    this.#command("send", { ...fields, text: draft.text, ...replyAndFiles(draft) }, ref);
   }
 
-  /** One at a time: who presses twice means it once. */
-  #wish(type, message) {
-    if (this.state.turn || this.wished) return;
+  /**
+   * Sends one command at a time: pressing twice means it once.
+   * @param {"again"|"continue"} type
+   * @param {string} message
+   */
+  #sendOnce(type, message) {
+    if (this.state.turn || this.awaited) return;
     const ref = `${type}-${(this.refs += 1)}`;
-    const said = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model() };
-    if (this.#command(type, said, ref)) this.wished = ref;
-    else complain(new Error("There is no connection now. Nothing was changed; try again in a moment."));
+    const fields = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model() };
+    if (this.#command(type, fields, ref)) this.awaited = ref;
+    else this.listeners.onFailed(new Error("There is no connection now. Nothing was changed; try again in a moment."));
   }
 
-  #askPreview(ref) {
-    const said = this.listeners.draft();
-    if (!this.state.opened || this.state.deleted || !this.fits(said.text)) return false;
+  /**
+   * @param {string} ref
+   * @returns {boolean} whether the request was sent
+   */
+  #sendPreview(ref) {
+    const { draft, ...rest } = this.written;
+    if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
     this.state = asked(this.state, ref);
-    const asking = { agent: this.state.agentSlug, model: this.#model() };
-    return this.#command("preview", { ...asking, draft: said.text, ...beside(said) }, ref);
+    return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest }, ref);
   }
 
-  /** Who is to answer: what was chosen in the page, what the conversation keeps, or "", the agent's own. */
+  /**
+   * The model that answers: chosen in the page, or chosen for the conversation, or "", the agent's own.
+   * @param {string|null} chosen
+   */
   #model(chosen = this.listeners.model()) {
     return chosen ?? this.state.conversation?.model ?? "";
   }
 
+  /**
+   * @param {string} type
+   * @param {object} fields
+   * @param {string} ref
+   * @returns {boolean} whether the command was sent
+   */
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
     return this.connection.send({
       type, ref, query: query(), conversation: this.state.conversationId, ...fields,
     });
   }
 
-  #lost(code) {
-    // Signed in or out elsewhere: this page belongs to someone else now.
+  /** @param {number} code of the close */
+  #connectionClosed(code) {
+    // Signed in or out in another tab: this page belongs to someone else now.
     if (code === 4401 && drafts.mayReload()) return void location.reload();
     this.previews.reset();
     if (code === 1009) {
-      // The frame was too long: sending it again would only close the line again.
+      // The frame was too long: sending it again would only close the connection again.
       for (const pending of this.state.pending) {
         this.state = withdrawn(this.state, pending.client_id);
         this.listeners.onRestore(pending);
       }
     }
-    this.#become(disconnected(this.state));
+    this.#setState(disconnected(this.state));
   }
 
-  #become(state) {
+  /** @param {State} state */
+  #setState(state) {
     const before = this.state;
     if (state === before) return;
     this.state = state;
@@ -259,9 +309,23 @@ export class Session {
 }
 
 /**
- * What goes with a text in a command. A tab that was open before knew no attachments.
- * @param {import("../state/state.js").Said} said
+ * Whether an event may change what the next message is sent with.
+ * @param {ServerEvent} event
+ * @param {State} state
+ * @param {State} before
  */
-const beside = ({ reply, attachments = [] }) => ({
+function needsPreview(event, state, before) {
+  // A model that is ready counts tokens itself; before, they were estimated.
+  const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
+  const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
+  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type);
+}
+
+/**
+ * The fields of a command besides its text. Drafts of older tabs have no attachments.
+ * @param {Draft} draft
+ * @returns {{reply_to: string|null, attachments: string[]}}
+ */
+const replyAndFiles = ({ reply, attachments = [] }) => ({
   reply_to: reply?.id ?? null, attachments: attachments.map(({ id }) => id),
 });

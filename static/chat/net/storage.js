@@ -1,10 +1,11 @@
-/** The browser's storage; a browser that refuses it only forgets, it never stops the page. */
+/** The browser's storage. Where the browser refuses it, nothing is stored and the page goes on. */
 
 /** @typedef {"localStorage"|"sessionStorage"} Area */
 
 /**
  * @param {string} key
  * @param {Area} [area]
+ * @returns {string|null} null where nothing is stored
  */
 export function read(key, area = "localStorage") {
   try {
@@ -15,7 +16,7 @@ export function read(key, area = "localStorage") {
 }
 
 /**
- * Keeps `value` under `key`; null forgets it.
+ * Stores `value` under `key`; null removes it.
  * @param {string} key
  * @param {string|null} value
  * @param {Area} [area]
@@ -30,7 +31,7 @@ export function keep(key, value, area = "localStorage") {
 }
 
 /**
- * Forgets everything whose key begins with one of `prefixes`.
+ * Removes everything whose key begins with one of `prefixes`.
  * @param {string[]} prefixes
  * @param {Area} area
  */
@@ -40,6 +41,6 @@ export function forget(prefixes, area) {
       if (prefixes.some((prefix) => key.startsWith(`chatsite:${prefix}`))) window[area].removeItem(key);
     }
   } catch {
-    // Nothing was kept.
+    // Nothing is stored.
   }
 }

@@ -1,17 +1,19 @@
-/** Brings one file to the server and says how far it is. */
+/** Uploads one file and reports the progress. */
 
 import { answered, csrf } from "./http.js";
-import { FILES } from "./page-data.js";
+import { FILES } from "./address.js";
+
+/** @import { Attachment } from "../types/wire.js" */
 
 const UNREACHED = "The server can't be reached. The file is still here; try again in a moment.";
-// The file itself was the reason.
+// Statuses that blame the file itself: trying again is no use.
 const FINAL = [400, 413, 415];
 
 /**
  * @param {File} file
- * @param {{progress: (percent: number) => void, there: (attachment: import("../state/state.js").Attachment) => void,
- *   failed: (sentence: string, again: boolean) => void}} heard one of `there` and `failed` is called, once, unless
- *   it is cancelled; `again`: another attempt may help
+ * @param {{progress: (percent: number) => void, there: (attachment: Attachment) => void,
+ *   failed: (sentence: string, again: boolean) => void}} listeners one of `there` and `failed` is called, once,
+ *   unless the upload is cancelled; `again`: another attempt may help
  * @returns {{cancel: () => void}}
  */
 export function upload(file, { progress, there, failed }) {
@@ -35,7 +37,10 @@ export function upload(file, { progress, there, failed }) {
   return { cancel: () => request.abort() };
 }
 
-/** Whether the server still has a file; an answer that says neither is a yes. */
+/**
+ * Whether the server still has a file; true where that is unknown.
+ * @param {string} address
+ */
 export async function isThere(address) {
   try {
     return (await fetch(address, { method: "HEAD", credentials: "same-origin" })).status !== 404;

@@ -1,35 +1,36 @@
-/** The strip of the engine's cells: a piece for each message, what is free, and a table of the same. */
+/** The strip of the engine's cells: a piece for each message, the free cells, and the same as a table. */
 
 import { h, put } from "../elements/dom.js";
 import { number, plural, short } from "../state/format.js";
 
-// With more pieces than this there is no room for gaps between them.
+/** @import { CachePiece } from "../types/page.js" */
+
+// More pieces than this leave no room for gaps between them.
 const MANY = 60;
 // Percent of the strip that a piece without cells takes, and that all of them together may take.
 const GONE = 2;
 const GONE_ALL = 20;
-// What is free is drawn at most so much longer than what is used, or a short chat would be a stroke.
+// Free cells are drawn at most so many times as long as used ones, or a short chat would be a stroke.
 const FREE = 2;
+/** @type {Record<CachePiece["status"], string>} */
 const STATES = { 1: "loaded", 0: "marked for cleanup", [-1]: "unloaded" };
 
-/**
- * @typedef {{key: string, seq: number, role: string, kind: "head"|"message"|"other", start: number, size: number,
- *   status: 1|0|-1, label: string}} Piece `start` -1: it takes no cells now; `size` -1: not known
- * @typedef {Piece & {free?: boolean}} Shown
- */
+/** @typedef {CachePiece & {free?: boolean}} Shown as it is drawn: the free cells are one more piece */
 
 export class Strip {
   /** @param {{toMessage: (seq: number) => void}} actions */
   constructor(actions) {
     this.actions = actions;
-    /** The piece that was chosen, so that it stays so when the strip is drawn anew. */
+    /** The key of the chosen piece, so that it stays chosen when the strip is drawn again. */
     this.chosen = "";
     /** @type {Shown[]} */
     this.pieces = [];
+    this.told = h("p", { class: "kv-told" });
+    this.list = h("div", {});
   }
 
   /**
-   * @param {Piece[]} strip
+   * @param {CachePiece[]} strip
    * @param {number} used cells
    * @param {number} free cells
    */
@@ -51,11 +52,17 @@ export class Strip {
     return [this.list, this.told, legend(strip, free, long < free), this.#table(strip)];
   }
 
+  /**
+   * @param {Shown} piece
+   * @param {number} index
+   * @param {number} gone
+   * @param {number} long
+   */
   #option(piece, index, gone, long) {
     const choose = () => this.#choose(index);
     const option = h("i", {
       id: `kv-${index}`, role: "option", class: `kv-${lookOf(piece)}`, "aria-selected": "false", "aria-label": inWords(piece),
-      // Focus comes between a press and its click, and what it chooses may move the pieces under the pointer.
+      // Between a press and its click comes the focus, which may choose a piece and so move the pieces.
       on: { mouseenter: () => this.#tell(piece), pointerdown: choose, click: choose },
     });
     if (piece.start < 0) option.style.flex = `0 0 ${Math.min(GONE, GONE_ALL / gone)}%`;
@@ -85,6 +92,10 @@ export class Strip {
       : ["Point at a piece, or go through them with the arrow keys."]));
   }
 
+  /**
+   * @param {CachePiece} piece
+   * @param {string} words
+   */
   #link({ seq }, words) {
     return h("button", { type: "button", class: "link", on: { click: () => this.actions.toMessage(seq) } }, words);
   }
@@ -97,15 +108,20 @@ export class Strip {
       event.preventDefault();
       return this.actions.toMessage(this.pieces[at].seq);
     }
-    const to = {
+    /** @type {Record<string, number>} */
+    const places = {
       ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last,
-    }[event.key];
+    };
+    const to = places[event.key];
     if (to === undefined) return;
     event.preventDefault();
     this.#choose(Math.min(last, Math.max(0, to)));
   }
 
-  /** Made when it is opened: a long chat has hundreds of rows. */
+  /**
+   * A table whose rows are made when it is opened: a long chat has hundreds.
+   * @param {CachePiece[]} strip
+   */
   #table(strip) {
     const place = h("div", { class: "scroll" });
     const details = h("details", { class: "rest", "data-key": "kv-table" },
@@ -116,6 +132,7 @@ export class Strip {
     return details;
   }
 
+  /** @param {CachePiece[]} strip */
   #rows(strip) {
     return h("table", { class: "kv-table" },
       h("caption", { class: "hidden" }, "What lies in the cache, in order"),
@@ -130,18 +147,27 @@ export class Strip {
   }
 }
 
-const FREE_PIECE = { key: "free", seq: 0, role: "", kind: "other", status: 1, label: "", free: true };
+/** @type {Shown} */
+const FREE_PIECE = {
+  key: "free", seq: 0, role: "", kind: "other", start: 0, size: 0, status: 1, label: "", free: true,
+};
+/** @param {string} words */
 const NONE = (words) => h("span", { class: "none", "aria-label": words }, "–");
 
+/** @param {CachePiece} piece */
 const nameOf = ({ key, kind, start }) => key || `${kind}:${start}`;
 
+/** @param {Shown} piece */
 function lookOf({ free, kind, status }) {
   if (free) return "free";
   if (status < 1) return status < 0 ? "gone" : "marked";
   return kind === "message" ? "loaded" : kind;
 }
 
-/** "12 user, 31 cells from 184 on, loaded: “And in winter?”" */
+/**
+ * "12 user, 31 cells from 184 on, loaded: “And in winter?”"
+ * @param {Shown} piece
+ */
 function inWords({ free, seq, role, kind, start, size, status, label }) {
   if (free) return `${plural(size, "cell")} free`;
   const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "no message";
@@ -152,7 +178,12 @@ function inWords({ free, seq, role, kind, start, size, status, label }) {
   return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${said}`;
 }
 
-/** What there is of each look, and how much. */
+/**
+ * How many cells there are of each look.
+ * @param {CachePiece[]} strip
+ * @param {number} free
+ * @param {boolean} shortened
+ */
 function legend(strip, free, shortened) {
   const looks = { head: "instructions", loaded: "loaded", other: "other", marked: "marked for cleanup" };
   const gone = strip.filter((one) => one.status < 0).length;

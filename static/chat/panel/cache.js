@@ -1,33 +1,37 @@
-/** The panel's part on the engine's KV cache: what lies in it, what each turn reused, and making room. */
+/** The panel's section on the engine's KV cache: its content, what each turn reused, and making room. */
 
 import { Strip } from "./cache-strip.js";
 import { h } from "../elements/dom.js";
 import { bytes, duration, number, plural, time } from "../state/format.js";
 import { change, get } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { query } from "../net/page-data.js";
+import { query } from "../net/address.js";
 import { complain, toast } from "../elements/toast.js";
 
-// The end of a turn and the news of the cache come one after the other.
+/**
+ * @import { Section } from "./panel.js"
+ * @import { Message } from "../types/wire.js"
+ * @import { CachePiece, CacheReport, CleanupStrategy, Page, TurnAccount } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ */
+
+// In ms: a turn's end and the cache's change arrive one after the other.
 const PAUSE = 100;
-// So many turns are seen at once; the others open.
+// So many turns are shown at once; older ones can be opened.
 const NEWEST = 6;
+/** @type {Record<string, string>} */
 const ORIGINS = { slot: "engine", session: "disk", shared: "shared", none: "nothing" };
 
 /**
- * @typedef {{value: string, source: string, words: string, passed_over: string[]}} Cleanup
- * @typedef {{name: string, words: string, turns: number, messages: number, tokens: number, enough: boolean}} Strategy
- * @typedef {{number: number, expected: number, reused: number, evaluated: number, first_token_ms: number|null,
- *   origin: string}} Account what a turn did to the cache, in tokens
- * @typedef {{place: string, about: string, available: boolean, note: string, window: number, used: number, free: number,
- *   cleanup: Cleanup, strip: import("./cache-strip.js").Piece[], strategies: Strategy[],
- *   unloaded: {turns: number, messages: number, tokens: number}, turns: Account[], misses: number,
- *   saved: {bytes: number, at: string}|null}} Found `about`: the conversation's id
+ * The conversation's cache as it was loaded; `about` is the conversation's id.
+ * @typedef {CacheReport & {about: string}} Found
  */
+
+/** @typedef {{conversationId: string, cacheVersion: number, messages: Message[]|null, query: string}} About */
 
 export class CachePart {
   /**
-   * @param {import("../net/page-data.js").Page} page
+   * @param {Page} page
    * @param {{toMessage: (seq: number) => void, redraw: () => void,
    *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
    */
@@ -36,7 +40,7 @@ export class CachePart {
     this.actions = actions;
     this.strip = new Strip(actions);
     this.timer = 0;
-    /** @type {any} what the answer that is shown or awaited is about */
+    /** @type {About|null} what the answer that is shown or awaited is about */
     this.about = null;
     /** @type {Found|null} */
     this.found = null;
@@ -44,7 +48,10 @@ export class CachePart {
     this.busy = false;
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /**
+   * @param {State} state
+   * @returns {Section|null}
+   */
   section(state) {
     if (!state.conversation || state.deleted) return null;
     const { conversationId } = state;
@@ -64,34 +71,40 @@ export class CachePart {
     };
   }
 
-  /** Asks anew where cache, conversation or address have changed since. While an answer is written, the cache alone. */
+  /**
+   * Loads again where the cache, the conversation or the address changed. While an answer is written, only
+   * changes of the cache count.
+   * @param {State} state
+   */
   #follow({ conversationId, cacheVersion, messages, turn }) {
     const known = this.about;
-    const said = query();
+    const parameters = query();
     const sameChat = known?.conversationId === conversationId;
-    const sameWords = known?.messages === messages && known.said === said;
-    if (sameChat && known.cacheVersion === cacheVersion && (turn || sameWords)) return;
-    const about = { conversationId, cacheVersion, messages, said };
+    const sameWords = known?.messages === messages && known.query === parameters;
+    if (known && sameChat && known.cacheVersion === cacheVersion && (turn || sameWords)) return;
+    const about = { conversationId, cacheVersion, messages, query: parameters };
     this.about = about;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.#load(about), sameChat ? PAUSE : 0);
   }
 
+  /** @param {About} about */
   async #load(about) {
     let found = null;
     let failure = "";
     try {
-      const path = `${this.#path(about.conversationId)}?${new URLSearchParams({ query: about.said })}`;
+      const path = `${this.#path(about.conversationId)}?${new URLSearchParams({ query: about.query })}`;
       found = { ...(await get(path)), about: about.conversationId };
     } catch (error) {
       failure = /** @type {Error} */ (error).message;
     }
-    // A newer question is on its way: its answer counts.
+    // A newer request is on its way: its answer counts.
     if (about !== this.about) return;
     Object.assign(this, { found, failure });
     this.actions.redraw();
   }
 
+  /** @param {string} conversation */
   #path(conversation, rest = "") {
     return `${this.page.urls.conversations}/${conversation}/cache${rest}`;
   }
@@ -99,10 +112,11 @@ export class CachePart {
   /**
    * @param {Found} found
    * @param {boolean} waits nothing can be changed now
+   * @param {State} state
    */
   #draw(found, waits, state) {
     if (!found.available) {
-      // What was unloaded while the engine answered stays out whoever answers now.
+      // Turns that the engine unloaded stay out, whichever model answers now.
       return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
     }
     const last = found.turns.at(-1);
@@ -121,7 +135,11 @@ export class CachePart {
     ];
   }
 
-  /** @param {Found} found */
+  /**
+   * @param {Found} found
+   * @param {boolean} waits
+   * @param {State} state
+   */
   #room(found, waits, { turn }) {
     const { strategies, cleanup, about } = found;
     return [
@@ -138,7 +156,10 @@ export class CachePart {
     ];
   }
 
-  /** @param {Found} found */
+  /**
+   * @param {Found} found
+   * @param {boolean} waits
+   */
   #back({ unloaded, about }, waits) {
     return unloaded.turns > 0 && h("p", { class: "kv-back" },
       h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
@@ -149,7 +170,7 @@ export class CachePart {
   }
 
   /**
-   * @param {Strategy} strategy
+   * @param {CleanupStrategy} strategy
    * @param {string} conversation
    */
   async #clean({ name }, conversation) {
@@ -162,8 +183,11 @@ export class CachePart {
     }).catch(complain));
   }
 
-  /** Nothing else is pressed meanwhile, and then all is asked for anew: the news may come later, or not at all. */
-  async #wait(/** @type {Promise<any>} */ done) {
+  /**
+   * Disables the buttons until a change is done, then loads again: the event may arrive later, or never.
+   * @param {Promise<void>} done
+   */
+  async #wait(done) {
     this.busy = true;
     this.actions.redraw();
     await done;
@@ -173,7 +197,7 @@ export class CachePart {
   }
 }
 
-/** @param {Strategy} strategy */
+/** @param {CleanupStrategy} strategy */
 function effect({ turns: gone, tokens, enough }) {
   if (!gone) return "nothing to free";
   return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
@@ -205,6 +229,7 @@ function turns({ turns: all, misses }) {
   ];
 }
 
+/** @param {TurnAccount[]} all */
 function table(all) {
   return h("div", { class: "scroll" }, h("table", { class: "kv-turns" },
     h("caption", { class: "hidden" }, "Tokens of each turn's prompt"),
@@ -213,7 +238,7 @@ function table(all) {
     h("tbody", {}, all.flatMap(row))));
 }
 
-/** @param {Account} account */
+/** @param {TurnAccount} account */
 function row({ number: place, expected, reused, evaluated, first_token_ms: first, origin }) {
   const bar = h("span", { class: "bar", "aria-hidden": "true" });
   for (const [look, tokens] of /** @type {[string, number][]} */ ([["loaded", reused], ["evaluated", evaluated]])) {

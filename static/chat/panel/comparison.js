@@ -1,44 +1,55 @@
-/** The same turn under other policies: asked of the server while the panel is open, never of a model. */
+/** The same turn under other policies: computed by the server while the panel is open, without a model. */
 
 import { h } from "../elements/dom.js";
 import { dollars, number, plural } from "../state/format.js";
 import { change } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { query } from "../net/page-data.js";
+import { query } from "../net/address.js";
 
-// Someone who types is not asked about at every letter.
+/**
+ * @import { Section } from "./panel.js"
+ * @import { DraftFields } from "../net/session.js"
+ * @import { ComparisonAnswer, ComparisonRow, Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { AddressChanges, Decision } from "../types/wire.js"
+ */
+
+// In ms: while somebody types, the comparison isn't loaded at every letter.
 const PAUSE = 600;
-// Of a longer conversation everything is read for it: only on request.
+// A comparison reads the whole conversation: of a longer one only on request.
 const LONG = 2_000;
+
+/** @typedef {{decision: Decision, query: string}} About */
 
 export class Comparison {
   /**
-   * @param {import("../net/page-data.js").Page} page
-   * @param {{draft: () => import("../net/session.js").Session["written"],
-   *   apply: (address: Record<string, string|null>) => void, redraw: () => void}} actions
+   * @param {Page} page
+   * @param {{draft: () => DraftFields,
+   *   apply: (address: AddressChanges) => void, redraw: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
     this.actions = actions;
     this.timer = 0;
-    /** @type {any} what the answer that is shown or awaited is about */
+    /** @type {About|null} what the answer that is shown or awaited is about */
     this.about = null;
     this.busy = false;
     this.wanted = "";
     this.failure = "";
-    /** @type {any} */
+    /** @type {(ComparisonAnswer & {place: string}) | null} `place`: the conversation or turn */
     this.found = null;
   }
 
   /**
-   * @param {import("../state/state.js").State} state
-   * @param {import("../state/state.js").Decision|null} decision
+   * @param {State} state
+   * @param {Decision|null} decision
    * @param {boolean} next
+   * @returns {Section|null}
    */
   section(state, decision, next) {
-    // Before the first message every policy sends the same. Of an answer under way too little is stored.
+    // Before the first message every policy sends the same. Of a running turn too little is stored.
     if (!decision || (next ? !state.conversation : !decision.turn || decision.turn === state.turn?.id)) return null;
-    const place = next ? state.conversationId : decision.turn;
+    const place = next ? state.conversationId : /** @type {string} */ (decision.turn);
     if (this.found?.place !== place) this.found = null;
     const waits = decision.facts.stored > LONG && this.wanted !== place;
     if (!waits) this.#follow(decision, place, next);
@@ -57,20 +68,31 @@ export class Comparison {
     };
   }
 
+  /** @param {string} place */
   #ask(place) {
     this.wanted = place;
     this.actions.redraw();
   }
 
-  /** Asks anew where the decision or the address has changed since. */
+  /**
+   * Loads again where the decision or the address changed.
+   * @param {Decision} decision
+   * @param {string} place
+   * @param {boolean} next
+   */
   #follow(decision, place, next) {
-    const about = { decision, said: query() };
-    if (this.about?.decision === decision && this.about.said === about.said) return;
+    const about = { decision, query: query() };
+    if (this.about?.decision === decision && this.about.query === about.query) return;
     this.about = about;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.#load(place, next, about), this.found ? PAUSE : 0);
   }
 
+  /**
+   * @param {string} place
+   * @param {boolean} next
+   * @param {About} about
+   */
   async #load(place, next, about) {
     this.busy = true;
     const path = `${next ? this.page.urls.conversations : this.page.urls.turns}/${place}/compare`;
@@ -82,14 +104,15 @@ export class Comparison {
     } catch (error) {
       failure = /** @type {Error} */ (error).message;
     }
-    // A newer question is on its way: its answer counts.
+    // A newer request is on its way: its answer counts.
     if (about !== this.about) return;
     Object.assign(this, { busy: false, found, failure });
     this.actions.redraw();
   }
 
+  /** @param {ComparisonRow[]} rows */
   #table(rows) {
-    const groups = rows.some((one) => one.outcome?.groups > 0);
+    const groups = rows.some((one) => one.outcome !== null && one.outcome.groups > 0);
     const priced = rows.some((one) => one.outcome && one.outcome.cost !== null);
     const heads = ["policy", "messages", "tokens", "reused", groups && "tools left out", priced && "cost"].filter(Boolean);
     return h("div", { class: "scroll", "aria-busy": String(this.busy) },
@@ -101,6 +124,7 @@ export class Comparison {
             h("th", { scope: "row" }, this.#name(one)), cells(one, { groups, priced }))))));
   }
 
+  /** @param {ComparisonRow} row */
   #name({ key, words, in_force: now, allowed, why, address }) {
     const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, " in force")];
     if (allowed) {
@@ -113,12 +137,19 @@ export class Comparison {
   }
 }
 
-/** What wouldn't go quite as a policy asks. */
+/**
+ * Notes on policies whose settings can't be followed entirely.
+ * @param {ComparisonRow[]} rows
+ */
 function remarks(rows) {
   const noted = rows.filter((one) => one.outcome && one.note);
   return noted.length > 0 && h("ul", { class: "reasons" }, noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)));
 }
 
+/**
+ * @param {ComparisonRow} row
+ * @param {{groups: boolean, priced: boolean}} columns
+ */
 function cells({ outcome, note }, { groups, priced }) {
   if (!outcome) return h("td", { class: "quiet", colspan: String(3 + Number(groups) + Number(priced)) }, note);
   const { messages, tokens, share, groups_left_out: left, groups_cut: cut, cost } = outcome;

@@ -1,4 +1,4 @@
-/** The debug panel: what the next message would be sent with, or what an answer was. */
+/** The debug panel: what the next message would be sent with, or what the last answer was sent with. */
 
 import { copy } from "../elements/clipboard.js";
 import { byId, h, put } from "../elements/dom.js";
@@ -14,14 +14,27 @@ import { facts, notes, parts, reported } from "./sections.js";
 import { settings } from "./settings.js";
 import { verdicts } from "./verdicts.js";
 
+/**
+ * @import { Child } from "../elements/dom.js"
+ * @import { DraftFields } from "../net/session.js"
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { AddressChanges, Decision } from "../types/wire.js"
+ */
+
+/**
+ * A section of the panel: it is drawn again only where its data changed.
+ * @typedef {{data: unknown, draw: () => Child[]}} Section
+ */
+
 const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "cache", "request"];
 
 export class Panel {
   /**
-   * @param {import("../net/page-data.js").Page} page
+   * @param {Page} page
    * @param {{close: () => void, toMessage: (seq: number) => void,
-   *   draft: () => import("../net/session.js").Session["written"],
-   *   apply: (address: Record<string, string|null>) => void,
+   *   draft: () => DraftFields,
+   *   apply: (address: AddressChanges) => void,
    *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
    */
   constructor(page, actions) {
@@ -30,10 +43,10 @@ export class Panel {
     this.element = byId("panel");
     /** @type {"next"|"answer"} */
     this.view = "next";
-    /** @type {import("../state/state.js").Decision|null} a receipt that was asked for, not the last one */
+    /** @type {Decision|null} a receipt that was asked for, not the last one */
     this.chosen = null;
     this.failure = "";
-    /** @type {import("../state/state.js").State|null} */
+    /** @type {State|null} */
     this.state = null;
     /** @type {Map<string, string>} what each section was drawn from */
     this.drawn = new Map();
@@ -60,7 +73,7 @@ export class Panel {
     );
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   update(state) {
     if (this.state?.conversationId !== state.conversationId) {
       this.chosen = null;
@@ -76,7 +89,10 @@ export class Panel {
     if (this.state) this.#draw();
   }
 
-  /** Shows what the answer of a turn was given. */
+  /**
+   * Shows the receipt of a turn.
+   * @param {string} turn
+   */
   async showTurn(turn) {
     this.view = "answer";
     this.failure = "";
@@ -92,6 +108,10 @@ export class Panel {
     this.element.focus();
   }
 
+  /**
+   * @param {"next"|"answer"} view
+   * @param {string} words
+   */
   #tab(view, words) {
     return h("button", {
       type: "button", "aria-pressed": "false",
@@ -132,7 +152,10 @@ export class Panel {
     this.#section("request", turn ? requestSection(this.page, turn) : null);
   }
 
-  /** @returns {import("../state/state.js").Decision|null} */
+  /**
+   * @param {State} state
+   * @returns {Decision|null}
+   */
   #shown(state) {
     return this.view === "next" ? state.decision : this.chosen ?? state.receipt;
   }
@@ -140,10 +163,14 @@ export class Panel {
   /** The record itself, as `manage.py replay_receipt` reads it. */
   #copy() {
     if (!this.state) return;
-    const { offers, ...record } = this.#shown(this.state) ?? {};
+    const { offers, ...record } = this.#shown(this.state) ?? { offers: null };
     void copy(`${JSON.stringify(record, null, 2)}\n`, this.copying);
   }
 
+  /**
+   * @param {State} state
+   * @param {Decision|null} decision
+   */
   #sayProblem(state, decision) {
     const words = this.failure
       || (this.view === "next" ? state.problem?.message ?? "" : "")
@@ -153,10 +180,10 @@ export class Panel {
   }
 
   /**
-   * Draws a section anew only where its data changed, so that what is open stays open and focus
-   * stays where it is while someone types.
+   * Draws a section again only where its data changed, so that open parts stay open and the focus
+   * stays in place while somebody types.
    * @param {string} name
-   * @param {{data: any, draw: () => (Node|string|false|null)[]}|null|false|undefined} made
+   * @param {Section|null|false|undefined} made
    */
   #section(name, made) {
     const section = /** @type {HTMLElement} */ (this.sections.find((one) => one.dataset.section === name));
@@ -176,7 +203,10 @@ export class Panel {
   }
 }
 
-/** "turn 7 · 1.2 s to first token" */
+/**
+ * "turn 7 · 1.2 s to first token"
+ * @param {Decision|null} receipt
+ */
 function subtitle(receipt) {
   if (!receipt) return "";
   const first = receipt.reported?.first_token_ms;

@@ -1,11 +1,17 @@
-/** The exact request of an answered turn, fetched when it is asked for. */
+/** The exact request of an answered turn, loaded when it is opened. */
 
 import { h, put } from "../elements/dom.js";
 import { get } from "../net/http.js";
 
 /**
- * @param {import("../net/page-data.js").Page} page
+ * @import { ExactRequest, Page, RequestMessage } from "../types/page.js"
+ * @import { Section } from "./panel.js"
+ */
+
+/**
+ * @param {Page} page
  * @param {string} turn
+ * @returns {Section}
  */
 export function requestSection(page, turn) {
   return {
@@ -30,6 +36,7 @@ export function requestSection(page, turn) {
   };
 }
 
+/** @param {ExactRequest} request */
 function contents({ asked, messages, complete, note }) {
   const said = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return [
@@ -43,5 +50,8 @@ function contents({ asked, messages, complete, note }) {
   ];
 }
 
-/** "calculator({…}), as call_1": the arguments are JSON as the model wrote them. */
+/**
+ * "calculator({…}), as call_1": the arguments are JSON as the model wrote them.
+ * @param {NonNullable<RequestMessage["tool_calls"]>[number]} call
+ */
 const callLine = ({ id, function: { name, arguments: given } }) => `${name}(${given}), as ${id}`;

@@ -1,9 +1,17 @@
-/** The requests of a turn with tools: what each was sent, what the provider reported, what it led to. */
+/** The requests of a turn with tools: the tokens sent, the provider's numbers, and the calls that followed. */
 
 import { h } from "../elements/dom.js";
 import { duration, number } from "../state/format.js";
 
-/** @param {import("../state/state.js").Decision} receipt */
+/**
+ * @import { Decision, Round } from "../types/wire.js"
+ * @import { Section } from "./panel.js"
+ */
+
+/**
+ * @param {Decision} receipt
+ * @returns {Section|null}
+ */
 export function rounds(receipt) {
   const all = receipt.rounds ?? [];
   if (!all.length) return null;
@@ -24,6 +32,7 @@ export function rounds(receipt) {
   };
 }
 
+/** @param {Round} round */
 function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first }) {
   const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(counted);
   const led = calls.length ? `then ${calls.join(", ")}` : "";
@@ -35,4 +44,5 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
 }
 
 const NONE = () => h("span", { class: "none", "aria-label": "not said" }, "–");
+/** @param {number|null|undefined} value */
 const counted = (value) => (typeof value === "number" ? number(value) : NONE());

@@ -1,17 +1,27 @@
-/** The panel's sections that are made of a decision alone: facts, parts, how it was chosen, usage. */
+/** Sections made of a decision alone: facts, notes, parts of the prompt, the provider's numbers. */
 
 import { h } from "../elements/dom.js";
 import { dollars, duration, number, plural } from "../state/format.js";
 
+/**
+ * @import { Child } from "../elements/dom.js"
+ * @import { Decision, Facts, Part, Reported } from "../types/wire.js"
+ * @import { Section } from "./panel.js"
+ */
+
+/** @type {Record<string, string>} */
 const PARTS = {
   system: "system", prefilled: "prefilled", tools: "tools", summary: "summary", recalled: "recalled",
   strategy: "strategy", history: "history", current: "this message", reply: "kept for the reply", free: "free",
 };
 
-// A prompt of less than this part of its limit is drawn without what is free.
+// A prompt shorter than its limit divided by this is drawn without the free tokens.
 const SCALE = 12;
 
-/** @param {import("../state/state.js").Decision} decision */
+/**
+ * @param {Decision} decision
+ * @returns {Section}
+ */
 export function facts(decision) {
   const { facts: said, locked, lock_reason: reason } = decision;
   const quoted = decision.verdicts.reduce((sum, one) => sum + (one.quoted ? one.messages : 0), 0);
@@ -30,6 +40,7 @@ export function facts(decision) {
   };
 }
 
+/** @param {Facts} facts */
 function lengthWords({ length, policy }) {
   if (!length) return h("span", { class: "quiet" }, `not used by ${policy}`);
   if (!/^\d+$/.test(length)) return `${length} user message`;
@@ -37,8 +48,9 @@ function lengthWords({ length, policy }) {
 }
 
 /**
- * What didn't go as the settings ask; nothing where all went well.
- * @param {import("../state/state.js").Decision} decision
+ * Where the request differs from what the settings ask; null where it doesn't.
+ * @param {Decision} decision
+ * @returns {Section|null}
  */
 export function notes(decision) {
   const cut = decision.server_cut?.sentence;
@@ -51,12 +63,13 @@ export function notes(decision) {
 }
 
 /**
- * @param {import("../state/state.js").Decision} decision
+ * @param {Decision} decision
  * @param {{next: boolean, before: boolean}} view `before`: there was a request before this one
+ * @returns {Section}
  */
 export function parts(decision, { next, before }) {
   const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply } = decision;
-  // Within a budget the model's window is no measure: what is free is free of the budget.
+  // Under a token budget free tokens are those of the budget, not of the model's window.
   const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
     if (part.name === "reply") return [];
     return [part.name === "free" ? { ...part, tokens: Math.max(0, limit - total) } : part];
@@ -83,13 +96,21 @@ export function parts(decision, { next, before }) {
   };
 }
 
-/** How much of the prompt's beginning is that of the request before it. */
+/**
+ * How much of the prompt's beginning equals that of the request before it.
+ * @param {number} leading
+ * @param {number} total
+ */
 function reuse(leading, total) {
   if (!leading) return "None of its beginning is the same as last time: a provider has nothing to reuse.";
   const share = Math.floor((100 * leading) / Math.max(1, total));
   return `${number(leading)} of ${number(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
 }
 
+/**
+ * @param {Part[]} all
+ * @param {number} leading
+ */
 function bar(all, leading) {
   const total = all.reduce((sum, part) => sum + part.tokens, 0) || 1;
   const pieces = all.map((part) => {
@@ -102,14 +123,20 @@ function bar(all, leading) {
   return h("div", { "aria-hidden": "true" }, h("div", { class: "bar" }, pieces), h("div", { class: "same" }, leading > 0 && same));
 }
 
-/** @param {import("../state/state.js").Decision} receipt */
+/**
+ * @param {Decision} receipt
+ * @returns {Section|null}
+ */
 export function reported(receipt) {
+  /** @type {Reported} */
   const said = receipt.reported ?? {};
   const rows = [
-    ["Prompt", said.prompt, plural], ["Cached", said.cached, plural], ["Answer", said.completion, plural],
-    ["First token", said.first_token_ms, (value) => `after ${duration(value)}`],
-    ["Cost", said.cost, (value) => [dollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]],
-  ].filter(([, value]) => typeof value === "number");
+    numberRow("Prompt", said.prompt, tokenWords),
+    numberRow("Cached", said.cached, tokenWords),
+    numberRow("Answer", said.completion, tokenWords),
+    numberRow("First token", said.first_token_ms, (value) => `after ${duration(value)}`),
+    numberRow("Cost", said.cost, (value) => [dollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
+  ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;
   return {
@@ -118,9 +145,20 @@ export function reported(receipt) {
       h("h3", {}, "What the provider reported"),
       h("dl", { class: "facts" },
         provider && [h("dt", {}, "Model"), h("dd", {}, provider.label || provider.model)],
-        rows.map(([words, value, as]) =>
-          [h("dt", {}, words), h("dd", {}, as === plural ? plural(value, "token") : as(value))]).flat()),
+        rows),
       !rows.length && h("p", { class: "quiet" }, "No numbers yet."),
     ],
   };
 }
+
+/**
+ * A row of the list; none where the provider reported no number.
+ * @param {string} label
+ * @param {number|null|undefined} value
+ * @param {(value: number) => Child|Child[]} format
+ */
+const numberRow = (label, value, format) =>
+  (typeof value === "number" ? [h("dt", {}, label), h("dd", {}, format(value))] : []);
+
+/** @param {number} count */
+const tokenWords = (count) => plural(count, "token");

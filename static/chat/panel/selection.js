@@ -1,16 +1,26 @@
-/** How what is sent was chosen: what a selector, a summary or a strategy reports of its work. */
+/** How the messages were chosen: the reports of the selector, the summary or the strategy. */
 
 import { h } from "../elements/dom.js";
 import { dollars, duration, number, plural } from "../state/format.js";
 
+/**
+ * @import { Decision, Report } from "../types/wire.js"
+ * @import { Section } from "./panel.js"
+ */
+
+/** @type {Record<string, string>} */
 const TITLES = {
   lexical: "Relevance, by words", triage: "Relevance, by a fast model", summary: "Summary", strategy: "The agent's strategy",
 };
+/** @type {Record<string, string>} */
 const NAMES = {
   ms: "Time", milliseconds: "Time", prompt: "Prompt", completion: "Answer", cached: "Cached", by: "Written by",
 };
 
-/** @param {import("../state/state.js").Decision} decision */
+/**
+ * @param {Decision} decision
+ * @returns {Section|null}
+ */
 export function chosen(decision) {
   const reports = Object.entries(decision.reports ?? {}).filter(([, report]) => Object.keys(report ?? {}).length);
   const hits = decision.verdicts.filter((one) => one.reason === "relevant");
@@ -29,14 +39,20 @@ export function chosen(decision) {
   };
 }
 
+/** @param {[string, unknown]} entry */
 const isSaid = ([, value]) => value !== null && value !== undefined && value !== "";
 
+/** @param {string} name */
 const words = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** Times and counts of tokens as such; what a provider said is labelled. */
+/**
+ * A report's value in words; a provider's numbers are labelled as such.
+ * @param {string} key
+ * @param {unknown} value
+ */
 function valueOf(key, value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "object") return inside(value) || "none";
+  if (typeof value === "object" && value) return inside(value) || "none";
   if (typeof value !== "number") return String(value);
   if (key === "ms" || key === "milliseconds") return duration(value);
   if (key === "cost") return `${dollars(value)}, estimated`;
@@ -44,7 +60,11 @@ function valueOf(key, value) {
   return Number.isInteger(value) ? number(value) : value.toFixed(2);
 }
 
-/** A list or a record on one line: "name recent, messages 4; name facts, messages 2". */
+/**
+ * A list or a record on one line: "name recent, messages 4; name facts, messages 2".
+ * @param {unknown} value
+ * @returns {string}
+ */
 function inside(value) {
   if (value === null || typeof value !== "object") return typeof value === "number" ? number(value) : String(value);
   if (Array.isArray(value)) return value.map(inside).join(value.some((one) => typeof one === "object") ? "; " : ", ");

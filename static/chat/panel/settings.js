@@ -2,16 +2,28 @@
 
 import { h } from "../elements/dom.js";
 
+/**
+ * @import { Decision, Setting } from "../types/wire.js"
+ * @import { Section } from "./panel.js"
+ */
+
 const SOURCES = ["environment", "URL", "template", "built in"];
+/** @type {Record<string, string>} */
 const NAMES = {
   policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
   selector: "selector", summary_model: "summary by",
 };
-// Always shown; the rest only where somebody said something of it.
+// Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];
+/** @type {Record<string, string>} */
 const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "not allowed": "not allowed" };
 
-/** @param {import("../state/state.js").Decision} decision */
+/** @typedef {{name: string, words: string, setting: Setting}} Row */
+
+/**
+ * @param {Decision} decision
+ * @returns {Section}
+ */
 export function settings(decision) {
   const { conversation = {}, ...own } = decision.settings;
   const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map(triage)];
@@ -29,12 +41,24 @@ export function settings(decision) {
   };
 }
 
+/**
+ * @param {[string, Setting]} entry
+ * @returns {Row}
+ */
 const row = ([name, setting]) => ({ name, words: NAMES[name] ?? name.replaceAll("_", " "), setting });
+/**
+ * @param {[string, Setting]} entry
+ * @returns {Row}
+ */
 const triage = ([name, setting]) => ({ name: `conversation.${name}`, words: `triage: ${name.replaceAll("_", " ")}`, setting });
 
-/** Whether anything but what is built in has a say. */
+/**
+ * Whether any source but the built-in one sets it.
+ * @param {Setting} setting
+ */
 const isSaid = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
 
+/** @param {Row[]} rows */
 function table(rows) {
   return h("div", { class: "scroll" },
     h("table", {},
@@ -45,7 +69,11 @@ function table(rows) {
           SOURCES.map((source) => h("td", {}, cells(setting, source))))))));
 }
 
-/** What one source said of one setting; an environment may say it under two names. */
+/**
+ * The values that one source gives one setting; the environment may give it under two names.
+ * @param {Setting} setting
+ * @param {string} source
+ */
 function cells(setting, source) {
   const said = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
   if (!said.length) {
@@ -53,7 +81,7 @@ function cells(setting, source) {
     return won ? h("span", { class: "win" }, shown(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
   }
   return said.map((one) => {
-    // The built-in value has no text of its own where it is none.
+    // A built-in value of none has no text.
     const value = one.raw ?? (one.outcome === "won" ? shown(setting.value) : "none");
     if (one.outcome === "won") return h("span", { class: "win" }, shown(value));
     const loss = LOSSES[one.outcome] ?? one.outcome;
@@ -62,9 +90,13 @@ function cells(setting, source) {
   });
 }
 
+/** @param {unknown} value */
 const shown = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
 
-/** The same as the strokes in the table, as sentences. */
+/**
+ * The struck-out values of the table, as sentences.
+ * @param {Row[]} rows
+ */
 function reasons(rows) {
   const said = rows.flatMap(({ setting }) =>
     setting.said.filter((one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why));

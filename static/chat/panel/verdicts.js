@@ -1,16 +1,22 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
-import { callWords } from "../message/tool-calls.js";
+import { callWords } from "../state/tool-calls.js";
 import { h } from "../elements/dom.js";
 import { number, plural, short } from "../state/format.js";
+
+/**
+ * @import { Decision, Message, Verdict } from "../types/wire.js"
+ * @import { Section } from "./panel.js"
+ */
 
 const LONGEST = 12;
 
 /**
- * @param {import("../state/state.js").Decision} decision
- * @param {import("../state/state.js").Message[]} messages those that are loaded
+ * @param {Decision} decision
+ * @param {Message[]} messages those that are loaded
  * @param {boolean} next
  * @param {(seq: number) => void} toMessage
+ * @returns {Section}
  */
 export function verdicts(decision, messages, next, toMessage) {
   const rows = decision.verdicts;
@@ -24,12 +30,23 @@ export function verdicts(decision, messages, next, toMessage) {
   };
 }
 
-/** "quoted": as text before the current message, not in its place. */
+/**
+ * "quoted": sent as text before the current message, not in its place.
+ * @param {Verdict} verdict
+ */
 function fate({ sent, quoted }) {
   if (quoted) return "quoted";
   return sent ? "sent" : "left out";
 }
 
+/**
+ * @param {Verdict} verdict
+ * @param {number} index
+ * @param {Message[]} messages
+ * @param {number} last
+ * @param {boolean} next
+ * @param {(seq: number) => void} toMessage
+ */
 function row(verdict, index, messages, last, next, toMessage) {
   const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
   const place = first <= 0 ? "" : first === end ? `${first}` : `${first}–${end}`;
@@ -46,6 +63,12 @@ function row(verdict, index, messages, last, next, toMessage) {
       h("div", { class: "inside" }, contents(verdict, inside, draft, toMessage))));
 }
 
+/**
+ * @param {Verdict} verdict
+ * @param {Message[]} inside
+ * @param {boolean} draft
+ * @param {(seq: number) => void} toMessage
+ */
 function contents(verdict, inside, draft, toMessage) {
   const code = h("p", { class: "quiet" }, "Reason: ", h("code", {}, verdict.reason), `. ${plural(verdict.tokens, "token")}, ${verdict.basis}.`);
   if (draft) return [h("p", {}, "What you type now."), code];
@@ -63,6 +86,9 @@ function contents(verdict, inside, draft, toMessage) {
   ];
 }
 
-/** Its text, the calls that it makes, and the files that it brings. */
+/**
+ * A message's text, its tool calls and its files.
+ * @param {Message} message
+ */
 const contentWords = ({ content, calls, attachments }) =>
   [content, ...calls.map(callWords), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");

@@ -1,12 +1,16 @@
-/** What screen readers are told of a turn: its start, its tools, its end, and what went wrong. Never the stream. */
+/** Announcements of a turn to screen readers: its start, its tools, its end, its problems. Never the streamed text. */
 
 import { announce } from "../elements/announce.js";
-import { number, plural, wordCount } from "../state/format.js";
-import { waitingWords } from "../message/waiting-line.js";
+import { number, plural, waitingWords, wordCount } from "../state/format.js";
 
 /**
- * @param {import("../state/state.js").State} state
- * @param {import("../state/state.js").State} before
+ * @import { State } from "../types/state.js"
+ * @import { Decision } from "../types/wire.js"
+ */
+
+/**
+ * @param {State} state
+ * @param {State} before
  */
 export function tell(state, before) {
   if (state.conversationId !== before.conversationId) return;
@@ -17,13 +21,18 @@ export function tell(state, before) {
   const { waiting, reading } = state.turn ?? {};
   if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting.sentence, Math.ceil(waiting.seconds)));
   if (reading && !before.turn?.reading) announce(`The model reads ${number(reading.total)} tokens first.`);
-  if (state.ended && state.ended !== before.ended) announce(ending(state, name));
+  if (state.ended && state.ended !== before.ended) announce(ending(state.ended, state, name));
 }
 
-/** The tools whose calls began with this change: said when they are asked for, or when they run. */
+/**
+ * The tools whose calls began with this change, when the model writes the call or when the call runs.
+ * @param {State} state
+ * @param {State} before
+ * @returns {string[]}
+ */
 function usedSince(state, before) {
   const { turn } = state;
-  if (!turn || turn.id !== before.turn?.id) return [];
+  if (!turn || !before.turn || turn.id !== before.turn.id) return [];
   if (turn.calling.length) return turn.calling.slice(before.turn.calling.length);
   if (state.messages === before.messages || before.turn.calling.length) return [];
   const known = new Set(before.messages.map(({ id }) => id));
@@ -31,18 +40,25 @@ function usedSince(state, before) {
   return asked.flatMap(({ calls }) => calls.map(({ name }) => name));
 }
 
-function ending(state, name) {
-  const { turn, state: how } = state.ended;
+/**
+ * @param {NonNullable<State["ended"]>} ended
+ * @param {State} state
+ * @param {string} name
+ */
+function ending({ turn, state: how, problem }, state, name) {
   const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
   const words = answer ? plural(wordCount(answer.content ?? ""), "word") : "";
   const left = unsentOf(state.receipt);
   const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
   if (how === "complete") return `Answer complete, ${words}${unsent}.`;
   if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
-  return state.ended.problem?.message ?? `${name}'s answer was not completed.`;
+  return problem?.message ?? `${name}'s answer was not completed.`;
 }
 
-/** How many messages the policy left out; greetings are never sent and are no news. */
+/**
+ * How many messages the policy left out. Greetings don't count: they are never sent.
+ * @param {Decision|null} receipt
+ */
 function unsentOf(receipt) {
   const out = (receipt?.verdicts ?? []).filter((one) => !one.sent && one.first > 0 && one.reason !== "greeting");
   return out.reduce((sum, one) => sum + one.messages, 0);

@@ -1,19 +1,29 @@
-/** How the connection and the engine are, where that is worth a line. */
+/** Lines about the connection and the engine, where something is wrong or takes time. */
 
 import { byId, h, put } from "../elements/dom.js";
 import { announce } from "../elements/announce.js";
 import { icon } from "../elements/icons.js";
 
-// A line that comes back at once needs no words.
+/**
+ * @import { Line } from "../net/connection.js"
+ * @import { State } from "../types/state.js"
+ * @import { Engine, Provider } from "../types/wire.js"
+ */
+
+// In ms: a shorter interruption isn't mentioned.
 const PATIENCE = 900;
 
 export class Banner {
   constructor() {
     this.timer = 0;
     this.lost = false;
+    this.shown = "";
+    this.words = h("span", {});
+    /** @type {HTMLProgressElement|null} */
+    this.progress = null;
   }
 
-  /** @param {import("../net/connection.js").Line} line */
+  /** @param {Line} line */
   line(line) {
     clearTimeout(this.timer);
     if (line === "online") {
@@ -28,7 +38,7 @@ export class Banner {
     }
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   update(state) {
     if (state.deleted) this.#show("This conversation was deleted in another tab. Start a new chat, or undo it there.");
     else if (state.agent?.broken) {
@@ -38,6 +48,7 @@ export class Banner {
     this.#engine(state.engine, state.agent?.provider);
   }
 
+  /** @param {string} words */
   #show(words) {
     const banner = byId("banner");
     if (this.shown === words) return;
@@ -47,8 +58,8 @@ export class Banner {
   }
 
   /**
-   * @param {import("../state/state.js").Engine|null} engine
-   * @param {{kind: string, note: string}} [provider]
+   * @param {Engine|null} engine
+   * @param {Provider|null} [provider]
    */
   #engine(engine, provider) {
     const line = byId("engine");
@@ -56,17 +67,17 @@ export class Banner {
     const words = engine && engine.state !== "ready" ? engine.sentence : echoed;
     line.hidden = !words;
     if (!words || !engine) {
-      this.progress = undefined;
+      this.progress = null;
       return put(line);
     }
     line.classList.toggle("bad", engine.state === "unavailable" || Boolean(echoed));
-    if (this.progress === undefined) {
+    if (this.progress === null) {
       this.words = h("span", {});
       this.progress = h("progress", { max: "1", "aria-label": "Loading the model" });
       put(line, this.words, this.progress);
       announce(words);
     }
-    /** @type {HTMLElement} */ (this.words).textContent = words;
+    this.words.textContent = words;
     this.progress.hidden = engine.state !== "loading";
     if (engine.progress === null || engine.progress === undefined) this.progress.removeAttribute("value");
     else this.progress.value = engine.progress;

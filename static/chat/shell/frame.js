@@ -2,14 +2,16 @@
 
 import { byId } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { rewrite } from "../net/page-data.js";
+import { rewrite } from "../net/address.js";
 import { keep, read } from "../net/storage.js";
+
+/** @import { Page } from "../types/page.js" */
 
 const NARROW = matchMedia("(max-width: 760px)");
 const MIDDLE = matchMedia("(max-width: 1160px)");
 
 export class Frame {
-  /** @param {import("../net/page-data.js").Page} page */
+  /** @param {Page} page */
   constructor(page) {
     this.app = byId("app");
     this.mayPanel = page.debug_panel;
@@ -29,7 +31,7 @@ export class Frame {
     this.#arrange();
   }
 
-  /** Whether the sidebar lies over the chat, because three columns have no room. */
+  /** Whether the sidebar covers the chat, because there is no room for three columns. */
   get drawer() {
     return NARROW.matches || (MIDDLE.matches && this.panelOpen);
   }
@@ -55,7 +57,7 @@ export class Frame {
     if (focus) byId(open ? "side-hide" : "side-show").focus();
   }
 
-  /** After something was chosen in it, the drawer of a phone goes away. */
+  /** Closes the drawer after something was chosen in it. */
   chosen() {
     if (this.drawer && this.sideOpen) this.side(false, { focus: false });
   }
@@ -72,7 +74,7 @@ export class Frame {
     else if (held) byId("panel-toggle").focus();
   }
 
-  /** What is over the chat closes at Esc; false where nothing is. */
+  /** Closes what is over the chat; false where nothing is. */
   closeTop() {
     if (this.drawer && this.sideOpen) this.side(false);
     else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.panel(false);

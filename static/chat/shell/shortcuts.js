@@ -47,14 +47,14 @@ export class Keys {
     const one = this.shortcuts.find(({ code, shift = false, control: wanted = false }) =>
       code === event.code && shift === event.shiftKey && wanted === control);
     if (!one || document.querySelector("dialog[open]")) return;
-    // Marking lines of a draft by keys stays what it is.
+    // In a draft the arrows go on selecting lines.
     if (/^Arrow/.test(one.code) && event.target instanceof HTMLTextAreaElement && event.target.value) return;
     event.preventDefault();
     one.act();
   }
 
   show() {
-    const dialog = /** @type {HTMLDialogElement} */ (byId("keys"));
+    const dialog = byId("keys", HTMLDialogElement);
     /** @type {[string, string[]][]} */
     const own = [
       ["Send", ["Enter"]],

@@ -1,4 +1,4 @@
-/** The foot of the sidebar: who is here, how the page looks, and getting a saved chat back. */
+/** The foot of the sidebar: the person's account, the theme, and restoring a saved chat. */
 
 import { byId, h, put, say } from "../elements/dom.js";
 import { plural } from "../state/format.js";
@@ -7,10 +7,15 @@ import { Popover } from "../elements/popover.js";
 import { choose, theme, THEMES } from "../shell/theme.js";
 import { complain, toast } from "../elements/toast.js";
 
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { Conversation } from "../types/wire.js"
+ */
+
 export class Me {
   /**
-   * @param {import("../net/page-data.js").Page} page
-   * @param {{restored: (conversation: import("../state/state.js").Conversation, said: string) => void, keys: () => void}} actions
+   * @param {Page} page
+   * @param {{restored: (conversation: Conversation, parameters: string) => void, keys: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -33,6 +38,10 @@ export class Me {
   #fill(box) {
     const { user, urls, signup } = this.page;
     const next = encodeURIComponent(location.pathname + location.search);
+    /**
+     * @param {string} words
+     * @param {() => void} act
+     */
     const entry = (words, act) => h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
     put(
       box,

@@ -5,18 +5,23 @@ import { byId, h, put } from "../elements/dom.js";
 import { group } from "../state/format.js";
 import { change, get } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { address } from "../net/page-data.js";
+import { address } from "../net/address.js";
 import { closeNewest, Popover } from "../elements/popover.js";
 import { complain, toast } from "../elements/toast.js";
+
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { Conversation } from "../types/wire.js"
+ */
 
 const PAUSE = 200;
 const GROUPS = ["Today", "This week", "Older"];
 
-/** @typedef {import("../state/state.js").Conversation} Conversation */
 
 export class Sidebar {
   /**
-   * @param {import("../net/page-data.js").Page} page
+   * @param {Page} page
    * @param {{open: (conversation: Conversation) => void, gone: (id: string) => void,
    *   counted: (count: number) => void}} actions
    */
@@ -24,11 +29,12 @@ export class Sidebar {
     this.page = page;
     this.actions = actions;
     this.list = byId("convs");
-    this.find = /** @type {HTMLInputElement} */ (byId("find"));
+    this.find = byId("find", HTMLInputElement);
     this.current = "";
     /** @type {Conversation[]} */
     this.conversations = [];
     this.question = 0;
+    this.failed = false;
     this.timer = 0;
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
@@ -45,13 +51,13 @@ export class Sidebar {
     this.list.addEventListener("scroll", () => {
       if (this.list.querySelector(".pop:not([hidden])")) closeNewest();
     });
-    // What another tab did shows when this one is looked at again.
+    // Changes from another tab show when this tab gets the focus.
     addEventListener("focus", () => void this.refresh());
   }
 
   /**
-   * @param {import("../state/state.js").State} state
-   * @param {import("../state/state.js").State} before
+   * @param {State} state
+   * @param {State} before
    */
   update(state, before) {
     const named = state.conversation?.title !== before.conversation?.title;
@@ -63,7 +69,7 @@ export class Sidebar {
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
 
-  /** Asks the server again; of several answers under way only the newest is shown. */
+  /** Loads the list again; of several answers under way only the newest is shown. */
   async refresh() {
     const mine = (this.question += 1);
     const text = this.find.value.trim();
@@ -82,7 +88,7 @@ export class Sidebar {
   }
 
   #draw() {
-    // A name that is being typed, or a menu that is open, isn't taken away.
+    // A name that is being typed, or an open menu, isn't removed.
     if (this.list.querySelector("input, .pop:not([hidden])")) return;
     const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
     const searching = this.find.value.trim() !== "";
@@ -127,7 +133,17 @@ export class Sidebar {
     return item;
   }
 
+  /**
+   * @param {HTMLElement} box
+   * @param {Conversation} conversation
+   * @param {HTMLElement} item
+   * @param {Popover} menu
+   */
   #menu(box, conversation, item, menu) {
+    /**
+     * @param {string} words
+     * @param {() => void} act
+     */
     const entry = (words, act, first = false) =>
       h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
     put(box,
@@ -138,11 +154,16 @@ export class Sidebar {
       entry("Delete", () => void this.#remove(conversation)));
   }
 
-  /** Turns the row into a field; Enter keeps the name, Esc leaves it as it was. */
+  /**
+   * Turns the row into a field; Enter keeps the name, Esc leaves it as it was.
+   * @param {Conversation} conversation
+   * @param {HTMLElement} item
+   */
   rename(conversation, item) {
     const input = h("input", { class: "conv-name", "aria-label": "New name", maxlength: "200" });
     input.value = conversation.title;
     let done = false;
+    /** @param {boolean} keep */
     const finish = async (keep) => {
       if (done) return;
       done = true;
@@ -167,6 +188,7 @@ export class Sidebar {
     input.select();
   }
 
+  /** @param {Conversation} conversation */
   async #clear({ id, title }) {
     const sure = await ask({
       title: "Clear this conversation?",
@@ -176,6 +198,7 @@ export class Sidebar {
     if (sure) await change("POST", `${this.page.urls.conversations}/${id}/clear`).catch(complain);
   }
 
+  /** @param {Conversation} conversation */
   async #remove({ id, title }) {
     const path = `${this.page.urls.conversations}/${id}`;
     try {
@@ -199,10 +222,10 @@ export class Sidebar {
 
   /** @param {KeyboardEvent} event */
   #walk(event) {
-    const row = /** @type {HTMLElement} */ (event.target).closest?.("[data-id]");
+    const row = /** @type {HTMLElement|null} */ (/** @type {HTMLElement} */ (event.target).closest?.("[data-id]"));
     const inside = /** @type {HTMLElement} */ (event.target).closest?.(".pop, input");
     if (!row || inside) return;
-    const rows = [...this.list.querySelectorAll("[data-id]")];
+    const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("[data-id]")]);
     if (event.key === "ArrowDown") this.#step(event, rows.indexOf(row) + 1);
     if (event.key === "ArrowUp") this.#step(event, rows.indexOf(row) - 1);
     const one = this.conversations.find(({ id }) => id === row.getAttribute("data-id"));
@@ -210,6 +233,10 @@ export class Sidebar {
     if (event.key === "Delete" && one) void this.#remove(one);
   }
 
+  /**
+   * @param {KeyboardEvent} event
+   * @param {number} index
+   */
   #step(event, index) {
     event.preventDefault();
     if (index < 0) return this.find.focus();

@@ -1,11 +1,22 @@
+/** The page's one function for events from the server. */
+
 import { characters, merged, noSummary, writing } from "./state.js";
 
 /**
- * What an event from the server makes of the state. Pure: a snapshot and the events after it
- * give the same state as a fresh snapshot.
- * @param {import("./state.js").State} state
- * @param {any} event as in chatsite/events.py
- * @returns {import("./state.js").State}
+ * @import { RunningTurn, State } from "../types/state.js"
+ * @import {
+ *   CacheChangedEvent, CallEndedEvent, CallingEvent, CallsStartedEvent, DecidedEvent, DeltaEvent, EngineReply,
+ *   MarkedEvent, Message, ReadingEvent, RefusedReply, ServerEvent, SnapshotEvent, TurnEndedEvent, TurnEvent,
+ *   TurnStartedEvent, TurnView, WaitingEvent,
+ * } from "../types/wire.js"
+ */
+
+/**
+ * Gives the state after an event. Pure: a snapshot and the events after it give the same state as
+ * a fresh snapshot.
+ * @param {State} state
+ * @param {ServerEvent} event
+ * @returns {State}
  */
 export function apply(state, event) {
   switch (event.type) {
@@ -14,19 +25,19 @@ export function apply(state, event) {
     case "turn_started":
       return event.conversation.id === state.conversationId && state.opened ? turnStarted(state, event) : state;
     case "decided":
-      return during(state, event, decided);
+      return duringTurn(state, event, decided);
     case "delta":
-      return during(state, event, delta);
+      return duringTurn(state, event, delta);
     case "calling":
-      return during(state, event, calling);
+      return duringTurn(state, event, calling);
     case "calls_started":
-      return during(state, event, callsStarted);
+      return duringTurn(state, event, callsStarted);
     case "call_ended":
-      return during(state, event, callEnded);
+      return duringTurn(state, event, callEnded);
     case "waiting":
-      return during(state, event, waiting);
+      return duringTurn(state, event, waiting);
     case "reading":
-      return during(state, event, reading);
+      return duringTurn(state, event, reading);
     case "turn_ended":
       return state.opened ? turnEnded(state, event) : state;
     case "renamed":
@@ -51,7 +62,7 @@ export function apply(state, event) {
     case "refused":
       return refused(state, event);
     case "preview":
-      if (event.ref !== state.asked) return state;
+      if (event.ref !== state.previewRef) return state;
       return { ...state, decision: event.decision ?? state.decision, problem: event.problem };
     case "engine":
       return engine(state, event);
@@ -60,16 +71,26 @@ export function apply(state, event) {
   }
 }
 
-/** Who can answer now: where a model can't, another provider stands in and is named. */
+/**
+ * The provider that answers now: where a model can't answer, another one is named in its place.
+ * @param {State} state
+ * @param {EngineReply} event
+ * @returns {State}
+ */
 function engine(state, event) {
   const known = { state: event.state, sentence: event.sentence, progress: event.progress };
   return { ...state, engine: known, agent: state.agent && { ...state.agent, provider: event.provider } };
 }
 
+/**
+ * @param {State} state
+ * @param {SnapshotEvent} event
+ * @returns {State}
+ */
 function snapshot(state, event) {
   const first = event.messages[0];
-  // Older messages that were loaded before stay while they still lead up to the newest ones.
-  const joins = first && state.messages.some((message) => message.id === first.id);
+  // Older messages that were loaded before are kept while they still lead up to the newest ones.
+  const joins = Boolean(first && state.messages.some((message) => message.id === first.id));
   const older = joins ? state.messages.filter((message) => message.seq < first.seq) : [];
   return {
     ...state,
@@ -81,7 +102,7 @@ function snapshot(state, event) {
     agentSlug: event.agent?.slug ?? state.agentSlug,
     messages: [...older, ...event.messages],
     earlier: older.length ? state.earlier : event.earlier,
-    turn: event.turn && running(event.turn),
+    turn: event.turn && runningTurn(event.turn),
     receipt: event.receipt ?? (joins ? state.receipt : null),
     engine: event.engine,
     forgetAbove: event.forget_above,
@@ -89,20 +110,34 @@ function snapshot(state, event) {
   };
 }
 
-/** @returns {import("./state.js").Turn} */
-function running(turn) {
+/**
+ * @param {TurnView} turn
+ * @returns {RunningTurn}
+ */
+function runningTurn(turn) {
   const waiting = turn.waiting ? { sentence: turn.waiting, seconds: 0 } : null;
   const [read, total] = turn.reading;
   return { ...writing(turn), calling: turn.calling, waiting, reading: total ? { read, total } : null };
 }
 
+/**
+ * @param {State} state
+ * @param {MarkedEvent} event
+ * @returns {State}
+ */
 function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove }) {
   const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded } : one));
   return { ...state, messages, forgetAbove };
 }
 
-/** Which messages a cleanup took out or gave back; whoever shows the cache asks for it anew. */
+/**
+ * Messages that a cleanup took out or gave back; the panel's cache section loads again.
+ * @param {State} state
+ * @param {CacheChangedEvent} event
+ * @returns {State}
+ */
 function cacheChanged(state, { status }) {
+  /** @param {Message} message */
   const isNews = ({ id, kv_status: known }) => id in status && status[id] !== known;
   const messages = state.messages.some(isNews)
     ? state.messages.map((one) => (isNews(one) ? { ...one, kv_status: status[one.id] } : one))
@@ -110,13 +145,19 @@ function cacheChanged(state, { status }) {
   return { ...state, messages, cacheVersion: state.cacheVersion + 1 };
 }
 
+/**
+ * @param {State} state
+ * @param {TurnStartedEvent} event
+ * @returns {State}
+ */
 function turnStarted(state, event) {
-  // Of a turn that was started before, the snapshot has told whether it still runs.
+  // The snapshot already said whether a turn that was started before still runs.
   const known = event.resent || state.turn?.id === event.turn;
   const gone = new Set(known ? [] : event.gone);
   const messages = merged(state.messages.filter((message) => !gone.has(message.id)), event.messages);
-  const isAsked = (message) => message.role === "user";
-  const asking = event.messages.findLast(isAsked) ?? messages.findLast(isAsked);
+  /** @param {Message} message */
+  const isUser = (message) => message.role === "user";
+  const asking = event.messages.findLast(isUser) ?? messages.findLast(isUser);
   return {
     ...state,
     conversation: event.conversation,
@@ -126,67 +167,91 @@ function turnStarted(state, event) {
   };
 }
 
-/** A change by what happens in the turn that runs; whatever it is, nothing is waited for or read any more. */
-function during(state, event, change) {
+/**
+ * Applies an event of the running turn; after any event the turn no longer waits or reads.
+ * @template {TurnEvent} E
+ * @param {State} state
+ * @param {E} event
+ * @param {(state: State, turn: RunningTurn, event: E) => State} change
+ * @returns {State}
+ */
+function duringTurn(state, event, change) {
   const { turn } = state;
   if (turn?.id !== event.turn) return state;
-  const over = turn.waiting || turn.reading;
-  return change(over ? { ...state, turn: { ...turn, waiting: null, reading: null } } : state, event);
+  if (!turn.waiting && !turn.reading) return change(state, turn, event);
+  const active = { ...turn, waiting: null, reading: null };
+  return change({ ...state, turn: active }, active, event);
 }
 
-const decided = (state, { receipt }) => ({ ...state, receipt });
+/** @type {(state: State, turn: RunningTurn, event: DecidedEvent) => State} */
+const decided = (state, _, { receipt }) => ({ ...state, receipt });
 
-const calling = (state, { name }) => ({ ...state, turn: { ...state.turn, calling: [...state.turn.calling, name] } });
+/** @type {(state: State, turn: RunningTurn, event: CallingEvent) => State} */
+const calling = (state, turn, { name }) => ({ ...state, turn: { ...turn, calling: [...turn.calling, name] } });
 
-/** What follows is written into a new message. */
-const callsStarted = (state, { messages }) => ({
+/**
+ * From here on the turn writes a new message.
+ * @type {(state: State, turn: RunningTurn, event: CallsStartedEvent) => State}
+ */
+const callsStarted = (state, turn, { messages }) => ({
   ...state,
   messages: merged(state.messages, messages),
-  turn: writing({ ...state.turn, text: "", reasoning: "" }),
+  turn: writing({ ...turn, text: "", reasoning: "" }),
 });
 
-const callEnded = (state, { message }) => ({ ...state, messages: merged(state.messages, [message]) });
+/** @type {(state: State, turn: RunningTurn, event: CallEndedEvent) => State} */
+const callEnded = (state, _, { message }) => ({ ...state, messages: merged(state.messages, [message]) });
 
-const waiting = (state, { sentence, seconds }) => ({
-  ...state, turn: { ...state.turn, waiting: { sentence, seconds } },
-});
+/** @type {(state: State, turn: RunningTurn, event: WaitingEvent) => State} */
+const waiting = (state, turn, { sentence, seconds }) => ({ ...state, turn: { ...turn, waiting: { sentence, seconds } } });
 
-const reading = (state, { read, total }) => ({ ...state, turn: { ...state.turn, reading: { read, total } } });
+/** @type {(state: State, turn: RunningTurn, event: ReadingEvent) => State} */
+const reading = (state, turn, { read, total }) => ({ ...state, turn: { ...turn, reading: { read, total } } });
 
-function delta(state, { part, offset, text }) {
-  const { turn } = state;
+/** @type {(state: State, turn: RunningTurn, event: DeltaEvent) => State} */
+function delta(state, turn, { part, offset, text }) {
   const known = turn.lengths[part];
   const length = characters(text);
   if (offset === known) {
     const lengths = { ...turn.lengths, [part]: known + length };
     return { ...state, turn: { ...turn, [part]: turn[part] + text, lengths } };
   }
-  // What is already here may come twice; a gap can only be filled by a new snapshot.
+  // Text that is already here may arrive twice; only a new snapshot can fill a gap.
   return offset + length <= known ? state : { ...state, stale: true };
 }
 
+/**
+ * @param {State} state
+ * @param {TurnEndedEvent} event
+ * @returns {State}
+ */
 function turnEnded(state, event) {
   const asking = state.turn?.id === event.turn ? state.turn.user_message : null;
-  // What is amiss with a complete answer is said of it, not of what it answers.
-  const told = event.problem && event.state !== "complete" && asking
+  // The problem of a complete answer belongs to the answer, not to the message it answers.
+  const messages = event.problem && event.state !== "complete" && asking
     ? state.messages.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
     : state.messages;
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
-    messages: merged(told, event.message ? [...event.messages, event.message] : event.messages),
+    messages: merged(messages, event.message ? [...event.messages, event.message] : event.messages),
     receipt: event.receipt ?? state.receipt,
     ended: { turn: event.turn, state: event.state, problem: event.problem },
   };
 }
 
+/**
+ * @param {State} state
+ * @param {RefusedReply} event
+ * @returns {State}
+ */
 function refused(state, event) {
   const problem = { code: event.code, message: event.message };
-  if (event.ref === state.asked) return { ...state, problem };
-  const pending = state.pending.find((one) => one.ref === event.ref);
+  if (event.ref === state.previewRef) return { ...state, problem };
+  const draft = state.pending.find((one) => one.ref === event.ref) ?? null;
   return {
     ...state,
-    pending: state.pending.filter((one) => one !== pending),
-    refusal: { ...problem, ref: event.ref, said: pending ?? null },
+    pending: state.pending.filter((one) => one !== draft),
+    refusal: { ...problem, ref: event.ref, draft },
   };
 }

@@ -1,4 +1,4 @@
-/** Numbers, times and sizes as people read them. The page's words are English, so its numbers are. */
+/** Numbers, times and sizes as people read them: in English, as all of the page. Pure. */
 
 const NUMBER = new Intl.NumberFormat("en");
 
@@ -20,7 +20,7 @@ export function duration(milliseconds) {
 }
 
 /**
- * "$0.0012": two digits that mean something, cents where there are any.
+ * "$0.0012": two significant digits, whole cents from 10 cents on.
  * @param {number} value in US dollars
  */
 export function dollars(value) {
@@ -34,7 +34,7 @@ const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 /**
- * "14:05" today, "3 Nov, 14:05" otherwise; "" for what is no time.
+ * "14:05" today, "3 Nov, 14:05" otherwise; "" for an invalid time.
  * @param {string} iso
  * @param {Date} [now]
  */
@@ -71,18 +71,39 @@ export function bytes(size) {
   return `${value < 10 && power > 1 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[power - 1]}`;
 }
 
-/** Bytes of a text on the wire. */
+/**
+ * Bytes of a text on the wire.
+ * @param {string} text
+ */
 export const byteLength = (text) => new TextEncoder().encode(text).length;
 
-/** How many words a screen reader's user is told of. */
+/**
+ * Words of a text, as screen readers announce them.
+ * @param {string} text
+ */
 export const wordCount = (text) => (text.match(/\S+/gu) ?? []).length;
 
-/** The first letter large: sentences come from the server as phrases. */
+/**
+ * Makes the first letter large: the server sends some sentences as phrases.
+ * @param {string} text
+ */
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** One line of at most `length` characters. */
+/**
+ * One line of at most `length` characters.
+ * @param {string} text
+ * @param {number} [length]
+ */
 export function short(text, length = 90) {
   const line = text.replace(/\s+/gu, " ").trim();
   const characters = Array.from(line);
   return characters.length <= length ? line : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
 }
+
+/**
+ * "The model is busy. Trying again in 3 s."
+ * @param {string} sentence
+ * @param {number} seconds whole ones; 0 where it isn't known when
+ */
+export const waitingWords = (sentence, seconds) =>
+  `${sentence} Trying again${seconds > 0 ? ` in ${seconds} s` : ""}.`;

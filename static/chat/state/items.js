@@ -1,35 +1,57 @@
-/** Which rows the transcript shows for a state. Pure. */
+/** The items that the transcript shows for a state. Pure. */
 
-import { callView } from "../message/tool-calls.js";
 import { verdictOf } from "./state.js";
+import { callView } from "./tool-calls.js";
 
 /**
- * What is shown of one message. `content` is all of the text; `writing` while more comes, which `hint` may
- * delay, as `reading` the prompt does; `coming` names the tools whose calls are being written; `idle` while the calls before it run.
- * `note` says how its files were put into the last request.
- * `forgets`: what is above its turn is forgotten; `first`: nothing but greetings is above it.
- * `start` is the number of its turn's first message; `unloaded`: a cleanup took it out.
- * @typedef {{key: string, id: string|null, role: string, name: string, content: string, reasoning: string,
- *   calls: import("../message/tool-calls.js").CallView[], coming: string[], hint: import("./state.js").Waiting|null,
- *   reading: import("./state.js").Reading|null,
- *   attachments: import("./state.js").Attachment[], note: string, versions: string[], seq: number|null,
- *   created: string, state: string, finish: string, turn: string|null, writing: boolean, idle: boolean, waiting: boolean,
- *   problem: import("./state.js").Problem|null, failed: boolean, pinned: boolean, excluded: boolean,
- *   background: boolean, reply: import("./state.js").Quote|null, forgets: boolean, first: boolean,
- *   greets: boolean, start: number, unloaded: boolean}} Item
- * @typedef {{key: string, items: Item[], last: boolean}} Flow what is shown as one: a message, or an answer with
- *   the tool calls that led to it; `last`: nothing came after it and nothing is on its way
+ * @import { CallView } from "./tool-calls.js"
+ * @import { Reading, State, Waiting } from "../types/state.js"
+ * @import { Attachment, Decision, Message, Problem, Quote, Role, Verdict } from "../types/wire.js"
+ */
+
+/**
+ * One message as the transcript shows it. `content` is the whole text; `writing`: more of it arrives;
+ * `hint`: the provider is asked again; `reading`: the model still reads the prompt; `coming` names the
+ * tools whose calls are being written; `idle`: the calls before this message still run; `note`: how its
+ * files were put into the last request; `forgets`: the messages above its turn are forgotten; `first`:
+ * only greetings are above it; `greets`: it is a greeting; `start`: the sequence number of its turn's
+ * first message; `unloaded`: a cleanup took it out of the engine's cache.
+ * @typedef {{key: string, id: string|null, role: Role, name: string, content: string, reasoning: string,
+ *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
+ *   note: string, versions: string[], seq: number|null, created: string, state: string, finish: string,
+ *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
+ *   failed: boolean, pinned: boolean, excluded: boolean, background: boolean, reply: Quote|null,
+ *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
+ */
+
+/**
+ * Items shown as one: a message, or an answer with the tool calls that led to it; `last`: nothing
+ * follows it and nothing is on its way.
+ * @typedef {{key: string, items: Item[], last: boolean}} Flow
+ */
+
+/**
+ * The line under a message whose verdict differs from its place above or below the horizon.
  * @typedef {{kind: "sent"|"left"|"unloaded", sentence: string}|null} Mark
  */
 
-const PLAIN = { id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false,
-  waiting: false, problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null,
-  forgets: false, first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
-  note: "", versions: [], idle: false, start: 0, unloaded: false };
+/**
+ * `out`: the message is above the horizon.
+ * @typedef {{out: boolean, mark: Mark, verdict: Verdict|null}} Standing
+ */
+
+/** @type {Omit<Item, "key"|"role"|"name"|"content">} */
+const PLAIN = {
+  id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
+  problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null, forgets: false,
+  first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
+  note: "", versions: [], idle: false, start: 0, unloaded: false,
+};
 const BACKGROUND = ["scheduled", "briefing"];
 
 /**
- * @param {import("./state.js").State} state
+ * The transcript's items in order, an answer's messages joined to one.
+ * @param {State} state
  * @returns {Flow[]}
  */
 export function flows(state) {
@@ -39,7 +61,7 @@ export function flows(state) {
   for (const item of items(state)) {
     const above = found.at(-1)?.items;
     if (above && item.role === "assistant" && !item.background && above.at(-1)?.calls.length) {
-      const idle = above.at(-1)?.calls.some((call) => call.state === "running");
+      const idle = Boolean(above.at(-1)?.calls.some((call) => call.state === "running"));
       above.push(item.writing ? { ...item, key: `${item.key}:${above.length}`, idle } : item);
       continue;
     }
@@ -54,7 +76,7 @@ export function flows(state) {
 }
 
 /**
- * @param {import("./state.js").State} state
+ * @param {State} state
  * @returns {Item[]}
  */
 function items(state) {
@@ -76,12 +98,22 @@ function items(state) {
   return rows;
 }
 
+/**
+ * @param {State} state
+ * @param {string} name the agent's
+ * @returns {Item[]}
+ */
 function greeting(state, name) {
   return (state.agent?.greeting ?? []).map((content, index) => ({
-    ...PLAIN, key: `greeting:${index}`, role: "assistant", name, content,
+    ...PLAIN, key: `greeting:${index}`, role: /** @type {Role} */ ("assistant"), name, content,
   }));
 }
 
+/**
+ * @param {State} state
+ * @param {string} name the agent's
+ * @returns {Item[]}
+ */
 function stored(state, name) {
   const shown = state.messages.filter(
     (message) => (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
@@ -89,7 +121,7 @@ function stored(state, name) {
   const starts = turnStarts(shown);
   const first = shown.find((message) => message.role === "user")?.seq ?? null;
   const results = resultsOf(state.messages);
-  const told = state.receipt?.files ?? [];
+  const fileSentences = state.receipt?.files ?? [];
   return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
@@ -100,7 +132,7 @@ function stored(state, name) {
     reasoning: message.reasoning ?? "",
     calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),
     attachments: message.attachments,
-    note: told.filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name))).join(" "),
+    note: fileSentences.filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name))).join(" "),
     versions: message.versions,
     seq: message.seq,
     created: message.created,
@@ -121,15 +153,17 @@ function stored(state, name) {
   }));
 }
 
+/** @param {Message} message */
 const isBackground = (message) => BACKGROUND.includes(message.source);
 
 /**
  * The results of each message's calls, by the calls' ids; these are unique only within their message.
- * @param {import("./state.js").Message[]} messages
- * @returns {Map<string, Map<string|null, import("./state.js").Message>>}
+ * @param {Message[]} messages
  */
 function resultsOf(messages) {
+  /** @type {Map<string, Map<string|null, Message>>} */
   const found = new Map();
+  /** @type {Map<string|null, Message>} */
   let results = new Map();
   for (const message of messages) {
     if (message.role === "tool") results.set(message.call_id, message);
@@ -139,34 +173,46 @@ function resultsOf(messages) {
   return found;
 }
 
-/** For every message the number of the user message whose turn it belongs to. */
+/**
+ * For every message the sequence number of the user message that began its turn; 0 before the first.
+ * @param {Message[]} shown
+ */
 function turnStarts(shown) {
   let start = 0;
   return shown.map((message) => (start = message.role === "user" ? message.seq : start));
 }
 
-/** Nothing was stored as its answer and nothing is being written: whatever went wrong, it can be said.
- * A background task's note is nobody's answer. */
+/**
+ * Whether a user message has no stored answer and none is being written. A background task's message
+ * answers nobody.
+ * @param {State} state
+ * @param {Message[]} shown
+ * @param {number} index of the user message
+ */
 function isUnanswered(state, shown, index) {
   const next = shown.slice(index + 1).find((message) => !isBackground(message));
   return next ? next.role === "user" : state.turn === null;
 }
 
-/** The running answer is shown from the turn, not from what was last saved of it. */
+/**
+ * The running answer is shown from the turn, not from its last checkpoint.
+ * @param {State} state
+ * @param {Message} message
+ */
 const isRunning = (state, message) => message.state === "running" && message.role === "assistant"
   && state.turn !== null;
 
 /**
- * Whether a message is above the line, the mark it carries where its own verdict differs, and the verdict.
- * @param {import("./state.js").Decision|null} decision
- * @param {Item} item
- * @returns {{out: boolean, mark: Mark, verdict: import("./state.js").Verdict|null}}
+ * Where a message stands under a decision.
+ * @param {Decision|null} decision
+ * @param {Pick<Item, "seq"|"role"|"unloaded">} item
+ * @returns {Standing}
  */
 export function standing(decision, { seq, role, unloaded }) {
   if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
   const verdict = verdictOf(decision, seq);
-  // What is replied to is sent even so.
+  // A message that is replied to is sent even if it was unloaded.
   if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };
   if (!verdict) return { out: above, mark: null, verdict };
   if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
@@ -175,7 +221,9 @@ export function standing(decision, { seq, role, unloaded }) {
 }
 
 /**
- * Said once of a turn, wherever it stands: it can be brought back.
+ * An unloaded turn is marked once, at its user message: it can be brought back there.
+ * @param {Role} role
+ * @param {boolean} unloaded
  * @returns {Mark}
  */
 const unloadedMark = (role, unloaded) =>

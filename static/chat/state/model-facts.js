@@ -1,20 +1,10 @@
-/** What is said of a model in a list. */
+/** The facts of a model on one line of a list. Pure. */
 
 import { dollars, number } from "./format.js";
 
-/**
- * A model as the server offers it. `name` is `provider:model` as commands say it, "" the agent's
- * own; `window` in tokens, `assumed` where nobody told it; `price` in US dollars for a million
- * tokens; `why_not`: why it can't be chosen now, or "". `looking`: servers on this machine are
- * still being asked.
- * @typedef {{name: string, label: string, window: number|null, assumed?: boolean,
- *   price: {prompt: number, cached: number|null, completion: number}|null, takes: string[],
- *   tools: boolean, why_not?: string}} Model
- * @typedef {{title: string, note?: string, models: Model[]}} Group
- * @typedef {{locked: string, own: string, looking?: boolean, groups: Group[]}} Offer
- * @typedef {{name: string, label: string}} Choice
- */
+/** @import { Model } from "../types/page.js" */
 
+/** @type {Record<string, string>} */
 const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
 
 /**

@@ -4,7 +4,8 @@ import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { copy } from "../elements/clipboard.js";
 import { h } from "../elements/dom.js";
 
-// What models write after the fence, and the module that reads it.
+// The language as models write it after the fence, and the name of its module.
+/** @type {Record<string, string>} */
 const ALIASES = {
   js: "javascript", jsx: "javascript", mjs: "javascript", ts: "typescript", tsx: "typescript", py: "python",
   sh: "bash", zsh: "bash", console: "shell", html: "xml", svg: "xml", yml: "yaml", rb: "ruby", rs: "rust",
@@ -13,9 +14,15 @@ const ALIASES = {
 };
 const LONGEST = 60_000;
 
+/**
+ * The part of highlight.js that is used here.
+ * @typedef {{highlight: (code: string, options: {language: string, ignoreIllegals: boolean}) => {value: string},
+ *   registerLanguage: (name: string, language: unknown) => void}} Highlighter
+ */
+
 /** @type {Record<string, string>} */
 let modules = {};
-/** @type {Promise<any>|null} */
+/** @type {Promise<Highlighter|null>|null} */
 let core = null;
 /** @type {Map<string, Promise<boolean>>} */
 const languages = new Map();
@@ -58,8 +65,8 @@ async function paint(code, said) {
   const hljs = await load();
   if (!hljs || !(await know(hljs, name)) || code.textContent !== text) return;
   const html = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;
-  const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true };
-  code.replaceChildren(/** @type {any} */ (DOMPurify.sanitize(html, safe)));
+  const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: /** @type {const} */ (true) };
+  code.replaceChildren(DOMPurify.sanitize(html, safe));
 }
 
 function load() {
@@ -67,7 +74,11 @@ function load() {
   return core;
 }
 
-/** @returns {Promise<boolean>} whether there is a module for the language */
+/**
+ * @param {Highlighter} hljs
+ * @param {string} name
+ * @returns {Promise<boolean>} whether there is a module for the language
+ */
 function know(hljs, name) {
   let known = languages.get(name);
   if (!known) {

@@ -8,6 +8,8 @@ import { Marked } from "../../vendor/marked/marked.esm.js";
 import { dressCode } from "./code.js";
 import { h } from "../elements/dom.js";
 
+/** @import { Token } from "../../vendor/marked/marked.esm.js" */
+
 const ALLOWED = {
   ALLOWED_TAGS: [
     "p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a",
@@ -16,14 +18,20 @@ const ALLOWED = {
   ALLOWED_ATTR: ["href", "title", "class", "align", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true,
+  RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
 };
 const LINKS = /^(?:https?:\/\/|mailto:)/i;
 
+/** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+
+/** @param {string} text */
 const escape = (text) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
 
-/** Where a link leads, for a person to see: "example.org", or the address itself. */
+/**
+ * The host of a link, as people see it: "example.org", or the address itself.
+ * @param {string} href
+ */
 function host(href) {
   try {
     const url = new URL(href);
@@ -58,19 +66,17 @@ const marked = new Marked({
 /**
  * The blocks of a Markdown text, each with the `raw` text it came from.
  * @param {string} text
- * @returns {any[]}
+ * @returns {Token[]}
  */
 export const blocks = (text) => marked.lexer(text);
 
 /**
- * @param {any[]} tokens from `blocks`
+ * @param {Token[]} tokens from `blocks`
  * @param {{streaming?: boolean}} [options] streaming leaves the colouring of code for later
  * @returns {DocumentFragment}
  */
 export function renderBlocks(tokens, { streaming = false } = {}) {
-  const fragment = /** @type {DocumentFragment} */ (
-    /** @type {unknown} */ (DOMPurify.sanitize(marked.parser(tokens), ALLOWED))
-  );
+  const fragment = DOMPurify.sanitize(marked.parser(tokens), ALLOWED);
   // Of all classes only the one that names a code block's language means something here.
   for (const element of fragment.querySelectorAll("[class]:not(pre > code)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) dressLink(link);

@@ -6,10 +6,12 @@
 import { blocks, render, renderBlocks } from "./markdown.js";
 import { h } from "../elements/dom.js";
 
+/** @import { Token } from "../../vendor/marked/marked.esm.js" */
+
 const PAUSE = 40;
 
 export class Stream {
-  /** @param {HTMLElement} body where the text stands */
+  /** @param {HTMLElement} body the element that holds the text */
   constructor(body) {
     this.body = body;
     this.text = "";
@@ -24,7 +26,7 @@ export class Stream {
 
   /** @param {string} written all that has been written so far */
   write(written) {
-    // The lexer counts in lines that end with \n alone.
+    // The lexer counts lines that end with \n alone.
     const text = written.includes("\r") ? written.replace(/\r\n?/g, "\n") : written;
     if (text === this.text) return;
     if (!text.startsWith(this.text)) this.#restart();
@@ -36,7 +38,10 @@ export class Stream {
     else requestAnimationFrame(() => this.#draw());
   }
 
-  /** The whole text once more, so that links and lists that reach over blocks settle. */
+  /**
+   * Renders the whole text once more: links and lists that span blocks are only complete now.
+   * @param {string} text
+   */
   finish(text) {
     this.over = true;
     this.body.replaceChildren(render(text));
@@ -61,13 +66,17 @@ export class Stream {
     this.#placeCursor();
   }
 
+  /** @param {Token[]} tokens */
   #commit(tokens) {
     this.tail.before(renderBlocks(tokens));
     this.tail.replaceChildren();
     for (const token of tokens) this.committed += token.raw.length;
   }
 
-  /** A code block only grows, so its text is extended in place. */
+  /**
+   * Extends a code block in place, since it only grows; false where that isn't possible.
+   * @param {Token|undefined} token
+   */
   #growCode(token) {
     if (token?.type !== "code") return false;
     const code = this.tail.querySelector(".code code");
@@ -78,7 +87,7 @@ export class Stream {
     return true;
   }
 
-  /** The cursor stands where the next word will. */
+  /** Puts the cursor where the next word will be. */
   #placeCursor() {
     let place = this.tail.lastElementChild;
     while (place && /^(UL|OL|LI|BLOCKQUOTE)$/.test(place.tagName) && place.lastElementChild) {

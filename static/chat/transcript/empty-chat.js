@@ -1,12 +1,14 @@
-/** A chat that has not begun: who answers, what model that is, and what could be asked. */
+/** A chat that has not begun: the agent, its model, and suggestions. */
 
 import { toolLines } from "../elements/agent-tools.js";
 import { h, put } from "../elements/dom.js";
 
+/** @import { State } from "../types/state.js" */
+
 /**
- * @param {HTMLElement} intro stands above the greeting
- * @param {HTMLElement} prompts stands below it
- * @param {import("../state/state.js").State} state
+ * @param {HTMLElement} intro is above the greeting
+ * @param {HTMLElement} prompts is below it
+ * @param {State} state
  * @param {(text: string) => void} suggest
  */
 export function emptyChat(intro, prompts, state, suggest) {

@@ -19,7 +19,7 @@ export class Horizon {
   }
 
   /**
-   * Says what is above, and stands before `next`, or at the end where that is null.
+   * Places the line before `next`, or at the end where that is null, and describes what is above it.
    * @param {Element} column
    * @param {Element|null} next
    * @param {{above: number, empty: boolean, summary: {words: string, sent: boolean}}} what
@@ -46,7 +46,10 @@ export class Horizon {
     this.element.remove();
   }
 
-  /** Moves from where it was; never further than a screen, or it would be a blur. */
+  /**
+   * Moves from its old place; never further than a screen, or it would be a blur.
+   * @param {number} from
+   */
   #glide(from) {
     if (reducedMotion()) return;
     const way = from - this.element.getBoundingClientRect().top;

@@ -3,19 +3,18 @@
 import { byId, h, put } from "../elements/dom.js";
 import { capital, duration, plural, time } from "../state/format.js";
 import { change, get } from "../net/http.js";
-import { query } from "../net/page-data.js";
+import { query } from "../net/address.js";
 import { complain, toast } from "../elements/toast.js";
 
 /**
- * @typedef {{version: number, text: string, first: number, last: number, messages: number, by: string,
- *   made_from: number, created: string, why_not: string, shortened: boolean, seconds: number|null,
- *   tokens: number|null}} Version
- * @typedef {{on: boolean, current: number, versions: Version[], earlier: boolean}} Versions
+ * @import { Decision } from "../types/wire.js"
+ * @import { Page, SummaryVersion, SummaryVersions } from "../types/page.js"
+ * @import { State } from "../types/state.js"
  */
 
 /**
- * What the control at the horizon says; "" where it has no place.
- * @param {import("../state/state.js").State} state
+ * The label of the control at the horizon; "": the control is hidden.
+ * @param {State} state
  */
 export function summaryWords({ summary, decision }) {
   if (summary.version) {
@@ -26,22 +25,33 @@ export function summaryWords({ summary, decision }) {
   return summary.on ? "No summary yet" : "The summary is switched off";
 }
 
-/** Whether the next message is sent with the summary. */
+/**
+ * Whether the next message is sent with the summary.
+ * @param {Decision|null} decision
+ */
 export const sendsSummary = (decision) =>
-  Boolean(decision?.layout?.some((/** @type {any} */ item) => item.kind === "summary"));
+  Boolean(decision?.layout?.some((item) => item.kind === "summary"));
 
 export class SummaryWindow {
   /**
-   * @param {{page: import("../net/page-data.js").Page, state: () => import("../state/state.js").State}} given
+   * @param {{page: Page, state: () => State}} given
    */
   constructor({ page, state }) {
     this.page = page;
     this.state = state;
-    this.dialog = /** @type {HTMLDialogElement} */ (byId("summary"));
-    /** What was typed and not saved, by conversation: closing with Esc loses nothing. */
+    this.dialog = byId("summary", HTMLDialogElement);
+    /** @type {Map<string, string>} typed and not saved, by conversation and version: Esc loses nothing */
     this.drafts = new Map();
     this.conversation = "";
-    /** @type {Versions|null} */
+    /** @type {HTMLTextAreaElement|null} */
+    this.text = null;
+    this.error = h("p", { class: "summary-error", role: "alert", hidden: true });
+    this.newer = h("p", { class: "quiet", role: "status", hidden: true });
+    /** @type {HTMLButtonElement|null} */
+    this.cancel = null;
+    /** @type {HTMLButtonElement|null} */
+    this.save = null;
+    /** @type {SummaryVersions|null} */
     this.found = null;
     this.dialog.addEventListener("close", () => this.#keep());
   }
@@ -56,7 +66,7 @@ export class SummaryWindow {
     if (!this.dialog.open) this.dialog.showModal();
   }
 
-  /** Says so where a newer one was made while somebody reads. */
+  /** Shows that a newer version was made while somebody reads. */
   update() {
     const { conversationId, summary } = this.state();
     if (!this.dialog.open || conversationId !== this.conversation || !this.found) return;
@@ -69,7 +79,7 @@ export class SummaryWindow {
     return `${this.page.urls.conversations}/${this.conversation}/summary${rest}`;
   }
 
-  /** @param {Versions} found */
+  /** @param {SummaryVersions} found */
   #show(found) {
     this.found = found;
     const current = found.versions.find((one) => one.version === found.current) ?? null;
@@ -89,7 +99,7 @@ export class SummaryWindow {
     );
   }
 
-  /** @param {Versions} found */
+  /** @param {SummaryVersions} found */
   #unused(found) {
     const { decision } = this.state();
     const other = decision && decision.settings.policy.value !== "summary";
@@ -98,7 +108,7 @@ export class SummaryWindow {
       : null;
   }
 
-  /** @param {Versions} found */
+  /** @param {SummaryVersions} found */
   #switch(found) {
     const box = h("input", { type: "checkbox", role: "switch", id: "summary-on" });
     box.checked = found.on;
@@ -110,7 +120,7 @@ export class SummaryWindow {
     return h("label", { class: "summary-switch", for: "summary-on" }, box, "Use a summary in this chat");
   }
 
-  /** @param {Version} current */
+  /** @param {SummaryVersion} current */
   #editor(current) {
     const text = h("textarea", { id: "summary-text", rows: "9", dir: "auto" });
     const key = `${this.conversation}:${current.version}`;
@@ -120,7 +130,7 @@ export class SummaryWindow {
     return h("div", { class: "summary-edit" }, h("label", { for: "summary-text" }, "What the model reads"), text);
   }
 
-  /** @param {Version|null} current */
+  /** @param {SummaryVersion|null} current */
   #foot(current) {
     this.cancel = h("button", { type: "button", class: "plain-button", on: { click: () => this.#cancel(current) } });
     this.save = h("button", { type: "button", class: "primary", on: { click: () => current && this.#save(current) } }, "Save");
@@ -128,20 +138,20 @@ export class SummaryWindow {
     return h("div", { class: "box-foot" }, this.cancel, current && this.save);
   }
 
-  /** @param {Version|null} current */
+  /** @param {SummaryVersion|null} current */
   #offerSave(current) {
     const changed = Boolean(current && this.text && this.text.value.trim() !== current.text);
     if (this.save) this.save.disabled = !changed;
     if (this.cancel) put(this.cancel, changed ? "Cancel" : "Close");
   }
 
-  /** @param {Version|null} current */
+  /** @param {SummaryVersion|null} current */
   #cancel(current) {
     if (current && this.text) this.text.value = current.text;
     this.dialog.close();
   }
 
-  /** @param {Version} current */
+  /** @param {SummaryVersion} current */
   async #save(current) {
     if (!this.text || !this.save) return;
     this.save.disabled = true;
@@ -153,7 +163,7 @@ export class SummaryWindow {
     toast(`Saved as version ${saved.current} of the summary.`);
   }
 
-  /** @param {Versions} found */
+  /** @param {SummaryVersions} found */
   #older(found) {
     const rest = found.versions.filter((one) => one.version !== found.current);
     return h("details", { class: "summary-older" },
@@ -166,7 +176,7 @@ export class SummaryWindow {
           : h("button", { type: "button", class: "link", on: { click: () => this.#back(one) } }, `Bring version ${one.version} back`)))));
   }
 
-  /** @param {Version} version */
+  /** @param {SummaryVersion} version */
   async #back(version) {
     const found = await this.#change("", { version: version.version, query: query() });
     if (!found) return;
@@ -175,21 +185,24 @@ export class SummaryWindow {
     toast(`Version ${version.version} is back, as version ${found.current}.`);
   }
 
-  /** What the server made of it; null after an error, which is said in the window. */
+  /**
+   * Sends a change; null after an error, which the window shows.
+   * @param {string} path
+   * @param {object} body
+   * @returns {Promise<SummaryVersions|null>}
+   */
   async #change(path, body) {
-    if (this.error) this.error.hidden = true;
+    this.error.hidden = true;
     try {
       return await change("POST", this.#path(path), body);
     } catch (error) {
-      if (this.error) {
-        this.error.hidden = false;
-        put(this.error, error instanceof Error ? error.message : String(error));
-      }
+      this.error.hidden = false;
+      put(this.error, error instanceof Error ? error.message : String(error));
       return null;
     }
   }
 
-  /** The window was closed: what isn't saved is there again when it is opened. */
+  /** The window was closed: what isn't saved will be there when it is opened again. */
   #keep() {
     const current = this.found?.versions.find((one) => one.version === this.found?.current);
     if (!current || !this.text) return;
@@ -199,7 +212,7 @@ export class SummaryWindow {
   }
 }
 
-/** @param {Version} version */
+/** @param {SummaryVersion} version */
 function about(version) {
   const parts = [
     `Of ${plural(version.messages, "message")}, by ${version.by}, ${time(version.created)}`,

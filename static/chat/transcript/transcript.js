@@ -8,18 +8,27 @@ import { Marker } from "./forget-line.js";
 import { Row } from "../message/row.js";
 import { sendsSummary, summaryWords } from "./summary-window.js";
 
+/**
+ * @import { Kept } from "../message/reasoning.js"
+ * @import { Actions } from "../message/row.js"
+ * @import { Flow } from "../state/items.js"
+ * @import { State } from "../types/state.js"
+ */
+
 const NEAR = 48;
 const FURTHEST = 40;
 
 export class Transcript {
   /**
-   * @param {Omit<import("../message/row.js").Actions, "kept"> & {earlier: () => Promise<void>,
+   * @param {Omit<Actions, "kept"> & {earlier: () => Promise<void>,
    *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
    */
   constructor(actions) {
-    /** @type {import("../message/reasoning.js").Kept} */
+    /** @type {Kept} */
     const kept = { open: new Set(), took: new Map() };
     this.actions = { ...actions, kept };
+    /** @type {State|null} */
+    this.state = null;
     this.log = byId("log");
     this.column = byId("col");
     this.newest = byId("newest");
@@ -41,8 +50,8 @@ export class Transcript {
   }
 
   /**
-   * @param {import("../state/state.js").State} state
-   * @param {import("../state/state.js").State} before
+   * @param {State} state
+   * @param {State} before
    */
   update(state, before) {
     this.state = state;
@@ -63,7 +72,7 @@ export class Transcript {
     this.newest.hidden = true;
   }
 
-  /** Loads what is above and leaves the reader's place where it was. */
+  /** Loads older messages and keeps the reader's place. */
   async showEarlier() {
     this.more.disabled = true;
     const fromEnd = this.log.scrollHeight - this.log.scrollTop;
@@ -75,7 +84,7 @@ export class Transcript {
     this.log.scrollTop = this.log.scrollHeight - fromEnd;
   }
 
-  /** Goes to the line, wherever it is; false where there is none. */
+  /** Goes to the horizon, loading older messages if needed; false where there is none. */
   async toHorizon() {
     const line = this.state?.decision?.horizon ?? null;
     for (let pages = 0; pages < FURTHEST; pages += 1) {
@@ -87,9 +96,12 @@ export class Transcript {
     return true;
   }
 
-  /** Shows a stored message, wherever it is. */
+  /**
+   * Shows a stored message, loading older ones if needed.
+   * @param {number} seq
+   */
   async toMessage(seq) {
-    const found = () => this.column.querySelector(`[data-seq="${Number(seq)}"]`);
+    const found = () => /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
       await this.showEarlier();
@@ -98,6 +110,7 @@ export class Transcript {
     if (element) this.#goTo(element);
   }
 
+  /** @param {HTMLElement} element */
   #goTo(element) {
     this.atBottom = false;
     element.scrollIntoView({ block: "center", behavior: reducedMotion() ? "auto" : "smooth" });
@@ -111,7 +124,7 @@ export class Transcript {
     this.atBottom = true;
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   #arrange(state) {
     const list = flows(state);
     const wanted = new Set(list.map((flow) => flow.key));
@@ -135,7 +148,7 @@ export class Transcript {
     if (!begun) emptyChat(this.intro, this.prompts, state, this.actions.suggest);
   }
 
-  /** @param {import("../state/items.js").Flow} flow */
+  /** @param {Flow} flow */
   #row(flow) {
     let row = this.rows.get(flow.key);
     if (row) row.update(flow);
@@ -146,7 +159,10 @@ export class Transcript {
     return row;
   }
 
-  /** Brings the column's children into this order with as few moves as possible. */
+  /**
+   * Brings the column's children into this order with as few moves as possible.
+   * @param {Element[]} elements
+   */
   #order(elements) {
     const wanted = new Set(elements);
     for (const child of [...this.column.children]) {
@@ -160,19 +176,20 @@ export class Transcript {
     }
   }
 
+  /** @param {State} state */
   #stream(state) {
     const flow = flows(state).at(-1);
     if (flow) this.#row(flow);
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   #mark(state) {
     const { decision } = state;
     for (const row of this.rows.values()) row.place(decision);
     this.#placeHorizon(state);
   }
 
-  /** @param {import("../state/state.js").State} state */
+  /** @param {State} state */
   #placeHorizon(state) {
     const { decision, messages, earlier, turn, pending } = state;
     const line = decision?.horizon ?? null;
@@ -188,7 +205,10 @@ export class Transcript {
     this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
   }
 
-  /** The first message below the line, in the order of the page. */
+  /**
+   * The first element below the line, in the order of the page.
+   * @param {number} line
+   */
   #firstBelow(line) {
     for (const element of this.column.querySelectorAll("article.m")) {
       const { seq } = /** @type {HTMLElement} */ (element).dataset;
@@ -199,7 +219,7 @@ export class Transcript {
 
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.log;
-    // Only who goes up leaves the end; what was written since the last frame moves it away, too.
+    // Only scrolling up leaves the end; text written since the last frame also moves the end away.
     if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
     else if (scrollTop < this.lastTop) this.atBottom = false;
     this.lastTop = scrollTop;

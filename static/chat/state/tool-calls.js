@@ -1,0 +1,123 @@
+/** Tool calls in words: what was asked of a tool and what it answered, each on one line. Pure. */
+
+import { short } from "./format.js";
+
+/**
+ * @import { Call, Message } from "../types/wire.js"
+ */
+
+/**
+ * A call with its outcome; `result` is the tool's own text, null where there is none, `seq` its message's.
+ * @typedef {Call & {state: "running"|"done"|"failed"|"never", result: string|null, seq: number|null}} CallView
+ */
+
+// Room for a long line; the style sheet cuts what doesn't fit the screen.
+const LONGEST = 90;
+// The error that the server stores for a call that never ran.
+const NEVER = "NoResult";
+
+/** @type {WeakMap<Message, CallView>} results that were parsed before: long ones are costly */
+const views = new WeakMap();
+
+/**
+ * @param {Call} call
+ * @param {Message|null} result the tool message that answers it
+ * @returns {CallView}
+ */
+export function callView(call, result) {
+  const known = result && views.get(result);
+  if (known) return known;
+  const view = readCall(call, result);
+  if (result) views.set(result, view);
+  return view;
+}
+
+/**
+ * @param {Call} call
+ * @param {Message|null} result
+ * @returns {CallView}
+ */
+function readCall(call, result) {
+  const text = result?.content ?? null;
+  const seq = result?.seq ?? null;
+  if (result?.state === "running") return { ...call, state: "running", result: null, seq };
+  const error = errorOf(text);
+  const never = text === null || error?.name === NEVER;
+  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text, seq };
+}
+
+/**
+ * `calculator("184000 / 92")`: a single argument without its name.
+ * @param {Pick<Call, "name"|"arguments">} call
+ */
+export function callWords({ name, arguments: given }) {
+  const values = Object.values(given ?? {});
+  return `${name}(${short(values.length === 1 ? JSON.stringify(values[0]) : namedWords(given ?? {}), LONGEST)})`;
+}
+
+/**
+ * The call's outcome on one line.
+ * @param {Pick<CallView, "state"|"result">} call
+ */
+export function resultWords({ state, result }) {
+  if (state === "never") return "no result";
+  if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
+  return short(valueWords(parsed(result ?? "")), LONGEST);
+}
+
+/**
+ * Formats JSON with a line for each value; any other text stays as it is.
+ * @param {string} text
+ */
+export function formatted(text) {
+  const value = parsed(text);
+  return value === text ? text : JSON.stringify(value, null, 2);
+}
+
+/**
+ * The `result` of a tool that returns more than its result, otherwise all of it.
+ * @param {unknown} value
+ * @returns {string}
+ */
+function valueWords(value) {
+  if (typeof value === "string") return value;
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
+  return "result" in value ? valueWords(value.result) : namedWords(value, countedWords);
+}
+
+/**
+ * A list in a result is shown by its length: whoever opens the line reads what it holds.
+ * @param {unknown} value
+ */
+const countedWords = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
+
+/**
+ * @param {object} record
+ * @param {(value: unknown) => string} words
+ */
+const namedWords = (record, words = JSON.stringify) =>
+  Object.entries(record).map(([key, value]) => `${key}: ${words(value)}`).join(", ");
+
+/**
+ * @param {string} text
+ * @returns {unknown} the JSON value, or the text itself
+ */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * @param {string|null} text
+ * @returns {{name: string, message: string}|null}
+ */
+function errorOf(text) {
+  const value = text === null ? null : parsed(text);
+  const error = value && typeof value === "object" && "error" in value ? value.error : null;
+  return error && typeof error === "object" && "message" in error
+    ? /** @type {{name: string, message: string}} */ (error)
+    : null;
+}

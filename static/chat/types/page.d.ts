@@ -1,0 +1,169 @@
+/** What the server puts into the page itself, and the answers to its plain requests. */
+
+import type { Agent, Role } from "./wire.js";
+
+export interface Page {
+  agents: Agent[];
+  agent: string;
+  conversation: string | null;
+  /** "guest:…" or "user:…" */
+  owner: string;
+  user: { name: string; signed_in: boolean; staff: boolean };
+  signup: boolean;
+  debug_panel: boolean;
+  debug: boolean;
+  show_request: boolean;
+  max_frame: number;
+  max_attachments: number;
+  max_attachment_bytes: number;
+  urls: Record<string, string>;
+  static: { highlight?: Record<string, string> };
+}
+
+/** A model that can be chosen. */
+export interface Model {
+  /** `provider:model`; "" is the agent's own. */
+  name: string;
+  label: string;
+  /** In tokens; `assumed` where nobody told it. */
+  window: number | null;
+  assumed?: boolean;
+  /** In US dollars for a million tokens. */
+  price: { prompt: number; cached: number | null; completion: number } | null;
+  takes: string[];
+  tools: boolean;
+  /** Why it can't be chosen now, or "". */
+  why_not?: string;
+}
+
+export interface ModelGroup {
+  title: string;
+  note?: string;
+  models: Model[];
+}
+
+/** The models an agent can be given. `looking`: servers on this machine are still being asked. */
+export interface ModelOffer {
+  locked: string;
+  own: string;
+  looking?: boolean;
+  groups: ModelGroup[];
+}
+
+export interface ModelChoice {
+  name: string;
+  label: string;
+}
+
+export interface SummaryVersion {
+  version: number;
+  text: string;
+  first: number;
+  last: number;
+  messages: number;
+  by: string;
+  made_from: number;
+  created: string;
+  /** Why it can't be brought back, or "". */
+  why_not: string;
+  shortened: boolean;
+  seconds: number | null;
+  tokens: number | null;
+}
+
+export interface SummaryVersions {
+  on: boolean;
+  current: number;
+  versions: SummaryVersion[];
+  earlier: boolean;
+}
+
+/** A message of the exact request, as the provider got it. */
+export interface RequestMessage {
+  role: Role;
+  content: string | null;
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+}
+
+export interface ExactRequest {
+  asked: Record<string, unknown>;
+  messages: RequestMessage[];
+  complete: boolean;
+  note: string;
+}
+
+/** The same turn under one policy; `outcome` is null where that is known on sending only. */
+export interface ComparisonRow {
+  key: string;
+  words: string;
+  in_force: boolean;
+  allowed: boolean;
+  why: string;
+  address: Record<string, string | null>;
+  note: string;
+  outcome: {
+    messages: number;
+    tokens: number;
+    share: number | null;
+    groups: number;
+    groups_left_out: number;
+    groups_cut: number;
+    cost: number | null;
+  } | null;
+}
+
+export interface ComparisonAnswer {
+  rows: ComparisonRow[];
+  stored: number;
+  note: string;
+}
+
+/** A piece of the engine's cache. `start` -1: it takes no cells now; `size` -1: not known. */
+export interface CachePiece {
+  key: string;
+  seq: number;
+  role: string;
+  kind: "head" | "message" | "other";
+  start: number;
+  size: number;
+  status: 1 | 0 | -1;
+  label: string;
+}
+
+/** What a cleanup with one strategy would free. */
+export interface CleanupStrategy {
+  name: string;
+  words: string;
+  turns: number;
+  messages: number;
+  tokens: number;
+  enough: boolean;
+}
+
+/** What a turn did to the cache, in tokens. */
+export interface TurnAccount {
+  number: number;
+  expected: number;
+  reused: number;
+  evaluated: number;
+  first_token_ms: number | null;
+  origin: string;
+}
+
+export interface CacheReport {
+  place: string;
+  available: boolean;
+  note: string;
+  /** In cells, which are tokens. */
+  window: number;
+  used: number;
+  free: number;
+  cleanup: { value: string; source: string; words: string; passed_over: string[] };
+  strip: CachePiece[];
+  strategies: CleanupStrategy[];
+  unloaded: { turns: number; messages: number; tokens: number };
+  turns: TurnAccount[];
+  misses: number;
+  saved: { bytes: number; at: string } | null;
+}

@@ -1,0 +1,351 @@
+/** What the server sends: events, replies, and the records in them. `chatsite/events.py` is their source. */
+
+export interface Conversation {
+  id: string;
+  agent: string;
+  title: string;
+  /** ISO 8601, UTC, as every time here. */
+  created: string;
+  updated: string;
+  /** The model chosen for the conversation, as `provider:name`; "": the agent's own. */
+  model?: string;
+}
+
+export type Role = "system" | "user" | "assistant" | "tool";
+export type WritingState = "running" | "complete" | "stopped" | "failed" | "interrupted";
+/** How a number of tokens is known. */
+export type Basis = "estimated" | "counted" | "reported";
+
+export interface Problem {
+  code: string;
+  message: string;
+}
+
+/** The message that another one replies to; `text` is its beginning. */
+export interface Quote {
+  id: string;
+  seq: number;
+  role: Role;
+  text: string;
+}
+
+/** A tool call that a model asked for. */
+export interface Call {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** A file that the server has. */
+export interface Attachment {
+  id: string;
+  name: string;
+  /** In bytes. */
+  size: number;
+  modality: "document" | "image" | "audio" | "video";
+  mime_type: string | null;
+  /** In pixels; 0 where unknown. */
+  width: number;
+  height: number;
+  /** The length of the text that can be read in the file. */
+  characters: number;
+  /** What could not be read of the file. */
+  note?: string;
+}
+
+export interface Message {
+  id: string;
+  seq: number;
+  role: Role;
+  content: string | null;
+  reasoning: string | null;
+  source: string;
+  state: WritingState;
+  created: string;
+  turn: string | null;
+  finish_reason: string;
+  pinned: boolean;
+  excluded: boolean;
+  reply: Quote | null;
+  problem: Problem | null;
+  calls: Call[];
+  call_id: string | null;
+  attachments: Attachment[];
+  /** Ids of all answers to the same message, in order, where there are several. */
+  versions: string[];
+  /** 1: in the engine's cache; 0 marked for cleanup; -1 unloaded. */
+  kv_status: number;
+}
+
+/** A turn that runs, as a snapshot describes it. */
+export interface TurnView {
+  id: string;
+  user_message: string;
+  text: string;
+  reasoning: string;
+  calling: string[];
+  waiting: string;
+  /** Tokens of the prompt that were read, and all of them; both 0 where unknown. */
+  reading: [number, number];
+}
+
+/** The running summary in force; version 0: there is none. */
+export interface Summary {
+  on: boolean;
+  version: number;
+  messages: number;
+  by: string;
+  last: number;
+}
+
+export interface Provider {
+  kind: string;
+  label: string;
+  note: string;
+  tools?: boolean;
+}
+
+export interface Agent {
+  slug: string;
+  name: string;
+  description: string;
+  greeting: string[];
+  prompts: string[];
+  tags: string[];
+  tools?: string[];
+  missing?: MissingTool[];
+  provider: Provider | null;
+  broken: { file: string; key: string; reason: string } | null;
+}
+
+export interface MissingTool {
+  name: string;
+  reason: string;
+}
+
+export interface Engine {
+  state: string;
+  sentence: string;
+  /** 0 to 1 while the model loads. */
+  progress: number | null;
+}
+
+// ---- Decisions and receipts: `chatsite/history/receipt.py` ----
+
+/** One verdict on neighbouring messages, by their sequence numbers; 0 and below: the head. */
+export interface Verdict {
+  first: number;
+  last: number;
+  messages: number;
+  role: string | null;
+  sent: boolean;
+  quoted: boolean;
+  reason: string;
+  sentence: string;
+  tokens: number;
+  basis: Basis;
+}
+
+/** What one source says of one setting. */
+export interface SourceValue {
+  source: string;
+  name: string;
+  raw: string | null;
+  outcome: string;
+  why: string;
+}
+
+export interface Setting {
+  value: string | number | boolean | null;
+  source: string;
+  said: SourceValue[];
+}
+
+export interface Settings {
+  policy: Setting;
+  length: Setting;
+  tokens: Setting;
+  low_water: Setting;
+  step: Setting;
+  selector: Setting;
+  summary_model: Setting;
+  /** The settings of one selector, by name. */
+  conversation?: Record<string, Setting>;
+}
+
+/** The page's address as a choice needs it; null takes a parameter out. */
+export type AddressChanges = Record<string, string | null>;
+
+/** One thing to choose for a page. */
+export interface Offer {
+  key: string;
+  policy: string;
+  title: string;
+  about: string;
+  length: boolean;
+  in_force: boolean;
+  allowed: boolean;
+  why: string;
+  address: AddressChanges;
+}
+
+/** One part of a prompt. */
+export interface Part {
+  name: string;
+  tokens: number;
+  basis: Basis | null;
+}
+
+/** Token counts and times that a provider reported. */
+export interface Reported {
+  prompt?: number | null;
+  cached?: number | null;
+  completion?: number | null;
+  cost?: number | null;
+  first_token_ms?: number | null;
+}
+
+/** One request of a turn with tools. */
+export interface Round {
+  round: number;
+  sent_tokens: number | null;
+  reported: Reported | null;
+  calls: string[];
+  first_token_ms: number | null;
+  retried: string;
+}
+
+/** What gathering evidence reports, by name. */
+export type Report = Record<string, unknown>;
+
+export interface Facts {
+  policy: string;
+  length: string;
+  source: string;
+  stored: number;
+  sent: number;
+}
+
+/** What a request holds and why: of the next message, or as a receipt of an answered turn. */
+export interface Decision {
+  settings: Settings;
+  locked: boolean;
+  lock_reason: string;
+  in_words: string;
+  facts: Facts;
+  verdicts: Verdict[];
+  parts: Part[];
+  /** In tokens, as are all numbers below. */
+  window: number;
+  reply: number;
+  budget: number | null;
+  limit: number;
+  prompt_tokens: number;
+  /** The model sees nothing above this sequence number; null: no line. */
+  horizon: number | null;
+  leading: number;
+  layout?: { kind: string }[];
+  notes?: string[];
+  reports?: Record<string, Report>;
+  /** Sentences on what becomes of each file. */
+  files?: string[];
+  offers?: { closed: string; list: Offer[] };
+  // Of receipts only:
+  turn?: string;
+  number?: number;
+  reported?: Reported | null;
+  rounds?: Round[];
+  provider?: { label?: string; model: string } | null;
+  server_cut?: { sentence: string } | null;
+}
+
+// ---- Events: `chatsite/events.py` ----
+
+export interface SnapshotEvent {
+  type: "snapshot";
+  conversation_id: string;
+  conversation: Conversation | null;
+  agent: Agent;
+  messages: Message[];
+  earlier: boolean;
+  turn: TurnView | null;
+  receipt: Decision | null;
+  engine: Engine;
+  forget_above: number;
+  summary: Summary;
+}
+
+export interface TurnStartedEvent {
+  type: "turn_started";
+  conversation: Conversation;
+  turn: string;
+  client_id: string;
+  messages: Message[];
+  resent: boolean;
+  gone: string[];
+  text: string;
+  reasoning: string;
+}
+
+export interface DecidedEvent { type: "decided"; turn: string; receipt: Decision }
+export interface DeltaEvent { type: "delta"; turn: string; offset: number; text: string; part: "text" | "reasoning" }
+export interface CallingEvent { type: "calling"; turn: string; name: string }
+export interface CallsStartedEvent { type: "calls_started"; turn: string; messages: Message[] }
+export interface CallEndedEvent { type: "call_ended"; turn: string; message: Message }
+export interface WaitingEvent { type: "waiting"; turn: string; sentence: string; seconds: number }
+export interface ReadingEvent { type: "reading"; turn: string; read: number; total: number }
+
+/** What happens within the turn that runs. */
+export type TurnEvent =
+  | DecidedEvent | DeltaEvent | CallingEvent | CallsStartedEvent | CallEndedEvent | WaitingEvent | ReadingEvent;
+
+export interface TurnEndedEvent {
+  type: "turn_ended";
+  turn: string;
+  state: WritingState;
+  message: Message | null;
+  receipt: Decision | null;
+  problem: Problem | null;
+  messages: Message[];
+}
+
+export interface RenamedEvent { type: "renamed"; title: string }
+export interface MarkedEvent {
+  type: "marked";
+  message: string;
+  pinned: boolean;
+  excluded: boolean;
+  forget_above: number;
+}
+export interface SummaryChangedEvent { type: "summary_changed"; summary: Summary }
+export interface CacheChangedEvent { type: "cache_changed"; status: Record<string, number> }
+export interface PathChangedEvent { type: "path_changed" }
+export interface ClearedEvent { type: "cleared" }
+export interface DeletedEvent { type: "deleted" }
+export interface RefusedReply { type: "refused"; ref: string; code: string; message: string }
+export interface PreviewReply { type: "preview"; ref: string; decision: Decision | null; problem: Problem | null }
+export interface EngineReply {
+  type: "engine";
+  state: string;
+  sentence: string;
+  progress: number | null;
+  provider: Provider | null;
+}
+
+/** Everything that arrives over the socket. */
+export type ServerEvent =
+  | SnapshotEvent | TurnStartedEvent | TurnEvent | TurnEndedEvent | RenamedEvent | MarkedEvent | SummaryChangedEvent
+  | CacheChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
+
+/** What a person can mark on a message. */
+export type MarkName = "pinned" | "excluded" | "forget_above";
+
+/** Why a message is or isn't sent, and what can be done about that. */
+export interface Explanation {
+  message: string;
+  sent: boolean;
+  sentences: string[];
+  turn: string | null;
+  excluded: string | null;
+  fixes: ("pin" | "ask" | "remember" | "take_back" | "bring_back")[];
+}
