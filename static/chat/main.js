@@ -3,30 +3,30 @@
 import { AgentPicker } from "./header/agent-picker.js";
 import { announce } from "./elements/announce.js";
 import { Banner } from "./shell/banner.js";
-import { Chip } from "./header/policy-chip.js";
+import { PolicyChip } from "./header/policy-chip.js";
 import { copy } from "./elements/clipboard.js";
-import { useHighlighter } from "./text/code.js";
+import { setHighlighter } from "./text/code.js";
 import { Composer } from "./composer/composer.js";
-import { byId, say } from "./elements/dom.js";
+import { byId, setText } from "./elements/dom.js";
 import { claimTab } from "./net/drafts.js";
-import { plural, short } from "./state/format.js";
+import { plural, shorten } from "./state/format.js";
 import { Frame } from "./shell/frame.js";
-import { tell } from "./shell/announcements.js";
-import { Keys } from "./shell/shortcuts.js";
-import { Me } from "./sidebar/account.js";
+import { announceChanges } from "./shell/announcements.js";
+import { Shortcuts } from "./shell/shortcuts.js";
+import { Account } from "./sidebar/account.js";
 import { Meter } from "./composer/meter.js";
 import { ModelPicker } from "./header/model-picker.js";
-import { address } from "./net/address.js";
+import { chatAddress } from "./net/address.js";
 import { readPage } from "./net/page-data.js";
 import { Panel } from "./panel/panel.js";
 import { closeNewest } from "./elements/popover.js";
 import { Session } from "./net/session.js";
 import { Sidebar } from "./sidebar/sidebar.js";
 import { SummaryWindow } from "./transcript/summary-window.js";
-import { verdictOf } from "./state/state.js";
-import { complain, toast, withdraw } from "./elements/toast.js";
+import { findVerdict } from "./state/state.js";
+import { showError, toast, dismissToasts } from "./elements/toast.js";
 import { Transcript } from "./transcript/transcript.js";
-import { Why } from "./message/why-window.js";
+import { WhyWindow } from "./message/why-window.js";
 
 /**
  * @import { Quote } from "./types/wire.js"
@@ -41,7 +41,7 @@ const MARKED = {
 };
 const page = readPage();
 claimTab(page.owner);
-useHighlighter(page.static.highlight ?? {});
+setHighlighter(page.static.highlight ?? {});
 
 const frame = new Frame(page);
 const banner = new Banner();
@@ -49,44 +49,44 @@ const meter = new Meter();
 const composer = new Composer(page, {
   send: (draft) => session.send(draft),
   stop: () => session.stop(),
-  typed: () => session.wantPreview(),
+  typed: () => session.requestPreview(),
   fits: (text) => session.fits(text),
 });
 const models = new ModelPicker(page, () => {
   models.update(session.state);
-  session.wantPreview();
+  session.requestPreview();
 });
-const chip = new Chip(() => session.wantPreview());
+const chip = new PolicyChip(() => session.requestPreview());
 const panel = new Panel(page, {
-  close: () => frame.panel(false),
+  close: () => frame.showPanel(false),
   toMessage: (seq) => transcript.toMessage(seq),
   bringBack,
-  draft: () => session.written,
-  apply: (address) => chip.say(address),
+  draft: () => session.draftFields,
+  apply: (address) => chip.setAddress(address),
 });
-frame.opened.push(() => panel.opened());
+frame.onPanelOpened.push(() => panel.opened());
 const transcript = new Transcript({
   inspects: page.debug_panel,
   receipt: (turn) => {
-    frame.panel(true);
+    frame.showPanel(true);
     if (frame.panelOpen) void panel.showTurn(turn);
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
-  again: (id) => session.again(id),
-  goOn: (id) => session.goOn(id),
-  show: (id) => session.show(id).then(() => announce("Another version of the answer is shown."), complain),
+  again: (id) => session.retry(id),
+  goOn: (id) => session.continueAnswer(id),
+  show: (id) => session.showVersion(id).then(() => announce("Another version of the answer is shown."), showError),
   toMessage: (seq) => transcript.toMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
   bringBack,
   remember,
   summary: () => void summary.open(),
-  why: (item) => why.open(item, Boolean(verdictOf(session.state.decision, item.seq ?? 0)?.sent)),
-  earlier: () => session.loadEarlier().catch(complain),
+  why: (item) => why.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
+  earlier: () => session.loadEarlier().catch(showError),
   suggest: (text) => composer.suggest(text),
 });
-const why = new Why({
-  ask: (id) => session.why(id),
+const why = new WhyWindow({
+  ask: (id) => session.explain(id),
   inspects: page.debug_panel,
   receipt: (turn) => transcript.actions.receipt(turn),
   pin: (id) => mark(id, "pinned", true),
@@ -96,23 +96,23 @@ const why = new Why({
   bringBack,
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
-const me = new Me(page, {
+const me = new Account(page, {
   restored: ({ id, agent }, parameters) => open({ conversation: id, agent, parameters }),
   keys: () => keys.show(),
 });
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
   gone: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
-  counted: (count) => me.counted(count),
+  counted: (count) => me.showCount(count),
 });
 const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 
 /** @type {Session} */
 const session = new Session(page, {
   onChange: show,
-  onLine: (line) => banner.line(line),
+  onLine: (line) => banner.showConnection(line),
   onRestore: (draft) => composer.restore(draft),
-  onFailed: complain,
+  onFailed: showError,
   onEntered: () => {
     composer.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
@@ -121,15 +121,15 @@ const session = new Session(page, {
   model: () => models.chosen,
 });
 
-const keys = new Keys({
+const keys = new Shortcuts({
   newChat: () => open({ agent: session.state.agentSlug }),
   search: () => {
-    frame.side(true, { focus: false });
+    frame.showSidebar(true, { focus: false });
     byId("find").focus();
   },
   focus: () => composer.focus(),
   sidebar: () => frame.toggleSide(),
-  panel: () => frame.panel(!frame.panelOpen),
+  panel: () => frame.showPanel(!frame.panelOpen),
   horizon: async () => {
     if (!(await transcript.toHorizon())) announce("There is no line: the model sees the whole chat.");
   },
@@ -148,8 +148,8 @@ byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
 
 /** @param {{conversation?: string, agent: string, parameters?: string}} target */
 function open(target) {
-  frame.chosen();
-  session.go(target);
+  frame.closeDrawer();
+  session.open(target);
   composer.focus();
 }
 
@@ -159,7 +159,7 @@ function open(target) {
  * @param {boolean} on
  */
 function mark(id, name, on) {
-  session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), complain);
+  session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), showError);
 }
 
 /**
@@ -167,9 +167,9 @@ function mark(id, name, on) {
  * @param {number[]|null} turns the sequence numbers of their first messages; null: all of them
  */
 function bringBack(turns, conversation = session.state.conversationId) {
-  withdraw("unloaded");
+  dismissToasts("unloaded");
   return session.bringBack(turns, conversation).then(({ turns: { length } }) =>
-    announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), complain);
+    announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), showError);
 }
 
 /**
@@ -200,7 +200,7 @@ function remember() {
  * @returns {Quote}
  */
 const quoteOf = ({ id, seq, role, content }) => ({
-  id: /** @type {string} */ (id), seq: /** @type {number} */ (seq), role, text: short(content, 200),
+  id: /** @type {string} */ (id), seq: /** @type {number} */ (seq), role, text: shorten(content, 200),
 });
 
 /** The person's last message, to be asked again where nothing else is typed. */
@@ -229,20 +229,20 @@ function show(state, before) {
   models.update(state);
   sidebar.update(state, before);
   banner.update(state);
-  tell(state, before);
+  announceChanges(state, before);
   tellUnloaded(state, before);
   summary.update();
   title(state);
-  if (state.refusal && state.refusal !== before.refusal) composer.complain(state.refusal.message);
-  else if (state.problem !== before.problem) composer.complain(state.problem?.message ?? "", { quiet: true });
+  if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
+  else if (state.problem !== before.problem) composer.showNotice(state.problem?.message ?? "", { quiet: true });
 }
 
 /** @param {State} state */
 function title(state) {
   const words = state.conversation?.title || "New chat";
   document.title = `${words} · Chatsite`;
-  say(byId("title"), words);
-  byId("new", HTMLAnchorElement).href = address(page, { agent: state.agentSlug });
+  setText(byId("title"), words);
+  byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }
 
 session.start();

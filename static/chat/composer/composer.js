@@ -1,13 +1,13 @@
 /** The message box: it sends, it stops, and it never loses a draft. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, put, say } from "../elements/dom.js";
-import { keepDraft, readDraft } from "../net/drafts.js";
-import { byteLength, bytes } from "../state/format.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { storeDraft, loadDraft } from "../net/drafts.js";
+import { byteLength, formatBytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { Reply } from "./reply.js";
-import { takeChosen, takeDropped, takePasted, textFile } from "./file-intake.js";
-import { Tray } from "./file-tray.js";
+import { ReplyBar } from "./reply.js";
+import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
+import { FileTray } from "./file-tray.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -33,8 +33,8 @@ export class Composer {
     this.button = byId("send", HTMLButtonElement);
     this.file = byId("attach", HTMLButtonElement);
     this.notice = byId("notice");
-    this.reply = new Reply(() => this.actions.typed());
-    this.tray = new Tray(page, () => this.#filesChanged());
+    this.reply = new ReplyBar(() => this.actions.typed());
+    this.tray = new FileTray(page, () => this.#filesChanged());
     this.conversation = "";
     this.running = false;
     this.sending = false;
@@ -65,10 +65,10 @@ export class Composer {
   enter(conversation) {
     this.waits = false;
     this.conversation = conversation;
-    this.box.value = readDraft(conversation);
+    this.box.value = loadDraft(conversation);
     this.reply.enter(conversation);
     this.tray.enter(conversation);
-    this.complain("");
+    this.showNotice("");
     this.#grow();
     this.#look();
   }
@@ -81,10 +81,10 @@ export class Composer {
     this.closed = state.deleted || Boolean(state.agent?.broken);
     if (state.opened && !state.messages.length) this.reply.cancel();
     const why = this.running || this.sending || this.waits;
-    if (!why && this.notice.classList.contains("quiet")) this.complain("");
+    if (!why && this.notice.classList.contains("quiet")) this.showNotice("");
     if (this.box.placeholder !== `Message ${name}`) this.box.placeholder = `Message ${name}`;
-    say(byId("draft-label"), `Message ${name}`);
-    this.tray.explain(state.decision?.files ?? []);
+    setText(byId("draft-label"), `Message ${name}`);
+    this.tray.showForms(state.decision?.files ?? []);
     this.#look();
   }
 
@@ -131,13 +131,13 @@ export class Composer {
    * @param {string} sentence
    * @param {{quiet?: boolean, label?: string, act?: () => void}} [options]
    */
-  complain(sentence, { quiet = false, label = "", act } = {}) {
+  showNotice(sentence, { quiet = false, label = "", act } = {}) {
     this.notice.hidden = !sentence;
     this.notice.classList.toggle("quiet", quiet);
     if (this.shown === sentence) return;
     this.shown = sentence;
     const button = act && h("button", { type: "button", class: "link", on: { click: act } }, label);
-    put(this.notice, sentence && icon("warn", 14), sentence && h("span", {}, sentence), button);
+    setChildren(this.notice, sentence && icon("warn", 14), sentence && h("span", {}, sentence), button);
   }
 
   /** Files come from the button, are dropped on the chat, or pasted. */
@@ -149,9 +149,9 @@ export class Composer {
       this.box.focus();
     };
     this.file.prepend(icon("plus", 14));
-    takeChosen(this.file, add);
-    takeDropped({ add, refuse: (sentence) => this.tray.tell(sentence) });
-    takePasted((event, files) => {
+    onFilesChosen(this.file, add);
+    onFilesDropped({ add, refuse: (sentence) => this.tray.showNote(sentence) });
+    onPaste((event, files) => {
       if (files.length) event.preventDefault();
       if (files.length) add(files);
       else this.#pasted(event);
@@ -175,11 +175,11 @@ export class Composer {
   #addText(text) {
     const file = textFile(text, this.tray.pieces.map(({ name }) => name));
     this.tray.add([file]);
-    this.tray.tell(`The text is too long for a message (${bytes(byteLength(text))}), so it became the file “${file.name}”.`);
+    this.tray.showNote(`The text is too long for a message (${formatBytes(byteLength(text))}), so it became the file “${file.name}”.`);
   }
 
   #tooLong() {
-    this.complain(TOO_LONG, {
+    this.showNotice(TOO_LONG, {
       label: "Make it a file",
       act: () => {
         this.#addText(this.box.value);
@@ -195,11 +195,11 @@ export class Composer {
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.#tooLong();
     if (this.tray.failed) {
-      return this.complain(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
+      return this.showNotice(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
     }
     if (this.tray.busy) return this.#wait(true);
     this.waits = false;
-    this.complain("");
+    this.showNotice("");
     this.box.value = "";
     const draft = { text, reply: this.reply.take(), attachments: this.tray.take() };
     this.#typed();
@@ -209,7 +209,7 @@ export class Composer {
   /** @param {boolean} on whether the message goes out by itself once its files are there */
   #wait(on) {
     this.waits = on;
-    this.complain(on ? WAITS : "", { quiet: true });
+    this.showNotice(on ? WAITS : "", { quiet: true });
     if (!on) announce("The message is held back.");
     this.#look();
   }
@@ -217,7 +217,7 @@ export class Composer {
   #filesChanged() {
     if (this.waits && !this.tray.busy) {
       this.waits = false;
-      this.complain("");
+      this.showNotice("");
       if (!this.running && !this.sending) this.#send();
     }
     this.#look();
@@ -225,13 +225,13 @@ export class Composer {
   }
 
   #typed() {
-    keepDraft(this.conversation, this.box.value);
+    storeDraft(this.conversation, this.box.value);
     if (this.waits) this.#wait(false);
     this.#grow();
     this.#look();
     const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
     if (long) this.#tooLong();
-    else if (this.shown === TOO_LONG) this.complain("");
+    else if (this.shown === TOO_LONG) this.showNotice("");
     this.actions.typed();
   }
 
@@ -248,7 +248,7 @@ export class Composer {
     const why = this.running
       ? "An answer is still being written. Your message stays here; press Esc to stop the answer."
       : "Your last message is still on its way. This one stays here.";
-    this.complain(why, { quiet: true });
+    this.showNotice(why, { quiet: true });
   }
 
   #grow() {
@@ -258,7 +258,7 @@ export class Composer {
 
   #look() {
     const { button } = this;
-    say(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
+    setText(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
     button.classList.toggle("stop", this.running);
     button.title = this.running ? "Stop the answer (Esc)" : this.waits ? "Hold the message back" : "Send (Enter)";
     const nothing = !this.box.value.trim() && this.tray.empty;

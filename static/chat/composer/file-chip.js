@@ -1,7 +1,7 @@
 /** One file of the draft: its name and size, the progress of its upload, its actions. */
 
-import { h, put, say } from "../elements/dom.js";
-import { bytes } from "../state/format.js";
+import { h, setChildren, setText } from "../elements/dom.js";
+import { formatBytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 
 /** @import { Attachment } from "../types/wire.js" */
@@ -11,12 +11,12 @@ import { icon } from "../elements/icons.js";
  * small picture, "" where it has none; `flight`: the upload under way.
  * @typedef {{name: string, size: number, file: File|null, state: "waiting"|"sending"|"there"|"failed",
  *   percent: number, problem: string, again: boolean, picture: string,
- *   attachment: Attachment|null, flight: {cancel: () => void}|null}} Piece
+ *   attachment: Attachment|null, flight: {cancel: () => void}|null}} DraftFile
  */
 
 export class FileChip {
   /**
-   * @param {Piece} piece
+   * @param {DraftFile} piece
    * @param {{remove: () => void, again: () => void}} actions
    */
   constructor(piece, { remove, again }) {
@@ -36,9 +36,9 @@ export class FileChip {
     const { name, state, percent, problem, again } = this.piece;
     const going = state === "waiting" || state === "sending";
     this.#look();
-    say(this.name, name);
+    setText(this.name, name);
     this.name.title = name;
-    say(this.facts, words(this.piece));
+    setText(this.facts, words(this.piece));
     this.element.classList.toggle("failed", state === "failed");
     this.element.classList.toggle("wide", Boolean(problem || this.piece.attachment?.note));
     this.bar.hidden = !going;
@@ -61,17 +61,17 @@ export class FileChip {
     if (this.shown === `${picture} ${name}`) return;
     this.shown = `${picture} ${name}`;
     const ending = /\.([A-Za-z0-9]{1,4})$/.exec(name)?.[1]?.toUpperCase() ?? "File";
-    if (!picture) return put(this.face, ending);
+    if (!picture) return setChildren(this.face, ending);
     const image = h("img", { src: picture, alt: "", width: 36, height: 36 });
-    image.addEventListener("error", () => put(this.face, ending));
-    put(this.face, image);
+    image.addEventListener("error", () => setChildren(this.face, ending));
+    setChildren(this.face, image);
   }
 }
 
-/** @param {Piece} piece */
+/** @param {DraftFile} piece */
 function words({ state, size, percent, problem, attachment }) {
   if (state === "failed") return problem;
-  if (state === "waiting") return `${bytes(size)} · waiting`;
-  if (state === "there") return [bytes(size), attachment?.note].filter(Boolean).join(" · ");
-  return percent < 100 ? `${Math.floor(percent)}% of ${bytes(size)}` : `${bytes(size)} · being checked`;
+  if (state === "waiting") return `${formatBytes(size)} · waiting`;
+  if (state === "there") return [formatBytes(size), attachment?.note].filter(Boolean).join(" · ");
+  return percent < 100 ? `${Math.floor(percent)}% of ${formatBytes(size)}` : `${formatBytes(size)} · being checked`;
 }

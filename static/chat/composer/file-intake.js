@@ -8,7 +8,7 @@ import { byId, h } from "../elements/dom.js";
  * @param {HTMLButtonElement} button
  * @param {(files: File[]) => void} add
  */
-export function takeChosen(button, add) {
+export function onFilesChosen(button, add) {
   const chooser = h("input", { type: "file", multiple: true, class: "hidden", tabindex: "-1", "aria-hidden": "true" });
   button.after(chooser);
   button.addEventListener("click", () => chooser.click());
@@ -22,7 +22,7 @@ export function takeChosen(button, add) {
  * Takes files that are dropped on the chat, and shows the place while they are dragged over it.
  * @param {Takers} takers
  */
-export function takeDropped({ add, refuse }) {
+export function onFilesDropped({ add, refuse }) {
   const area = byId("chat");
   const target = byId("drop");
   /** @param {boolean} on */
@@ -44,7 +44,7 @@ export function takeDropped({ add, refuse }) {
     event.preventDefault();
     event.stopPropagation();
     show(false);
-    const { files, folders } = sorted(/** @type {DataTransfer} */ (event.dataTransfer));
+    const { files, folders } = filesAndFolders(/** @type {DataTransfer} */ (event.dataTransfer));
     if (files.length) add(files);
     if (folders) refuse("A folder can't be added. Choose the files in it.");
   });
@@ -62,7 +62,7 @@ export function takeDropped({ add, refuse }) {
 /**
  * @param {(event: ClipboardEvent, files: File[]) => void} take called for every paste that isn't meant for another field
  */
-export function takePasted(take) {
+export function onPaste(take) {
   document.addEventListener("paste", (event) => {
     const { target } = event;
     const elsewhere = target instanceof Element && target.closest("input, textarea, dialog, [contenteditable]");
@@ -78,7 +78,7 @@ const bringsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("
  * A folder looks like a file without a type until it is read.
  * @param {DataTransfer} transfer
  */
-function sorted(transfer) {
+function filesAndFolders(transfer) {
   const entries = [...transfer.items].filter(({ kind }) => kind === "file");
   /** @param {DataTransferItem} item */
   const isFolder = (item) => item.webkitGetAsEntry?.()?.isDirectory ?? false;
@@ -93,14 +93,14 @@ function sorted(transfer) {
 function filesOf(clipboard) {
   const files = [...(clipboard?.files ?? [])];
   const formatted = clipboard?.types.includes("text/html") && clipboard.getData("text/plain").trim();
-  return formatted ? [] : files.map(named);
+  return formatted ? [] : files.map(withName);
 }
 
 /**
  * A picture from the clipboard has no name of its own.
  * @param {File} file
  */
-const named = (file) => (/^image\.\w+$/.test(file.name)
+const withName = (file) => (/^image\.\w+$/.test(file.name)
   ? new File([file], `pasted ${file.name}`, { type: file.type })
   : file);
 

@@ -2,16 +2,16 @@
 
 import { announce } from "../elements/announce.js";
 import { isPicture } from "../message/attachments.js";
-import { byId, h, put } from "../elements/dom.js";
-import { keepFiles, readFiles } from "../net/drafts.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { storeFiles, loadFiles } from "../net/drafts.js";
 import { FileChip } from "./file-chip.js";
-import { bytes } from "../state/format.js";
-import { change } from "../net/http.js";
+import { formatBytes } from "../state/format.js";
+import { sendChange } from "../net/http.js";
 import { fileAddress } from "../net/address.js";
 import { isThere, upload } from "../net/upload.js";
 
 /**
- * @import { Piece } from "./file-chip.js"
+ * @import { DraftFile } from "./file-chip.js"
  * @import { Page } from "../types/page.js"
  * @import { Attachment } from "../types/wire.js"
  */
@@ -20,7 +20,7 @@ import { isThere, upload } from "../net/upload.js";
 const AT_ONCE = 3;
 const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"];
 
-export class Tray {
+export class FileTray {
   /**
    * @param {Page} page
    * @param {() => void} changed called when files were added, arrived, failed or went
@@ -29,9 +29,9 @@ export class Tray {
     this.page = page;
     this.changed = changed;
     this.conversation = "";
-    /** Uploads go on while another conversation is shown. @type {Map<string, Piece[]>} */
+    /** Uploads go on while another conversation is shown. @type {Map<string, DraftFile[]>} */
     this.all = new Map();
-    /** @type {Map<Piece, FileChip>} */
+    /** @type {Map<DraftFile, FileChip>} */
     this.chips = new Map();
     this.list = h("ul", { class: "tray", "aria-label": "Files of your message" });
     this.note = h("p", { class: "tray-note", hidden: true });
@@ -39,13 +39,13 @@ export class Tray {
     byId("draft").before(this.list, this.note, this.forms);
   }
 
-  /** @returns {Piece[]} */
+  /** @returns {DraftFile[]} */
   get pieces() {
     return this.all.get(this.conversation) ?? [];
   }
 
   get attachments() {
-    return there(this.pieces);
+    return attachmentsOf(this.pieces);
   }
 
   get empty() {
@@ -65,11 +65,11 @@ export class Tray {
   enter(conversation) {
     this.conversation = conversation;
     if (!this.all.has(conversation)) {
-      const kept = readFiles(conversation).map(stored);
+      const kept = loadFiles(conversation).map(uploadedFile);
       this.all.set(conversation, kept);
       for (const piece of kept) void this.#check(conversation, piece);
     }
-    this.tell("");
+    this.showNote("");
     this.#draw();
   }
 
@@ -79,11 +79,11 @@ export class Tray {
     const taken = files.slice(0, Math.max(0, room)).map((file) => this.#piece(file));
     const left = files.slice(taken.length).map(({ name }) => name);
     this.all.set(this.conversation, [...this.pieces, ...taken]);
-    this.tell(left.length
+    this.showNote(left.length
       ? `A message takes ${this.page.max_attachments} files. Not added: ${left.join(", ")}.`
       : "");
     const going = taken.filter(({ state }) => state === "waiting");
-    if (going.length) announce(`Uploading ${going.map(({ name, size }) => `${name}, ${bytes(size)}`).join("; ")}.`);
+    if (going.length) announce(`Uploading ${going.map(({ name, size }) => `${name}, ${formatBytes(size)}`).join("; ")}.`);
     this.#next();
     this.#draw();
     this.list.scrollTop = this.list.scrollHeight;
@@ -94,7 +94,7 @@ export class Tray {
   take() {
     const { attachments } = this;
     for (const piece of this.pieces) release(piece);
-    this.tell("");
+    this.showNote("");
     this.#become(this.conversation, []);
     return attachments;
   }
@@ -102,7 +102,7 @@ export class Tray {
   /** @param {Attachment[]} attachments of a message that was not sent, or is sent again */
   restore(attachments) {
     const known = this.attachments.map(({ id }) => id);
-    const back = attachments.filter(({ id }) => !known.includes(id)).map(stored);
+    const back = attachments.filter(({ id }) => !known.includes(id)).map(uploadedFile);
     if (!back.length) return;
     for (const piece of back) void this.#check(this.conversation, piece);
     this.#become(this.conversation, [...back, ...this.pieces]);
@@ -112,28 +112,28 @@ export class Tray {
    * Shows a sentence below the files; "" removes it.
    * @param {string} sentence
    */
-  tell(sentence) {
-    put(this.note, sentence);
+  showNote(sentence) {
+    setChildren(this.note, sentence);
     this.note.hidden = !sentence;
     if (sentence) announce(sentence);
   }
 
   /** @param {string[]} sentences on how each file is put into the next request */
-  explain(sentences) {
-    put(this.forms, sentences.join(" "));
+  showForms(sentences) {
+    setChildren(this.forms, sentences.join(" "));
     this.forms.hidden = sentences.length === 0 || this.empty;
   }
 
   /**
    * @param {File} file
-   * @returns {Piece}
+   * @returns {DraftFile}
    */
   #piece(file) {
     const { name, size } = file;
     const most = this.page.max_attachment_bytes;
     const problem = size === 0
       ? "It is empty."
-      : size > most ? `A file can have at most ${bytes(most)}.` : "";
+      : size > most ? `A file can have at most ${formatBytes(most)}.` : "";
     return {
       name, size, file, problem, state: problem ? "failed" : "waiting", percent: 0, again: false,
       picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "", attachment: null, flight: null,
@@ -152,7 +152,7 @@ export class Tray {
     }
   }
 
-  /** @param {Piece} piece */
+  /** @param {DraftFile} piece */
   #begin(piece) {
     piece.state = "sending";
     piece.flight = upload(/** @type {File} */ (piece.file), {
@@ -174,7 +174,7 @@ export class Tray {
   }
 
   /**
-   * @param {Piece} piece
+   * @param {DraftFile} piece
    * @param {string} sentence
    */
   #ended(piece, sentence) {
@@ -186,7 +186,7 @@ export class Tray {
     this.changed();
   }
 
-  /** @param {Piece} piece */
+  /** @param {DraftFile} piece */
   #again(piece) {
     Object.assign(piece, { state: "waiting", percent: 0, problem: "" });
     announce(`Uploading ${piece.name} again.`);
@@ -197,14 +197,14 @@ export class Tray {
 
   /**
    * Removes a file from the draft, whatever the state of its upload.
-   * @param {Piece} piece
+   * @param {DraftFile} piece
    */
   #remove(piece) {
     const at = this.pieces.indexOf(piece);
     piece.flight?.cancel();
     // If that fails, the server deletes the file by itself after a time.
-    if (piece.attachment) change("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
-    this.tell("");
+    if (piece.attachment) sendChange("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
+    this.showNote("");
     announce(piece.attachment ? `${piece.name} is removed.` : `The upload of ${piece.name} is cancelled.`);
     release(piece);
     this.#become(this.conversation, this.pieces.filter((one) => one !== piece));
@@ -217,23 +217,23 @@ export class Tray {
 
   /**
    * @param {string} conversation
-   * @param {Piece} piece
+   * @param {DraftFile} piece
    */
   async #check(conversation, piece) {
     if (!piece.attachment || (await isThere(fileAddress(piece.attachment.id)))) return;
     const left = (this.all.get(conversation) ?? []).filter((one) => one !== piece);
     this.#become(conversation, left);
-    if (conversation === this.conversation) this.tell(`${piece.name} is no longer on the server. Add it again.`);
+    if (conversation === this.conversation) this.showNote(`${piece.name} is no longer on the server. Add it again.`);
     this.changed();
   }
 
   /**
    * @param {string} conversation
-   * @param {Piece[]} pieces
+   * @param {DraftFile[]} pieces
    */
   #become(conversation, pieces) {
     this.all.set(conversation, pieces);
-    keepFiles(conversation, there(pieces));
+    storeFiles(conversation, attachmentsOf(pieces));
     if (conversation === this.conversation) this.#draw();
   }
 
@@ -252,14 +252,14 @@ export class Tray {
   }
 }
 
-/** @param {Piece[]} pieces */
-const there = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
+/** @param {DraftFile[]} pieces */
+const attachmentsOf = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
 
 /**
  * @param {Attachment} attachment
- * @returns {Piece}
+ * @returns {DraftFile}
  */
-function stored(attachment) {
+function uploadedFile(attachment) {
   const { id, name, size } = attachment;
   return {
     name, size, file: null, state: "there", percent: 100, problem: "", again: false,
@@ -269,7 +269,7 @@ function stored(attachment) {
 
 /**
  * Frees the memory of the file's small picture.
- * @param {Piece} piece
+ * @param {DraftFile} piece
  */
 function release({ picture }) {
   if (picture.startsWith("blob:")) URL.revokeObjectURL(picture);

@@ -1,7 +1,7 @@
 /** How full the next request is: a bar, and the same in words. */
 
-import { byId, h, put, say } from "../elements/dom.js";
-import { number, plural } from "../state/format.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { formatNumber, plural } from "../state/format.js";
 
 /** @import { Decision } from "../types/wire.js" */
 
@@ -10,7 +10,7 @@ export class Meter {
     this.fill = h("i", {});
     this.words = h("span", { class: "meter-words" });
     this.spoken = h("span", { class: "hidden" });
-    put(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, this.spoken);
+    setChildren(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, this.spoken);
     byId("meter").hidden = true;
   }
 
@@ -23,13 +23,13 @@ export class Meter {
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
     const of = plural(facts.stored, "message");
-    put(
+    setChildren(
       this.words,
-      h("span", {}, `${number(tokens)} of ${number(limit)} tokens`),
+      h("span", {}, `${formatNumber(tokens)} of ${formatNumber(limit)} tokens`),
       h("span", { class: "dot" }, " · "),
-      h("span", {}, `${number(facts.sent)} of ${of}`),
+      h("span", {}, `${formatNumber(facts.sent)} of ${of}`),
     );
     this.words.setAttribute("aria-hidden", "true");
-    say(this.spoken, `The next request: ${number(tokens)} of ${number(limit)} tokens, ${number(facts.sent)} of ${of}.`);
+    setText(this.spoken, `The next request: ${formatNumber(tokens)} of ${formatNumber(limit)} tokens, ${formatNumber(facts.sent)} of ${of}.`);
   }
 }

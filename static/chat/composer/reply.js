@@ -1,8 +1,8 @@
 /** Replying to one message: the bar above the message box, and the quote above a sent reply. */
 
-import { byId, h, put } from "../elements/dom.js";
-import { keepReply, readReply } from "../net/drafts.js";
-import { short } from "../state/format.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { storeReply, loadReply } from "../net/drafts.js";
+import { shorten } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 
 /** @import { Quote } from "../types/wire.js" */
@@ -12,7 +12,7 @@ import { icon } from "../elements/icons.js";
 const who = (quote) => (quote.role === "user" ? "your message" : "the answer");
 
 /** The bar above the message box. */
-export class Reply {
+export class ReplyBar {
   /** @param {() => void} changed called after the quote changed */
   constructor(changed) {
     this.changed = changed;
@@ -26,12 +26,12 @@ export class Reply {
   /** @param {string} conversation */
   enter(conversation) {
     this.conversation = conversation;
-    this.#show(readReply(conversation));
+    this.#show(loadReply(conversation));
   }
 
   /** @param {Quote|null} quote */
   set(quote) {
-    keepReply(this.conversation, quote);
+    storeReply(this.conversation, quote);
     this.#show(quote);
     this.changed();
   }
@@ -52,13 +52,13 @@ export class Reply {
   #show(quote) {
     this.quote = quote;
     this.bar.hidden = !quote;
-    if (!quote) return put(this.bar);
+    if (!quote) return setChildren(this.bar);
     const cancel = h("button", {
       type: "button", class: "icon", "aria-label": "Don't reply to it", title: "Don't reply to it (Esc)",
       on: { click: () => (this.cancel(), byId("draft").focus()) },
     }, icon("close", 14));
-    put(this.bar, icon("reply", 14),
-      h("p", {}, h("span", { class: "quiet" }, `Replying to ${who(quote)} `), `“${short(quote.text, 160)}”`),
+    setChildren(this.bar, icon("reply", 14),
+      h("p", {}, h("span", { class: "quiet" }, `Replying to ${who(quote)} `), `“${shorten(quote.text, 160)}”`),
       cancel);
   }
 }
@@ -70,7 +70,7 @@ export class Reply {
  */
 export function quoteLink(quote, go) {
   return h("button", {
-    type: "button", class: "quoted", "aria-label": `Reply to ${who(quote)} “${short(quote.text, 60)}”. Go to it.`,
+    type: "button", class: "quoted", "aria-label": `Reply to ${who(quote)} “${shorten(quote.text, 60)}”. Go to it.`,
     on: { click: () => go(quote.seq) },
-  }, icon("reply", 13), h("span", {}, short(quote.text, 120)));
+  }, icon("reply", 13), h("span", {}, shorten(quote.text, 120)));
 }

@@ -12,15 +12,15 @@ import { icon } from "./icons.js";
 export function toolLines({ tools = [], missing = [] }, toolless) {
   const able = tools.length > 0 && h("p", { class: "agent-tools" }, `Tools: ${tools.join(", ")}`);
   const cant = tools.length > 0 && toolless
-    && lack("The model that answers can't use tools. The agent answers without them.");
-  return [able, cant, ...lacking(missing).map(lack)].filter(Boolean);
+    && warningLine("The model that answers can't use tools. The agent answers without them.");
+  return [able, cant, ...missingSentences(missing).map(warningLine)].filter(Boolean);
 }
 
 /**
  * One sentence for each reason, with all the tools that are missing for it.
  * @param {MissingTool[]} missing
  */
-function lacking(missing) {
+function missingSentences(missing) {
   const reasons = new Set(missing.map(({ reason }) => reason));
   return [...reasons].map((reason) => {
     const names = missing.filter((one) => one.reason === reason).map(({ name }) => name);
@@ -30,4 +30,4 @@ function lacking(missing) {
 }
 
 /** @param {string} sentence */
-const lack = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));
+const warningLine = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));

@@ -1,7 +1,7 @@
 /** Copying to the clipboard. */
 
 import { announce } from "./announce.js";
-import { say } from "./dom.js";
+import { setText } from "./dom.js";
 
 /**
  * Copies plain text and says so on the button that was pressed.
@@ -14,8 +14,8 @@ export async function copy(text, button) {
   if (!button) return;
   const before = button.dataset.words ?? button.textContent ?? "";
   button.dataset.words = before;
-  say(button, done ? "Copied" : "Not allowed");
-  setTimeout(() => say(button, before), 1600);
+  setText(button, done ? "Copied" : "Not allowed");
+  setTimeout(() => setText(button, before), 1600);
 }
 
 /** @param {string} text */

@@ -1,15 +1,15 @@
 /** The dialog that asks before something irreversible. */
 
-import { byId, h, put } from "./dom.js";
+import { byId, h, setChildren } from "./dom.js";
 
 /**
  * Asks before something irreversible. Esc and Cancel mean no.
  * @param {{title: string, text: string, yes: string}} question
  * @returns {Promise<boolean>}
  */
-export function ask({ title, text, yes }) {
+export function askToConfirm({ title, text, yes }) {
   const dialog = byId("ask", HTMLDialogElement);
-  put(
+  setChildren(
     dialog,
     h("form", { method: "dialog" },
       h("h2", { id: "ask-title" }, title),

@@ -45,7 +45,7 @@ function fill(element, children) {
  * @param {Element} element
  * @param {...(Child|Child[])} children
  */
-export function put(element, ...children) {
+export function setChildren(element, ...children) {
   element.replaceChildren();
   fill(element, children);
 }
@@ -68,7 +68,7 @@ export function byId(id, kind) {
  * @param {Element} element
  * @param {string} text
  */
-export function say(element, text) {
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 

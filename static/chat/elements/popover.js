@@ -37,7 +37,7 @@ export class Popover {
     for (const other of [...open]) other.close({ focus: false });
     this.fill(this.box);
     this.box.hidden = false;
-    if (this.free) this.#stand();
+    if (this.free) this.placeFree();
     this.button.setAttribute("aria-expanded", "true");
     open.push(this);
     const first = /** @type {HTMLElement|null} */ (
@@ -47,7 +47,7 @@ export class Popover {
   }
 
   /** Below the button where there is room, above it otherwise. */
-  #stand() {
+  placeFree() {
     const { top, bottom, right } = this.button.getBoundingClientRect();
     const { offsetHeight: height, offsetWidth: width } = this.box;
     this.box.style.top = `${bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4}px`;

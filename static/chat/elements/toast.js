@@ -9,7 +9,7 @@ import { byId, h } from "./dom.js";
  *   an older toast about the same subject
  */
 export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
-  withdraw(about);
+  dismissToasts(about);
   const element = h("div", { class: "toast", "data-about": about }, h("span", {}, text));
   if (act) {
     element.append(h("button", { type: "button", class: "link", on: { click: () => (element.remove(), act()) } }, label));
@@ -27,7 +27,7 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
  * Removes the toasts about a subject: they no longer hold.
  * @param {string} about
  */
-export function withdraw(about) {
+export function dismissToasts(about) {
   for (const element of about ? byId("toasts").querySelectorAll(`[data-about="${about}"]`) : []) element.remove();
 }
 
@@ -35,4 +35,4 @@ export function withdraw(about) {
  * Shows why an action failed.
  * @param {unknown} error
  */
-export const complain = (error) => toast(error instanceof Error ? error.message : String(error), { seconds: 12 });
+export const showError = (error) => toast(error instanceof Error ? error.message : String(error), { seconds: 12 });

@@ -1,9 +1,9 @@
 /** The picker of agents, broken agents and their reasons included. */
 
 import { toolLines } from "../elements/agent-tools.js";
-import { byId, h, put, say } from "../elements/dom.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { address } from "../net/address.js";
+import { chatAddress } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
 
 /**
@@ -32,7 +32,7 @@ export class AgentPicker {
   /** @param {State} state */
   update(state) {
     this.current = state.agentSlug;
-    say(byId("agent-name"), state.agent?.name ?? state.agentSlug);
+    setText(byId("agent-name"), state.agent?.name ?? state.agentSlug);
   }
 
   /** @param {HTMLElement} box */
@@ -42,7 +42,7 @@ export class AgentPicker {
     const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
     // A note that all of them share is shown once, below.
     const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
-    put(
+    setChildren(
       box,
       h("h2", { class: "pop-title" }, "Start a new chat with"),
       h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent, !common)))),
@@ -59,7 +59,7 @@ export class AgentPicker {
   #link(agent, noted) {
     const current = agent.slug === this.current;
     const link = h("a", {
-      href: address(this.page, { agent: agent.slug }),
+      href: chatAddress(this.page, { agent: agent.slug }),
       class: "agent-link",
       "aria-current": current ? "true" : null,
       "data-first": current,

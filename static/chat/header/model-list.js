@@ -1,7 +1,7 @@
 /** The models that may be chosen, in groups, with what each can do. */
 
 import { h } from "../elements/dom.js";
-import { facts } from "../state/model-facts.js";
+import { describeModel } from "../state/model-facts.js";
 import { icon } from "../elements/icons.js";
 
 /**
@@ -10,7 +10,7 @@ import { icon } from "../elements/icons.js";
  */
 
 /**
- * @typedef {{now: string, lost: string, take: (model: Model) => void, done: () => void}} Taking
+ * @typedef {{now: string, lost: string, take: (model: Model) => void, done: () => void}} Selecting
  *   `now` is the model that answers; `lost`: the sentence on a model that is gone; `done` is called after a click
  */
 
@@ -19,7 +19,7 @@ const MANY = 12;
 
 /**
  * @param {ModelOffer} offer
- * @param {Taking} taking
+ * @param {Selecting} taking
  */
 export function modelList({ locked, groups }, taking) {
   const count = groups.reduce((sum, { models }) => sum + models.length, 0);
@@ -43,7 +43,7 @@ const note = (drawing, words) => h("div", { class: "lock-note" }, icon(drawing, 
 
 /**
  * @param {ModelGroup} group
- * @param {Taking} taking
+ * @param {Selecting} taking
  */
 function section({ title, note: words, models }, taking) {
   return h("section", { class: "models-group" },
@@ -54,7 +54,7 @@ function section({ title, note: words, models }, taking) {
 
 /**
  * @param {Model} model
- * @param {Taking} taking
+ * @param {Selecting} taking
  */
 function row(model, { now, take, done }) {
   const { name, label, why_not: barred = "" } = model;
@@ -69,7 +69,7 @@ function row(model, { now, take, done }) {
     done();
   });
   return h("div", { class: "choice" },
-    h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || facts(model)))));
+    h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || describeModel(model)))));
 }
 
 /** @param {HTMLElement} list */

@@ -1,9 +1,9 @@
 /** Which model answers: its name in the chat's head, and what was chosen. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, put, say } from "../elements/dom.js";
-import { keepModel, readModel } from "../net/drafts.js";
-import { get } from "../net/http.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { storeModel, loadModel } from "../net/drafts.js";
+import { getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
 import { modelList } from "./model-list.js";
 import { Popover } from "../elements/popover.js";
@@ -50,7 +50,7 @@ export class ModelPicker {
   enter(conversation) {
     this.popover.close({ focus: false });
     this.conversation = conversation;
-    this.choice = readModel(conversation);
+    this.choice = loadModel(conversation);
   }
 
   /** @param {State} state */
@@ -67,7 +67,7 @@ export class ModelPicker {
     const { provider } = state.agent ?? {};
     const label = this.#named()?.label ?? provider?.label ?? "";
     const button = byId("model-open");
-    say(byId("model"), label);
+    setText(byId("model"), label);
     button.hidden = !label;
     button.title = this.choice ? `${label} answers from your next message on.` : provider?.note || "Which model answers";
     button.setAttribute("aria-label", `${label}. Choose which model answers`);
@@ -96,14 +96,14 @@ export class ModelPicker {
   /** @param {ModelChoice|null} choice */
   #choose(choice) {
     this.choice = choice;
-    keepModel(this.conversation, choice);
+    storeModel(this.conversation, choice);
   }
 
   /** @param {HTMLElement} box */
   #fill(box) {
     this.body = h("div", {});
     this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
-    put(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note);
+    setChildren(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note);
     if (this.offer) this.#draw();
     void this.#look();
   }
@@ -113,7 +113,7 @@ export class ModelPicker {
     const { agent, body } = this;
     this.asked = true;
     try {
-      const offer = await get(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
+      const offer = await getJson(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
       if (agent !== this.agent) return;
       this.offer = offer;
       // Where the administrator decides now, the choice no longer counts.
@@ -121,10 +121,10 @@ export class ModelPicker {
       this.changed();
       if (!this.popover.shown || body !== this.body) return;
       this.#draw();
-      say(this.note, offer.looking ? LOOKING : "");
+      setText(this.note, offer.looking ? LOOKING : "");
       if (offer.looking) setTimeout(() => this.popover.shown && body === this.body && void this.#look(), PAUSE);
     } catch (error) {
-      if (this.popover.shown && body === this.body) say(this.note, /** @type {Error} */ (error).message);
+      if (this.popover.shown && body === this.body) setText(this.note, /** @type {Error} */ (error).message);
     }
   }
 
@@ -138,7 +138,7 @@ export class ModelPicker {
     if (body.dataset.drawn === drawn) return;
     body.dataset.drawn = drawn;
     const held = body.contains(document.activeElement) || document.activeElement === this.popover.box;
-    put(body, modelList(offer, {
+    setChildren(body, modelList(offer, {
       now: (this.choice ? this.choice.name : lost ? "" : this.kept) || offer.own,
       lost: offer.locked ? "" : lost,
       take: (model) => this.#take(model),

@@ -1,16 +1,16 @@
 /** The policy of the next message in words, and the choice of another, which changes the page's address. */
 
-import { byId, h, put, say } from "../elements/dom.js";
-import { capital, number } from "../state/format.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { capitalize, formatNumber } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { rewrite, saysHistory, withoutHistory } from "../net/address.js";
+import { setParameters, hasHistoryParameters, clearHistoryParameters } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
 
 /** @import { AddressChanges, Decision, Offer } from "../types/wire.js" */
 
 const LOSSES = ["bad", "locked", "not allowed"];
 
-export class Chip {
+export class PolicyChip {
   /** @param {() => void} changed called after the address was rewritten */
   constructor(changed) {
     this.changed = changed;
@@ -30,11 +30,11 @@ export class Chip {
     if (decision === this.decision) return;
     this.decision = decision;
     if (!decision) {
-      say(this.words, "What the model sees");
+      setText(this.words, "What the model sees");
       return;
     }
-    const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capital(decision.in_words)) ?? ["", decision.in_words, ""];
-    put(
+    const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capitalize(decision.in_words)) ?? ["", decision.in_words, ""];
+    setChildren(
       this.words,
       decision.locked && icon("lock", 13),
       h("b", {}, head), tail,
@@ -48,8 +48,8 @@ export class Chip {
    * Changes the page's address, which holds from the next message on.
    * @param {AddressChanges} changes
    */
-  say(changes) {
-    rewrite(changes);
+  setAddress(changes) {
+    setParameters(changes);
     this.changed();
   }
 
@@ -57,7 +57,7 @@ export class Chip {
   #fill(box) {
     const { decision } = this;
     if (!decision?.offers) {
-      put(box, h("p", { class: "pop-note" }, "The settings arrive with the connection."));
+      setChildren(box, h("p", { class: "pop-note" }, "The settings arrive with the connection."));
       return;
     }
     const { closed, list } = decision.offers;
@@ -65,7 +65,7 @@ export class Chip {
     this.notes = h("div", { class: "pop-notes", role: "status" });
     this.back = h("button", { type: "button", class: "link", on: { click: () => this.#toTemplate() } },
       "Back to the template's setting");
-    put(
+    setChildren(
       box,
       h("h2", { class: "pop-title" }, "What the model sees of this chat"),
       shut && closedNote(decision, closed),
@@ -89,9 +89,9 @@ export class Chip {
     const barred = !allowed && !shut;
     const radio = h("input", { type: "radio", name: "policy", value: key, disabled: barred });
     radio.checked = choice.in_force;
-    radio.addEventListener("change", () => this.say(choice.address));
+    radio.addEventListener("change", () => this.setAddress(choice.address));
     return h("div", { class: "choice" },
-      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capital(why)}.` : about))),
+      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about))),
       choice.length && this.#stepper(choice, decision, shut));
   }
 
@@ -110,7 +110,7 @@ export class Chip {
       if (input.value.trim() === "") return;
       // Setting a length also chooses the policy that has one.
       const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
-      this.say({ ...(now ? {} : choice.address), historyLength: input.value.trim() });
+      this.setAddress({ ...(now ? {} : choice.address), historyLength: input.value.trim() });
     };
     /** @param {number} by */
     const step = (by) => {
@@ -135,16 +135,16 @@ export class Chip {
   #budget(decision, shut) {
     const input = h("input", {
       type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
-      placeholder: number(decision.limit),
+      placeholder: formatNumber(decision.limit),
     });
     const said = decision.settings.tokens?.value;
     input.value = said === null || said === undefined ? "" : String(said);
-    input.addEventListener("input", () => this.say({ historyTokens: input.value.trim() || null }));
+    input.addEventListener("input", () => this.setAddress({ historyTokens: input.value.trim() || null }));
     return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, "At most this many tokens"), input);
   }
 
   #toTemplate() {
-    withoutHistory();
+    clearHistoryParameters();
     this.popover.box.focus();
     this.changed();
   }
@@ -161,8 +161,8 @@ export class Chip {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
       if (input && input !== document.activeElement) input.value = value === null || value === undefined ? "" : String(value);
     }
-    put(this.notes, complaints(decision).map((why) => h("p", {}, icon("warn", 13), why)));
-    if (this.back) this.back.hidden = Boolean(decision.offers.closed) || !saysHistory();
+    setChildren(this.notes, addressProblems(decision).map((why) => h("p", {}, icon("warn", 13), why)));
+    if (this.back) this.back.hidden = Boolean(decision.offers.closed) || !hasHistoryParameters();
   }
 }
 
@@ -170,7 +170,7 @@ export class Chip {
  * Why parameters of the address do not apply.
  * @param {Decision} decision
  */
-function complaints(decision) {
+function addressProblems(decision) {
   if (decision.offers?.closed) return [];
   const { conversation, ...own } = decision.settings;
   return Object.values(own)
@@ -185,7 +185,7 @@ function complaints(decision) {
  * @param {string} closed
  */
 function closedNote(decision, closed) {
-  if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capital(closed)}.`));
+  if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capitalize(closed)}.`));
   const { conversation = {}, ...own } = decision.settings;
   const said = [...Object.values(own), ...Object.values(conversation)].flatMap((setting) => setting.said);
   const names = [...new Set(

@@ -1,7 +1,7 @@
 /** The actions under an answer: copy it, try again, see what the model saw, show another version. */
 
 import { copy } from "../elements/clipboard.js";
-import { h, put } from "../elements/dom.js";
+import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
 /** @import { IconName } from "../elements/icons.js" */
@@ -11,7 +11,7 @@ import { icon } from "../elements/icons.js";
  *   `at` is the version that is shown
  */
 
-export class AnswerActs {
+export class AnswerActions {
   /**
    * @param {{text: () => string, again: () => void, receipt: ((turn: string) => void)|null,
    *   show: (id: string) => void}} acts
@@ -29,7 +29,7 @@ export class AnswerActs {
     this.drawn = drawn;
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     const act = held && this.element.contains(held) ? held.dataset.act : null;
-    put(this.element, offered && this.#buttons(offered));
+    setChildren(this.element, offered && this.#buttons(offered));
     // Whoever goes through the versions by keyboard stays at the same button.
     const same = act && this.element.querySelector(`[data-act="${act}"]:enabled`);
     if (act) /** @type {HTMLElement|null} */ (same || this.element.querySelector("button:enabled"))?.focus();

@@ -1,7 +1,7 @@
 /** Files in messages: pictures as small pictures that open in full, everything else as a line. */
 
-import { byId, h, put } from "../elements/dom.js";
-import { bytes, number } from "../state/format.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { formatBytes, formatNumber } from "../state/format.js";
 import { fileAddress } from "../net/address.js";
 
 /** @import { Attachment } from "../types/wire.js" */
@@ -30,7 +30,7 @@ export const isPicture = ({ modality }) => modality === "image";
  */
 function line({ id, name, size }) {
   return h("a", { class: "file", href: fileAddress(id), download: name },
-    h("span", { class: "file-name" }, `File: ${name}`), h("span", { class: "file-size" }, ` · ${bytes(size)}`));
+    h("span", { class: "file-name" }, `File: ${name}`), h("span", { class: "file-size" }, ` · ${formatBytes(size)}`));
 }
 
 /**
@@ -63,8 +63,8 @@ function fitted({ width, height }, widest, highest) {
 /** @param {Attachment} attachment */
 function show({ id, name, size, width, height }) {
   const dialog = byId("picture", HTMLDialogElement);
-  const facts = width && height ? `${number(width)} × ${number(height)} · ${bytes(size)}` : bytes(size);
-  put(
+  const facts = width && height ? `${formatNumber(width)} × ${formatNumber(height)} · ${formatBytes(size)}` : formatBytes(size);
+  setChildren(
     dialog,
     h("form", { method: "dialog" },
       h("h2", { id: "picture-title" }, name),

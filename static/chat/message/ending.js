@@ -1,9 +1,9 @@
 /** The line under a message or an answer that failed or was cut short, with its actions. */
 
-import { h, put } from "../elements/dom.js";
+import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
-/** @import { Flow, Item } from "../state/items.js" */
+/** @import { ItemGroup, Item } from "../state/items.js" */
 
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -24,12 +24,12 @@ const UNFINISHED = "No answer was written after this.";
  */
 
 /**
- * @param {Flow} flow
+ * @param {ItemGroup} group
  * @returns {Ended}
  */
-export function endedOf({ items, last }) {
+export function describeEnding({ items, last }) {
   const item = /** @type {Item} */ (items.at(-1));
-  if (item.role === "user") return asked(item, last);
+  if (item.role === "user") return describeUserEnding(item, last);
   if (item.writing) return null;
   const unfinished = item.calls.length > 0 && last;
   const text = ENDINGS[item.state] ?? FINISHES[item.finish] ?? (unfinished ? UNFINISHED : "");
@@ -46,7 +46,7 @@ export function endedOf({ items, last }) {
  * @param {boolean} last
  * @returns {Ended}
  */
-function asked({ problem, failed }, last) {
+function describeUserEnding({ problem, failed }, last) {
   if (!problem && !failed) return null;
   const text = problem?.message ?? "This message was not answered.";
   return { text, bad: true, choices: failed && last ? ["again", "reuse"] : ["reuse"] };
@@ -67,9 +67,9 @@ export class Ending {
     this.drawn = drawn;
     this.element.hidden = !ended;
     this.element.classList.toggle("bad", Boolean(ended?.bad));
-    if (!ended) return put(this.element);
+    if (!ended) return setChildren(this.element);
     const words = { reuse: "Write it again", continue: "Continue", again: "Try again" };
-    put(this.element, icon("warn", 14), h("span", {}, ended.text, ended.choices.map((choice) => [" ",
+    setChildren(this.element, icon("warn", 14), h("span", {}, ended.text, ended.choices.map((choice) => [" ",
       h("button", { type: "button", class: "link", on: { click: () => this.acts[choice]() } }, words[choice])]).flat()));
   }
 }

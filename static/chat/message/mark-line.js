@@ -1,9 +1,9 @@
 /** What is said under a message that is sent from above the line, or left out below it. */
 
-import { h, put } from "../elements/dom.js";
+import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
-/** @import { Mark } from "../state/items.js" */
+/** @import { ContextMark } from "../state/items.js" */
 
 export class MarkLine {
   /** @param {(() => void)|null} [bringBack] what can be done about a turn that was unloaded */
@@ -13,7 +13,7 @@ export class MarkLine {
     this.drawn = "";
   }
 
-  /** @param {Mark} mark */
+  /** @param {ContextMark} mark */
   update(mark) {
     // Whoever is about to press its button keeps it.
     const drawn = JSON.stringify(mark);
@@ -21,9 +21,9 @@ export class MarkLine {
     this.drawn = drawn;
     this.element.hidden = !mark;
     this.element.className = `mark ${mark?.kind ?? ""}`;
-    if (!mark) return put(this.element);
+    if (!mark) return setChildren(this.element);
     const sent = mark.kind === "sent";
-    put(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
+    setChildren(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
       `${sent ? "Still sent" : "Not sent"}: ${mark.sentence}`,
       mark.kind === "unloaded" && this.bringBack
         && [" · ", h("button", { type: "button", class: "link", on: { click: this.bringBack } }, "Bring back")]));

@@ -1,8 +1,8 @@
 /** The menu of one message: reply, pin, leave out, bring back, forget, and why it is or isn't sent. */
 
-import { callWords } from "../state/tool-calls.js";
-import { h, put } from "../elements/dom.js";
-import { short } from "../state/format.js";
+import { describeCall } from "../state/tool-calls.js";
+import { h, setChildren } from "../elements/dom.js";
+import { shorten } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 
@@ -15,13 +15,13 @@ import { Popover } from "../elements/popover.js";
  * @typedef {{label: string, act: () => void}} Choice
  * @typedef {{reply: (item: Item) => void, why: (item: Item) => void,
  *   mark: (id: string, mark: MarkName, on: boolean) => void,
- *   bringBack: (turns: number[]) => void}} Wishes
+ *   bringBack: (turns: number[]) => void}} MenuActions
  */
 
 export class MessageMenu {
   /**
    * @param {() => {item: Item, verdict: Verdict|null}} about
-   * @param {Wishes} wishes
+   * @param {MenuActions} wishes
    */
   constructor(about, wishes) {
     this.about = about;
@@ -29,7 +29,7 @@ export class MessageMenu {
     const { item } = about();
     this.button = h("button", {
       type: "button", class: "m-more", "aria-haspopup": "dialog", "aria-expanded": "false",
-      "aria-label": `Actions for “${short(titleOf(item), 40)}”`,
+      "aria-label": `Actions for “${shorten(titleOf(item), 40)}”`,
     }, icon("more"));
     this.element = h("span", { class: "m-menu" }, this.button);
     this.popover = new Popover(this.button, {
@@ -56,7 +56,7 @@ export class MessageMenu {
 
   /** @param {HTMLElement} box */
   #fill(box) {
-    put(box, this.#choices().map(({ label, act }, index) =>
+    setChildren(box, this.#choices().map(({ label, act }, index) =>
       h("button", {
         type: "button", "data-first": index === 0, on: { click: () => (this.popover.close(), act()) },
       }, label)));
@@ -80,12 +80,12 @@ export class MessageMenu {
  * @param {Item} item
  */
 const titleOf = ({ content, calls, attachments }) =>
-  content || calls.map(callWords).join(", ") || attachments.map(({ name }) => name).join(", ");
+  content || calls.map(describeCall).join(", ") || attachments.map(({ name }) => name).join(", ");
 
 /**
  * @param {Item} item
  * @param {Verdict|null} verdict
- * @param {Wishes} wishes
+ * @param {MenuActions} wishes
  * @returns {Choice[]}
  */
 function choices(item, verdict, { reply, mark, bringBack, why }) {

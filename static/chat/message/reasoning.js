@@ -1,11 +1,11 @@
 /** The reasoning of a model before its answer: plain text, closed until it is opened. */
 
-import { h, say } from "../elements/dom.js";
+import { h, setText } from "../elements/dom.js";
 
-/** @typedef {{open: Set<string>, took: Map<string, number>}} Kept what this page remembers of its answers */
+/** @typedef {{open: Set<string>, took: Map<string, number>}} ViewMemory what this page remembers of its answers */
 
-export class Thought {
-  /** @param {Kept} kept */
+export class Reasoning {
+  /** @param {ViewMemory} kept */
   constructor(kept) {
     this.kept = kept;
     this.key = "";
@@ -37,7 +37,7 @@ export class Thought {
     this.fresh = false;
     this.text = text;
     this.element.classList.toggle("running", thinking);
-    say(this.words, !text ? "" : thinking ? "Thinking…" : thoughtWords(this.kept.took.get(key)));
+    setText(this.words, !text ? "" : thinking ? "Thinking…" : describeDuration(this.kept.took.get(key)));
     // While it is closed, nobody reads along.
     if (!thinking || this.element.open) this.#write();
   }
@@ -62,7 +62,7 @@ export class Thought {
   #write() {
     const node = /** @type {Text|null} */ (this.body.firstChild);
     if (node && this.text.startsWith(node.data)) node.appendData(this.text.slice(node.data.length));
-    else say(this.body, this.text);
+    else setText(this.body, this.text);
   }
 }
 
@@ -70,7 +70,7 @@ export class Thought {
  * The duration is known only where this page was open meanwhile.
  * @param {number|undefined} milliseconds
  */
-function thoughtWords(milliseconds) {
+function describeDuration(milliseconds) {
   if (milliseconds === undefined) return "Thoughts";
   const seconds = Math.round(milliseconds / 1000);
   return seconds ? `Thought for ${seconds} s` : "Thought for a moment";

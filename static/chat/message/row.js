@@ -1,21 +1,21 @@
 /** A message, or an answer with the tool calls that led to it, as an element that can be updated. */
 
-import { AnswerActs } from "./answer-actions.js";
+import { AnswerActions } from "./answer-actions.js";
 import { attachmentList } from "./attachments.js";
-import { h, put, say } from "../elements/dom.js";
-import { endedOf, Ending } from "./ending.js";
-import { number, time } from "../state/format.js";
+import { h, setChildren, setText } from "../elements/dom.js";
+import { describeEnding, Ending } from "./ending.js";
+import { formatNumber, formatTime } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { standing } from "../state/items.js";
+import { contextStatus } from "../state/items.js";
 import { MarkLine } from "./mark-line.js";
 import { MessageMenu } from "./message-menu.js";
 import { quoteLink } from "../composer/reply.js";
-import { Step } from "./step.js";
+import { AnswerStep } from "./step.js";
 
 /**
  * @import { Offered } from "./answer-actions.js"
  * @import { Actions as StepActions } from "./step.js"
- * @import { Flow, Item } from "../state/items.js"
+ * @import { ItemGroup, Item } from "../state/items.js"
  * @import { Decision, Verdict } from "../types/wire.js"
  */
 
@@ -25,16 +25,16 @@ import { Step } from "./step.js";
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
-export class Row {
+export class MessageRow {
   /**
-   * @param {Flow} flow
+   * @param {ItemGroup} group
    * @param {Actions} actions
    */
-  constructor(flow, actions) {
+  constructor(group, actions) {
     this.actions = actions;
-    this.flow = flow;
-    const [first] = flow.items;
-    /** @type {Map<string, Step>} the messages of an answer */
+    this.group = group;
+    const [first] = group.items;
+    /** @type {Map<string, AnswerStep>} the messages of an answer */
     this.steps = new Map();
     /** @type {Verdict|null} */
     this.verdict = null;
@@ -46,7 +46,7 @@ export class Row {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.body = h("div", { class: "body", dir: "auto" });
-    this.mark = new MarkLine(() => actions.bringBack([this.flow.items[0].start]));
+    this.mark = new MarkLine(() => actions.bringBack([this.group.items[0].start]));
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
@@ -54,54 +54,54 @@ export class Row {
       again: () => actions.again(/** @type {string} */ (this.newest.id)),
       continue: () => actions.goOn(/** @type {string} */ (this.newest.id)),
     });
-    this.acts = new AnswerActs({
-      text: () => this.flow.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
+    this.acts = new AnswerActions({
+      text: () => this.group.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
       again: () => actions.again(/** @type {string} */ (this.newest.id)),
       receipt: actions.inspects ? actions.receipt : null,
       show: actions.show,
     });
-    put(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
+    setChildren(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
     this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
       this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
-    this.update(flow);
+    this.update(group);
   }
 
   /** The newest message of an answer. */
   get newest() {
-    return /** @type {Item} */ (this.flow.items.at(-1));
+    return /** @type {Item} */ (this.group.items.at(-1));
   }
 
-  /** @param {Flow} flow */
-  update(flow) {
-    this.flow = flow;
+  /** @param {ItemGroup} group */
+  update(group) {
+    this.group = group;
     const { newest } = this;
-    const [first] = flow.items;
+    const [first] = group.items;
     if (first.seq === null) delete this.element.dataset.seq;
     else this.element.dataset.seq = String(first.seq);
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
-    say(this.stateText, stateWords(newest));
+    setText(this.stateText, stateWords(newest));
     this.clock.dateTime = first.created;
-    say(this.clock, first.created && time(first.created));
+    setText(this.clock, first.created && formatTime(first.created));
     if (first.role === "user") this.#drawUser(first);
-    else this.#drawSteps(flow.items);
-    this.#sayEnding(flow);
+    else this.#drawSteps(group.items);
+    this.#sayEnding(group);
     this.#sayMarks(first);
-    this.acts.update(this.#offered(flow));
+    this.acts.update(this.#offered(group));
   }
 
   /**
    * Shows which of its messages the model sees.
    * @param {Decision|null} decision
    */
-  place(decision) {
-    const all = this.flow.items.map((item) => standing(decision, item));
+  updateStatus(decision) {
+    const all = this.group.items.map((item) => contextStatus(decision, item));
     const [first] = all;
     this.verdict = first.verdict;
     this.menu?.refresh();
     this.element.classList.toggle("out", all.every(({ out }) => out));
-    if (this.steps.size) this.flow.items.forEach(({ key }, index) => this.steps.get(key)?.place(all[index]));
+    if (this.steps.size) this.group.items.forEach(({ key }, index) => this.steps.get(key)?.updateStatus(all[index]));
     else this.mark.update(first.mark);
   }
 
@@ -109,12 +109,12 @@ export class Row {
   #drawUser({ content, attachments, note }) {
     if (!this.text) {
       this.text = document.createTextNode("");
-      put(this.body, this.text, attachments.length > 0 && attachmentList(attachments));
+      setChildren(this.body, this.text, attachments.length > 0 && attachmentList(attachments));
     }
     if (this.text.data !== content) this.text.data = content;
     this.body.classList.toggle("only-files", !content);
     this.note.hidden = !note;
-    say(this.note, note);
+    setText(this.note, note);
   }
 
   /** @param {Item[]} items */
@@ -123,7 +123,7 @@ export class Row {
     for (const item of items) {
       const step = this.steps.get(item.key) ?? this.#written(item, wanted);
       if (step) step.update(item);
-      this.steps.set(item.key, step ?? new Step(item, this.actions));
+      this.steps.set(item.key, step ?? new AnswerStep(item, this.actions));
     }
     for (const [key, step] of this.steps) {
       if (wanted.has(key)) continue;
@@ -131,9 +131,9 @@ export class Row {
       step.menu?.element.remove();
       this.steps.delete(key);
     }
-    const elements = items.map(({ key }) => /** @type {Step} */ (this.steps.get(key)).element);
-    if (elements.some((element, index) => this.body.children[index] !== element)) put(this.body, elements);
-    for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {Step} */ (this.steps.get(key)), index);
+    const elements = items.map(({ key }) => /** @type {AnswerStep} */ (this.steps.get(key)).element);
+    if (elements.some((element, index) => this.body.children[index] !== element)) setChildren(this.body, elements);
+    for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {AnswerStep} */ (this.steps.get(key)), index);
   }
 
   /**
@@ -150,7 +150,7 @@ export class Row {
 
   /**
    * A mark on any tool call marks the whole turn, so the first call's menu serves all of them.
-   * @param {Step} step
+   * @param {AnswerStep} step
    * @param {number} index
    */
   #placeMenu({ menu, item, element }, index) {
@@ -160,14 +160,14 @@ export class Row {
     else if (menu.element.parentNode !== place) place.append(menu.element);
   }
 
-  /** @param {Flow} flow */
-  #sayEnding(flow) {
+  /** @param {ItemGroup} group */
+  #sayEnding(group) {
     const { role, problem } = this.newest;
     // A problem of an answer is no failure: for example, the server cut its prompt.
     const words = role === "assistant" ? problem?.message ?? "" : "";
     this.warning.hidden = !words;
-    if (this.warning.textContent !== words) put(this.warning, words && icon("warn", 14), words && h("span", {}, words));
-    this.ending.update(endedOf(flow));
+    if (this.warning.textContent !== words) setChildren(this.warning, words && icon("warn", 14), words && h("span", {}, words));
+    this.ending.update(describeEnding(group));
   }
 
   /**
@@ -175,30 +175,30 @@ export class Row {
    * @param {Item} item
    */
   #sayMarks(item) {
-    const { items } = this.flow;
+    const { items } = this.group;
     const pinned = items.some((one) => one.pinned);
     const excluded = items.some((one) => one.excluded);
     const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out"]
       .filter(Boolean).join(", ");
     const drawing = pinned ? "pin" : excluded ? "slash" : null;
-    if (this.labels.textContent !== words) put(this.labels, drawing && icon(drawing, 12), words);
+    if (this.labels.textContent !== words) setChildren(this.labels, drawing && icon(drawing, 12), words);
     this.labels.hidden = !words;
     this.quoted.hidden = !item.reply;
-    if (item.reply && !this.quoted.firstChild) put(this.quoted, quoteLink(item.reply, this.actions.toMessage));
+    if (item.reply && !this.quoted.firstChild) setChildren(this.quoted, quoteLink(item.reply, this.actions.toMessage));
     if (this.menu || item.id === null || item.role !== "user") return;
-    this.menu = new MessageMenu(() => ({ item: this.flow.items[0], verdict: this.verdict }), this.actions);
+    this.menu = new MessageMenu(() => ({ item: this.group.items[0], verdict: this.verdict }), this.actions);
     this.head.append(this.menu.element);
   }
 
   /**
-   * @param {Flow} flow
+   * @param {ItemGroup} group
    * @returns {Offered|null}
    */
   #offered({ items, last }) {
     const { newest } = this;
     if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;
     const versions = items.find((one) => one.versions.length)?.versions ?? [];
-    const again = last && !newest.greets && !newest.background && !endedOf(this.flow)?.choices.length;
+    const again = last && !newest.greets && !newest.background && !describeEnding(this.group)?.choices.length;
     return { turn: newest.turn, again, versions, at: versions.findIndex((id) => items.some((one) => one.id === id)) };
   }
 }
@@ -206,6 +206,6 @@ export class Row {
 /** @param {Item} item */
 function stateWords({ hint, reading, writing, waiting }) {
   if (hint) return "waiting…";
-  if (reading) return `reading ${number(reading.read)} of ${number(reading.total)} tokens…`;
+  if (reading) return `reading ${formatNumber(reading.read)} of ${formatNumber(reading.total)} tokens…`;
   return writing ? "writing…" : waiting ? "sending…" : "";
 }

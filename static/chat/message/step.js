@@ -1,26 +1,26 @@
 /** One message of an answer: its reasoning, its text and its tool calls. */
 
-import { Calls } from "./tool-calls.js";
+import { ToolCallLines } from "./tool-calls.js";
 import { h } from "../elements/dom.js";
 import { MarkLine } from "./mark-line.js";
 import { render } from "../text/markdown.js";
 import { MessageMenu } from "./message-menu.js";
 import { Stream } from "../text/stream.js";
-import { Thought } from "./reasoning.js";
+import { Reasoning } from "./reasoning.js";
 import { WaitingLine } from "./waiting-line.js";
 
 /**
- * @import { Wishes } from "./message-menu.js"
- * @import { Kept } from "./reasoning.js"
- * @import { Item, Standing } from "../state/items.js"
+ * @import { MenuActions } from "./message-menu.js"
+ * @import { ViewMemory } from "./reasoning.js"
+ * @import { Item, ContextStatus } from "../state/items.js"
  * @import { Verdict } from "../types/wire.js"
  */
 
 /**
- * @typedef {Wishes & {kept: Kept}} Actions
+ * @typedef {MenuActions & {kept: ViewMemory}} Actions
  */
 
-export class Step {
+export class AnswerStep {
   /**
    * @param {Item} item
    * @param {Actions} actions
@@ -36,9 +36,9 @@ export class Step {
     this.verdict = null;
     /** @type {MessageMenu|null} */
     this.menu = null;
-    this.thought = new Thought(actions.kept);
+    this.thought = new Reasoning(actions.kept);
     this.text = h("div", { class: "md", dir: "auto" });
-    this.calls = new Calls(actions.kept.open);
+    this.calls = new ToolCallLines(actions.kept.open);
     this.waiting = new WaitingLine();
     this.mark = new MarkLine();
     this.element = h("div", { class: "step", tabindex: "-1" },
@@ -61,8 +61,8 @@ export class Step {
     this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
   }
 
-  /** @param {Standing} standing */
-  place({ out, mark, verdict }) {
+  /** @param {ContextStatus} standing */
+  updateStatus({ out, mark, verdict }) {
     this.verdict = verdict;
     this.menu?.refresh();
     this.element.classList.toggle("out", out);

@@ -1,13 +1,13 @@
 /** The tools that a model used: a line each, which opens to the whole call and its result. */
 
-import { h, put } from "../elements/dom.js";
+import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { callWords, formatted, resultWords } from "../state/tool-calls.js";
+import { describeCall, formatJson, describeResult } from "../state/tool-calls.js";
 
 /** @import { CallView } from "../state/tool-calls.js" */
 
 /** The lines of a message's calls; a line's element is kept as long as its call is there. */
-export class Calls {
+export class ToolCallLines {
   /** @param {Set<string>} open keys of the lines that are open */
   constructor(open) {
     this.open = open;
@@ -32,7 +32,7 @@ export class Calls {
     this.element.hidden = !wanted.length;
     const elements = wanted.map(({ key, call }) => this.#line(key, call));
     if (elements.some((element, index) => this.element.children[index] !== element)
-      || this.element.children.length !== elements.length) put(this.element, elements);
+      || this.element.children.length !== elements.length) setChildren(this.element, elements);
   }
 
   /**
@@ -44,7 +44,7 @@ export class Calls {
     if (known && isSame(known.call, call)) return known.element;
     const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { tabindex: "-1" }));
     const summary = known?.element.querySelector("summary") ?? h("summary", {});
-    put(summary, line(call), icon("down", 12));
+    setChildren(summary, line(call), icon("down", 12));
     if (!known) {
       element.open = this.open.has(key);
       element.addEventListener("toggle", () => this.open[element.open ? "add" : "delete"](key));
@@ -70,8 +70,8 @@ function line(call) {
   if (state === "running") return h("span", { class: "call-words" }, "Using ", h("code", {}, name), "…");
   return [
     state !== "done" && icon("warn", 13),
-    h("span", { class: "call-words" }, state === "never" ? "Asked for " : "Used ", h("code", {}, callWords(call))),
-    h("span", { class: "call-result" }, `→ ${resultWords(call)}`),
+    h("span", { class: "call-words" }, state === "never" ? "Asked for " : "Used ", h("code", {}, describeCall(call))),
+    h("span", { class: "call-result" }, `→ ${describeResult(call)}`),
   ];
 }
 
@@ -84,8 +84,8 @@ function inside(call) {
   const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
   if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, "The call is still being written."));
   return h("div", { class: "call-inside" },
-    pre("Asked with", formatted(JSON.stringify(call.arguments))),
+    pre("Asked with", formatJson(JSON.stringify(call.arguments))),
     call.state === "running" ? h("p", { class: "call-label" }, "No result yet.")
       : call.result === null ? h("p", { class: "call-label" }, "No result is stored.")
-        : pre("Answered", formatted(call.result)));
+        : pre("Answered", formatJson(call.result)));
 }

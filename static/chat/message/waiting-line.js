@@ -1,7 +1,7 @@
 /** The provider can't answer now and is asked again: why, and in how many seconds. */
 
-import { h, say } from "../elements/dom.js";
-import { waitingWords } from "../state/format.js";
+import { h, setText } from "../elements/dom.js";
+import { describeWaiting } from "../state/format.js";
 
 /** @import { Waiting } from "../types/state.js" */
 
@@ -19,12 +19,12 @@ export class WaitingLine {
     this.shown = waiting;
     clearInterval(this.timer);
     this.element.hidden = !waiting;
-    if (!waiting) return say(this.element, "");
+    if (!waiting) return setText(this.element, "");
     const { sentence, seconds } = waiting;
     const until = performance.now() + seconds * 1000;
     const draw = () => {
       const left = Math.ceil((until - performance.now()) / 1000);
-      say(this.element, waitingWords(sentence, left));
+      setText(this.element, describeWaiting(sentence, left));
       return left > 0;
     };
     if (draw()) this.timer = window.setInterval(() => (this.element.isConnected && draw()) || clearInterval(this.timer), 1000);

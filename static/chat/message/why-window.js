@@ -1,7 +1,7 @@
 /** "Why did it forget?": when a message left the context, under which rule, and the remedies. */
 
-import { byId, h, put, say } from "../elements/dom.js";
-import { short } from "../state/format.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { shorten } from "../state/format.js";
 
 /**
  * @import { Item } from "../state/items.js"
@@ -11,11 +11,11 @@ import { short } from "../state/format.js";
 /**
  * @typedef {{ask: (id: string) => Promise<Explanation>, inspects: boolean, receipt: (turn: string) => void,
  *   pin: (id: string) => void, again: (item: Item) => void, remember: () => void,
- *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} Wishes
+ *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} WhyActions
  */
 
-export class Why {
-  /** @param {Wishes} wishes */
+export class WhyWindow {
+  /** @param {WhyActions} wishes */
   constructor(wishes) {
     this.wishes = wishes;
     this.dialog = byId("why", HTMLDialogElement);
@@ -37,7 +37,7 @@ export class Why {
       const told = await this.wishes.ask(/** @type {string} */ (item.id));
       if (mine === this.question) this.#tell(told, item);
     } catch (error) {
-      if (mine === this.question) put(this.told, error instanceof Error ? error.message : String(error));
+      if (mine === this.question) setChildren(this.told, error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -49,11 +49,11 @@ export class Why {
     this.title = h("h2", { id: "why-title" }, titles(sent));
     this.told = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
     this.offers = h("ul", { class: "why-offers" });
-    put(
+    setChildren(
       this.dialog,
       h("form", { method: "dialog" },
         this.title,
-        h("blockquote", { class: "why-quote" }, short(item.content, 160)),
+        h("blockquote", { class: "why-quote" }, shorten(item.content, 160)),
         this.told,
         this.offers,
         h("div", { class: "box-foot" }, h("button", { class: "primary" }, "Close"))),
@@ -65,9 +65,9 @@ export class Why {
    * @param {Item} item
    */
   #tell(told, item) {
-    say(this.title, titles(told.sent));
-    put(this.told, told.sentences.map((one) => h("p", {}, one)));
-    put(this.offers, this.#acts(told, item).map(({ label, more, act }) =>
+    setText(this.title, titles(told.sent));
+    setChildren(this.told, told.sentences.map((one) => h("p", {}, one)));
+    setChildren(this.offers, this.#acts(told, item).map(({ label, more, act }) =>
       h("li", {},
         h("button", { type: "button", class: "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
         h("span", { class: "quiet" }, more))));

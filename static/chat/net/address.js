@@ -14,7 +14,7 @@ export const FILES = "/files";
 export const fileAddress = (id) => `${FILES}/${encodeURIComponent(id)}`;
 
 /** The query string as the server wants it with every command. */
-export const query = () => location.search.slice(1);
+export const queryString = () => location.search.slice(1);
 
 /** History parameters belong to the page they were chosen on, so links to others leave them out. */
 const HISTORY = ["historyPolicy", "historyLength", "historyTokens", "historySelector"];
@@ -23,7 +23,7 @@ const HISTORY = ["historyPolicy", "historyLength", "historyTokens", "historySele
  * Changes parameters of the page's own address.
  * @param {AddressChanges} changes
  */
-export function rewrite(changes) {
+export function setParameters(changes) {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) url.searchParams.delete(name);
@@ -33,9 +33,9 @@ export function rewrite(changes) {
 }
 
 /** Removes every history parameter, so that the next source decides. */
-export const withoutHistory = () => rewrite(Object.fromEntries(HISTORY.map((name) => [name, null])));
+export const clearHistoryParameters = () => setParameters(Object.fromEntries(HISTORY.map((name) => [name, null])));
 
-export const saysHistory = () => {
+export const hasHistoryParameters = () => {
   const parameters = new URLSearchParams(location.search);
   return HISTORY.some((name) => parameters.has(name));
 };
@@ -46,7 +46,7 @@ export const saysHistory = () => {
  * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
  *   the query string
  */
-export function address(page, { conversation = null, agent = null, parameters: rest = "" }) {
+export function chatAddress(page, { conversation = null, agent = null, parameters: rest = "" }) {
   const parameters = new URLSearchParams(rest);
   if (!conversation && agent) parameters.set("agent", agent);
   if (new URLSearchParams(location.search).get("debug") === "true") parameters.set("debug", "true");
@@ -59,7 +59,7 @@ export function address(page, { conversation = null, agent = null, parameters: r
  * @param {Page} page
  * @param {string} conversation
  */
-export function claimAddress(page, conversation) {
+export function useConversationAddress(page, conversation) {
   const path = `${page.urls.chat}/${conversation}`;
   if (location.pathname === path) return;
   const url = new URL(location.href);

@@ -7,12 +7,12 @@ const SILENCE = 20_000;
 
 /** @import { ServerEvent } from "../types/wire.js" */
 
-/** @typedef {"connecting"|"online"|"offline"} Line */
+/** @typedef {"connecting"|"online"|"offline"} ConnectionState */
 
 export class Connection {
   /**
    * @param {string} path
-   * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: Line) => void,
+   * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: ConnectionState) => void,
    *   onClosed: (code: number) => void}} listeners
    */
   constructor(path, listeners) {

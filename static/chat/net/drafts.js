@@ -1,7 +1,7 @@
 /** What is typed, and what is sent but not yet stored: kept in the tab until it is stored. */
 
 import { uuid } from "./ids.js";
-import { forget, keep, read } from "./storage.js";
+import { removeItems, storeItem, loadItem } from "./storage.js";
 
 /**
  * @import { ModelChoice } from "../types/page.js"
@@ -18,82 +18,82 @@ const PREFIXES = ["draft:", "reply:", "files:", "model:", "pending:", "new:"];
  * @param {string} owner "guest:…" or "user:…"
  */
 export function claimTab(owner) {
-  const before = read("owner", TAB);
-  if (before && before !== owner && before.startsWith("user:")) forget(PREFIXES, TAB);
-  keep("owner", owner, TAB);
+  const before = loadItem("owner", TAB);
+  if (before && before !== owner && before.startsWith("user:")) removeItems(PREFIXES, TAB);
+  storeItem("owner", owner, TAB);
 }
 
 /** @param {string} conversation */
-export const readDraft = (conversation) => read(`draft:${conversation}`, TAB) ?? "";
+export const loadDraft = (conversation) => loadItem(`draft:${conversation}`, TAB) ?? "";
 
 /**
  * @param {string} conversation
  * @param {string} text
  */
-export const keepDraft = (conversation, text) => keep(`draft:${conversation}`, text || null, TAB);
+export const storeDraft = (conversation, text) => storeItem(`draft:${conversation}`, text || null, TAB);
 
 /**
  * The message that the draft replies to.
  * @param {string} conversation
  * @returns {Quote|null}
  */
-export const readReply = (conversation) => value(`reply:${conversation}`);
+export const loadReply = (conversation) => loadValue(`reply:${conversation}`);
 
 /**
  * @param {string} conversation
  * @param {Quote|null} quote
  */
-export const keepReply = (conversation, quote) => keepValue(`reply:${conversation}`, quote);
+export const storeReply = (conversation, quote) => storeValue(`reply:${conversation}`, quote);
 
 /**
  * The draft's files that the server has.
  * @param {string} conversation
  * @returns {Attachment[]}
  */
-export const readFiles = (conversation) => value(`files:${conversation}`) ?? [];
+export const loadFiles = (conversation) => loadValue(`files:${conversation}`) ?? [];
 
 /**
  * @param {string} conversation
  * @param {Attachment[]} attachments
  */
-export const keepFiles = (conversation, attachments) =>
-  keepValue(`files:${conversation}`, attachments.length ? attachments : null);
+export const storeFiles = (conversation, attachments) =>
+  storeValue(`files:${conversation}`, attachments.length ? attachments : null);
 
 /**
  * The model that was chosen and that no message was sent to yet.
  * @param {string} conversation
  * @returns {ModelChoice|null}
  */
-export const readModel = (conversation) => value(`model:${conversation}`);
+export const loadModel = (conversation) => loadValue(`model:${conversation}`);
 
 /**
  * @param {string} conversation
  * @param {ModelChoice|null} choice
  */
-export const keepModel = (conversation, choice) => keepValue(`model:${conversation}`, choice);
+export const storeModel = (conversation, choice) => storeValue(`model:${conversation}`, choice);
 
 /**
  * @param {string} conversation
  * @returns {PendingMessage[]}
  */
-export const readPending = (conversation) => value(`pending:${conversation}`) ?? [];
+export const loadPending = (conversation) => loadValue(`pending:${conversation}`) ?? [];
 
 /**
  * @param {string} conversation
  * @param {PendingMessage[]} pending
  */
-export const keepPending = (conversation, pending) =>
-  keepValue(`pending:${conversation}`, pending.length ? pending : null);
+export const storePending = (conversation, pending) =>
+  storeValue(`pending:${conversation}`, pending.length ? pending : null);
 
 /**
  * The id of a chat that has not begun: the same after a reload, so that its draft is found.
  * @param {string} agent
  */
-export function unbegun(agent) {
-  const known = read(`new:${agent}`, TAB);
+export function newConversationId(agent) {
+  const known = loadItem(`new:${agent}`, TAB);
   if (known) return known;
   const id = uuid();
-  keep(`new:${agent}`, id, TAB);
+  storeItem(`new:${agent}`, id, TAB);
   return id;
 }
 
@@ -102,14 +102,14 @@ export function unbegun(agent) {
  * @param {string} agent
  * @param {string} conversation
  */
-export function begun(agent, conversation) {
-  if (read(`new:${agent}`, TAB) === conversation) keep(`new:${agent}`, null, TAB);
+export function releaseNewId(agent, conversation) {
+  if (loadItem(`new:${agent}`, TAB) === conversation) storeItem(`new:${agent}`, null, TAB);
 }
 
 /** Whether the page may reload itself: at most every ten seconds, so that it can't loop. */
 export function mayReload(now = Date.now()) {
-  if (now - Number(read("reloaded", TAB) ?? 0) < 10_000) return false;
-  keep("reloaded", String(now), TAB);
+  if (now - Number(loadItem("reloaded", TAB) ?? 0) < 10_000) return false;
+  storeItem("reloaded", String(now), TAB);
   return true;
 }
 
@@ -117,9 +117,9 @@ export function mayReload(now = Date.now()) {
  * @param {string} key
  * @returns {any} as it was stored; null where nothing is
  */
-function value(key) {
+function loadValue(key) {
   try {
-    return JSON.parse(read(key, TAB) ?? "null");
+    return JSON.parse(loadItem(key, TAB) ?? "null");
   } catch {
     return null;
   }
@@ -129,4 +129,4 @@ function value(key) {
  * @param {string} key
  * @param {unknown} stored
  */
-const keepValue = (key, stored) => keep(key, stored ? JSON.stringify(stored) : null, TAB);
+const storeValue = (key, stored) => storeItem(key, stored ? JSON.stringify(stored) : null, TAB);

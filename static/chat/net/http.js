@@ -1,7 +1,7 @@
 /** The JSON side of the server: every failure is an Error with a sentence for a person. */
 
 /** The token that every changing request must carry. */
-export function csrf() {
+export function csrfToken() {
   return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
 }
 
@@ -10,14 +10,14 @@ export function csrf() {
  * @param {RequestInit} options
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
-async function ask(path, options) {
+async function request(path, options) {
   let response;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch {
     throw new Error("The server can't be reached. Nothing was changed; try again in a moment.");
   }
-  return answered(response.status, await response.text(), "Nothing was changed.");
+  return parseAnswer(response.status, await response.text(), "Nothing was changed.");
 }
 
 /**
@@ -26,7 +26,7 @@ async function ask(path, options) {
  * @param {string} text
  * @param {string} kept the sentence on what was kept, for an answer without one
  */
-export function answered(status, text, kept) {
+export function parseAnswer(status, text, kept) {
   let body = null;
   try {
     body = text ? JSON.parse(text) : null;
@@ -41,7 +41,7 @@ export function answered(status, text, kept) {
  * @param {string} path
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
-export const get = (path) => ask(path, { headers: { Accept: "application/json" } });
+export const getJson = (path) => request(path, { headers: { Accept: "application/json" } });
 
 /**
  * @param {"POST"|"PATCH"|"DELETE"} method
@@ -49,10 +49,10 @@ export const get = (path) => ask(path, { headers: { Accept: "application/json" }
  * @param {unknown} [body] sent as JSON; a FormData is sent as it is
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
-export function change(method, path, body) {
-  const headers = { Accept: "application/json", "X-CSRFToken": csrf() };
-  if (body === undefined || body instanceof FormData) return ask(path, { method, headers, body });
-  return ask(path, {
+export function sendChange(method, path, body) {
+  const headers = { Accept: "application/json", "X-CSRFToken": csrfToken() };
+  if (body === undefined || body instanceof FormData) return request(path, { method, headers, body });
+  return request(path, {
     method,
     headers: { ...headers, "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -63,14 +63,14 @@ export function change(method, path, body) {
  * Posts a form, for answers that are a page.
  * @param {string} path
  */
-export function submit(path) {
+export function submitForm(path) {
   const form = document.createElement("form");
   form.method = "post";
   form.action = path;
   const token = document.createElement("input");
   token.type = "hidden";
   token.name = "csrfmiddlewaretoken";
-  token.value = csrf();
+  token.value = csrfToken();
   form.append(token);
   document.body.append(form);
   form.submit();

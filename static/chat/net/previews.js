@@ -18,7 +18,7 @@ export class Previews {
     this.flying = null;
   }
 
-  want() {
+  request() {
     this.wanted = true;
     this.#next();
   }
@@ -27,7 +27,7 @@ export class Previews {
    * A request was answered or refused.
    * @param {string} ref
    */
-  answered(ref) {
+  received(ref) {
     if (this.flying?.ref !== ref) return;
     this.flying = null;
     this.#next();

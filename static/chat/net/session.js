@@ -2,16 +2,16 @@
 
 import { apply } from "../state/apply.js";
 import { byteLength } from "../state/format.js";
-import { asked, disconnected, drawn, initial, lastSeq, withEarlier, withdrawn } from "../state/state.js";
-import { address, claimAddress, query, readAddress } from "./address.js";
+import { expectPreview, disconnect, addPending, initialState, lastSeq, addEarlier, removePending } from "../state/state.js";
+import { chatAddress, useConversationAddress, queryString, readAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
-import { change, get } from "./http.js";
+import { sendChange, getJson } from "./http.js";
 import { uuid } from "./ids.js";
 import { Previews } from "./previews.js";
 
 /**
- * @import { Line } from "./connection.js"
+ * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
  * @import { Draft, PendingMessage, State } from "../types/state.js"
  * @import { Explanation, MarkName, ServerEvent } from "../types/wire.js"
@@ -20,7 +20,7 @@ import { Previews } from "./previews.js";
 /**
  * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
  * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none.
- * @typedef {{onChange: (state: State, before: State) => void, onLine: (line: Line) => void,
+ * @typedef {{onChange: (state: State, before: State) => void, onLine: (line: ConnectionState) => void,
  *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
  *   draft: () => Draft, model: () => string|null}} Listeners
  */
@@ -65,8 +65,8 @@ export class Session {
    * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
    *   the query string
    */
-  go(target) {
-    history.pushState(null, "", address(this.page, target));
+  open(target) {
+    history.pushState(null, "", chatAddress(this.page, target));
     this.#enter({ conversation: target.conversation ?? null, agent: target.agent ?? this.state.agentSlug });
   }
 
@@ -80,7 +80,7 @@ export class Session {
       ...draft, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
       after: lastSeq(this.state), at: new Date().toISOString(),
     };
-    this.#setState(drawn(this.state, pending));
+    this.#setState(addPending(this.state, pending));
     if (this.state.opened) this.#sendPending(pending);
   }
 
@@ -89,7 +89,7 @@ export class Session {
    * @returns {boolean} whether one frame holds the text as JSON
    */
   fits(text) {
-    return byteLength(JSON.stringify(text)) + byteLength(query()) + ENVELOPE <= this.page.max_frame;
+    return byteLength(JSON.stringify(text)) + byteLength(queryString()) + ENVELOPE <= this.page.max_frame;
   }
 
   stop() {
@@ -100,7 +100,7 @@ export class Session {
    * Answers the same message once more.
    * @param {string} message the answer, or the message that has none
    */
-  again(message) {
+  retry(message) {
     this.#sendOnce("again", message);
   }
 
@@ -108,7 +108,7 @@ export class Session {
    * Continues an answer that was cut off.
    * @param {string} message
    */
-  goOn(message) {
+  continueAnswer(message) {
     this.#sendOnce("continue", message);
   }
 
@@ -116,21 +116,21 @@ export class Session {
    * Shows another version of an answer, in every page of the conversation.
    * @param {string} message
    */
-  async show(message) {
-    await change("POST", `${this.page.urls.messages}/${message}/show`);
+  async showVersion(message) {
+    await sendChange("POST", `${this.page.urls.messages}/${message}/show`);
   }
 
-  wantPreview() {
-    this.previews.want();
+  requestPreview() {
+    this.previews.request();
   }
 
   /** Loads the messages before those that are shown. */
   async loadEarlier() {
     const { conversationId, messages } = this.state;
     const path = `${this.page.urls.conversations}/${conversationId}/messages?before=${messages[0]?.seq ?? 0}`;
-    const older = await get(path);
+    const older = await getJson(path);
     if (this.state.conversationId !== conversationId) return;
-    this.#setState(withEarlier(this.state, older.messages, older.earlier));
+    this.#setState(addEarlier(this.state, older.messages, older.earlier));
   }
 
   /**
@@ -140,7 +140,7 @@ export class Session {
    * @param {boolean} on
    */
   async mark(id, mark, on) {
-    this.#receive(await change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
+    this.#receive(await sendChange("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
   }
 
   /**
@@ -151,14 +151,14 @@ export class Session {
    */
   bringBack(turns, conversation = this.state.conversationId) {
     const path = `${this.page.urls.conversations}/${conversation}/cache/bring_back`;
-    return change("POST", path, turns ? { turns } : {});
+    return sendChange("POST", path, turns ? { turns } : {});
   }
 
   /**
    * The draft and the model that will answer it, under the names of the wire.
    * @returns {DraftFields}
    */
-  get written() {
+  get draftFields() {
     const draft = this.listeners.draft();
     return { draft: draft.text, ...replyAndFiles(draft), model: this.#model() };
   }
@@ -167,12 +167,12 @@ export class Session {
    * @param {string} id
    * @returns {Promise<Explanation>} why a message is or isn't sent with the present draft
    */
-  why(id) {
-    const { draft, reply_to: replied, attachments, model } = this.written;
-    const parameters = new URLSearchParams({ query: query(), reply_to: replied ?? "", model });
+  explain(id) {
+    const { draft, reply_to: replied, attachments, model } = this.draftFields;
+    const parameters = new URLSearchParams({ query: queryString(), reply_to: replied ?? "", model });
     for (const one of attachments) parameters.append("attachment", one);
     if (draft.length <= LONGEST_ASKED) parameters.set("draft", draft);
-    return get(`${this.page.urls.messages}/${id}/why?${parameters}`);
+    return getJson(`${this.page.urls.messages}/${id}/why?${parameters}`);
   }
 
   /**
@@ -181,8 +181,8 @@ export class Session {
    */
   #firstState({ conversation, agent }) {
     const known = this.page.agents.find((one) => one.slug === agent) ?? null;
-    const id = conversation ?? drafts.unbegun(agent);
-    return { ...initial(id, agent, known), pending: drafts.readPending(id) };
+    const id = conversation ?? drafts.newConversationId(agent);
+    return { ...initialState(id, agent, known), pending: drafts.loadPending(id) };
   }
 
   /** @param {{conversation: string|null, agent: string}} target */
@@ -205,17 +205,17 @@ export class Session {
     const before = this.state;
     this.#setState(apply(before, event));
     if ("ref" in event) {
-      this.previews.answered(event.ref);
+      this.previews.received(event.ref);
       if (event.ref === this.awaited) this.awaited = "";
     }
     if (event.type === "turn_started" || event.type === "snapshot") this.awaited = "";
     if (event.type === "snapshot" && this.state.opened) this.#resendPending();
-    if (needsPreview(event, this.state, before)) this.wantPreview();
+    if (needsPreview(event, this.state, before)) this.requestPreview();
     this.#restoreRefused(before);
     if (this.state.stale && !before.stale) this.#command("open", { agent: this.state.agentSlug });
     if (this.state.conversation) {
-      claimAddress(this.page, this.state.conversationId);
-      drafts.begun(this.state.agentSlug, this.state.conversationId);
+      useConversationAddress(this.page, this.state.conversationId);
+      drafts.releaseNewId(this.state.agentSlug, this.state.conversationId);
     }
   }
 
@@ -230,7 +230,7 @@ export class Session {
   /** After every snapshot: messages that were never confirmed are sent again under their own ids. */
   #resendPending() {
     for (const pending of this.state.pending) this.#sendPending(pending);
-    this.wantPreview();
+    this.requestPreview();
   }
 
   /** @param {PendingMessage} pending */
@@ -257,9 +257,9 @@ export class Session {
    * @returns {boolean} whether the request was sent
    */
   #sendPreview(ref) {
-    const { draft, ...rest } = this.written;
+    const { draft, ...rest } = this.draftFields;
     if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
-    this.state = asked(this.state, ref);
+    this.state = expectPreview(this.state, ref);
     return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest }, ref);
   }
 
@@ -279,7 +279,7 @@ export class Session {
    */
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
     return this.connection.send({
-      type, ref, query: query(), conversation: this.state.conversationId, ...fields,
+      type, ref, query: queryString(), conversation: this.state.conversationId, ...fields,
     });
   }
 
@@ -291,11 +291,11 @@ export class Session {
     if (code === 1009) {
       // The frame was too long: sending it again would only close the connection again.
       for (const pending of this.state.pending) {
-        this.state = withdrawn(this.state, pending.client_id);
+        this.state = removePending(this.state, pending.client_id);
         this.listeners.onRestore(pending);
       }
     }
-    this.#setState(disconnected(this.state));
+    this.#setState(disconnect(this.state));
   }
 
   /** @param {State} state */
@@ -303,7 +303,7 @@ export class Session {
     const before = this.state;
     if (state === before) return;
     this.state = state;
-    if (state.pending !== before.pending) drafts.keepPending(state.conversationId, state.pending);
+    if (state.pending !== before.pending) drafts.storePending(state.conversationId, state.pending);
     this.listeners.onChange(state, before);
   }
 }

@@ -7,7 +7,7 @@
  * @param {Area} [area]
  * @returns {string|null} null where nothing is stored
  */
-export function read(key, area = "localStorage") {
+export function loadItem(key, area = "localStorage") {
   try {
     return window[area].getItem(`chatsite:${key}`);
   } catch {
@@ -21,7 +21,7 @@ export function read(key, area = "localStorage") {
  * @param {string|null} value
  * @param {Area} [area]
  */
-export function keep(key, value, area = "localStorage") {
+export function storeItem(key, value, area = "localStorage") {
   try {
     if (value === null) window[area].removeItem(`chatsite:${key}`);
     else window[area].setItem(`chatsite:${key}`, value);
@@ -35,7 +35,7 @@ export function keep(key, value, area = "localStorage") {
  * @param {string[]} prefixes
  * @param {Area} area
  */
-export function forget(prefixes, area) {
+export function removeItems(prefixes, area) {
   try {
     for (const key of Object.keys(window[area])) {
       if (prefixes.some((prefix) => key.startsWith(`chatsite:${prefix}`))) window[area].removeItem(key);

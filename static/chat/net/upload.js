@@ -1,6 +1,6 @@
 /** Uploads one file and reports the progress. */
 
-import { answered, csrf } from "./http.js";
+import { parseAnswer, csrfToken } from "./http.js";
 import { FILES } from "./address.js";
 
 /** @import { Attachment } from "../types/wire.js" */
@@ -20,7 +20,7 @@ export function upload(file, { progress, there, failed }) {
   const request = new XMLHttpRequest();
   request.open("POST", FILES);
   request.setRequestHeader("Accept", "application/json");
-  request.setRequestHeader("X-CSRFToken", csrf());
+  request.setRequestHeader("X-CSRFToken", csrfToken());
   request.setRequestHeader("X-File-Name", encodeURIComponent(file.name.toWellFormed?.() ?? file.name));
   request.setRequestHeader("Content-Type", "application/octet-stream");
   // fetch can't tell how much of a body has gone out.
@@ -28,7 +28,7 @@ export function upload(file, { progress, there, failed }) {
   request.addEventListener("error", () => failed(UNREACHED, true));
   request.addEventListener("load", () => {
     try {
-      there(answered(request.status, request.responseText, "The file is still here; try again.").attachment);
+      there(parseAnswer(request.status, request.responseText, "The file is still here; try again.").attachment);
     } catch (error) {
       failed(/** @type {Error} */ (error).message, !FINAL.includes(request.status));
     }

@@ -1,7 +1,7 @@
 /** The strip of the engine's cells: a piece for each message, the free cells, and the same as a table. */
 
-import { h, put } from "../elements/dom.js";
-import { number, plural, short } from "../state/format.js";
+import { h, setChildren } from "../elements/dom.js";
+import { formatNumber, plural, shorten } from "../state/format.js";
 
 /** @import { CachePiece } from "../types/page.js" */
 
@@ -17,7 +17,7 @@ const STATES = { 1: "loaded", 0: "marked for cleanup", [-1]: "unloaded" };
 
 /** @typedef {CachePiece & {free?: boolean}} Shown as it is drawn: the free cells are one more piece */
 
-export class Strip {
+export class CacheStrip {
   /** @param {{toMessage: (seq: number) => void}} actions */
   constructor(actions) {
     this.actions = actions;
@@ -87,7 +87,7 @@ export class Strip {
 
   /** @param {Shown|undefined} piece */
   #tell(piece) {
-    put(this.told, ...(piece
+    setChildren(this.told, ...(piece
       ? [inWords(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, "show it")]
       : ["Point at a piece, or go through them with the arrow keys."]));
   }
@@ -127,7 +127,7 @@ export class Strip {
     const details = h("details", { class: "rest", "data-key": "kv-table" },
       h("summary", {}, "Each piece as a table"), place);
     details.addEventListener("toggle", () => {
-      if (details.open && !place.firstChild) put(place, this.#rows(strip));
+      if (details.open && !place.firstChild) setChildren(place, this.#rows(strip));
     });
     return details;
   }
@@ -139,10 +139,10 @@ export class Strip {
       h("thead", {}, h("tr", {}, ["message", "", "cells", "from", "state"].map((one) => h("th", { scope: "col" },
         one || h("span", { class: "hidden" }, "what it is"))))),
       h("tbody", {}, strip.map((one) => h("tr", {},
-        h("th", { scope: "row" }, one.seq > 0 ? this.#link(one, number(one.seq)) : NONE("not a message")),
+        h("th", { scope: "row" }, one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE("not a message")),
         h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
-        h("td", {}, one.size < 0 ? NONE("not known") : number(one.size)),
-        h("td", {}, one.start < 0 ? NONE("nowhere") : number(one.start)),
+        h("td", {}, one.size < 0 ? NONE("not known") : formatNumber(one.size)),
+        h("td", {}, one.start < 0 ? NONE("nowhere") : formatNumber(one.start)),
         h("td", {}, STATES[one.status])))));
   }
 }
@@ -173,8 +173,8 @@ function inWords({ free, seq, role, kind, start, size, status, label }) {
   const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "no message";
   const cells = start < 0
     ? size > 0 && `took ${plural(size, "cell")}`
-    : `${plural(size, "cell")} from ${number(start)} on`;
-  const said = kind === "message" && label ? `: “${short(label, 60)}”` : "";
+    : `${plural(size, "cell")} from ${formatNumber(start)} on`;
+  const said = kind === "message" && label ? `: “${shorten(label, 60)}”` : "";
   return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${said}`;
 }
 
@@ -190,8 +190,8 @@ function legend(strip, free, shortened) {
   return h("ul", { class: "key" },
     Object.entries(looks).map(([look, words]) => {
       const cells = strip.filter((one) => lookOf(one) === look).reduce((sum, one) => sum + Math.max(0, one.size), 0);
-      return cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${number(cells)}`);
+      return cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${formatNumber(cells)}`);
     }),
     gone > 0 && h("li", {}, h("i", { class: "kv-gone" }), `unloaded ${plural(gone, "message")}`),
-    free > 0 && h("li", {}, h("i", { class: "kv-free" }), `free ${number(free)}`, shortened && h("small", {}, ", shortened")));
+    free > 0 && h("li", {}, h("i", { class: "kv-free" }), `free ${formatNumber(free)}`, shortened && h("small", {}, ", shortened")));
 }

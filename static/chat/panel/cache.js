@@ -1,12 +1,12 @@
 /** The panel's section on the engine's KV cache: its content, what each turn reused, and making room. */
 
-import { Strip } from "./cache-strip.js";
+import { CacheStrip } from "./cache-strip.js";
 import { h } from "../elements/dom.js";
-import { bytes, duration, number, plural, time } from "../state/format.js";
-import { change, get } from "../net/http.js";
+import { formatBytes, formatDuration, formatNumber, plural, formatTime } from "../state/format.js";
+import { sendChange, getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { query } from "../net/address.js";
-import { complain, toast } from "../elements/toast.js";
+import { queryString } from "../net/address.js";
+import { showError, toast } from "../elements/toast.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -24,12 +24,12 @@ const ORIGINS = { slot: "engine", session: "disk", shared: "shared", none: "noth
 
 /**
  * The conversation's cache as it was loaded; `about` is the conversation's id.
- * @typedef {CacheReport & {about: string}} Found
+ * @typedef {CacheReport & {about: string}} LoadedCache
  */
 
 /** @typedef {{conversationId: string, cacheVersion: number, messages: Message[]|null, query: string}} About */
 
-export class CachePart {
+export class CacheSection {
   /**
    * @param {Page} page
    * @param {{toMessage: (seq: number) => void, redraw: () => void,
@@ -38,11 +38,11 @@ export class CachePart {
   constructor(page, actions) {
     this.page = page;
     this.actions = actions;
-    this.strip = new Strip(actions);
+    this.strip = new CacheStrip(actions);
     this.timer = 0;
     /** @type {About|null} what the answer that is shown or awaited is about */
     this.about = null;
-    /** @type {Found|null} */
+    /** @type {LoadedCache|null} */
     this.found = null;
     this.failure = "";
     this.busy = false;
@@ -78,7 +78,7 @@ export class CachePart {
    */
   #follow({ conversationId, cacheVersion, messages, turn }) {
     const known = this.about;
-    const parameters = query();
+    const parameters = queryString();
     const sameChat = known?.conversationId === conversationId;
     const sameWords = known?.messages === messages && known.query === parameters;
     if (known && sameChat && known.cacheVersion === cacheVersion && (turn || sameWords)) return;
@@ -94,7 +94,7 @@ export class CachePart {
     let failure = "";
     try {
       const path = `${this.#path(about.conversationId)}?${new URLSearchParams({ query: about.query })}`;
-      found = { ...(await get(path)), about: about.conversationId };
+      found = { ...(await getJson(path)), about: about.conversationId };
     } catch (error) {
       failure = /** @type {Error} */ (error).message;
     }
@@ -110,7 +110,7 @@ export class CachePart {
   }
 
   /**
-   * @param {Found} found
+   * @param {LoadedCache} found
    * @param {boolean} waits nothing can be changed now
    * @param {State} state
    */
@@ -120,9 +120,9 @@ export class CachePart {
       return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
     }
     const last = found.turns.at(-1);
-    const cells = `${number(found.used)} of ${number(found.window)} cells`;
+    const cells = `${formatNumber(found.used)} of ${formatNumber(found.window)} cells`;
     return [
-      h("h3", {}, "KV cache", h("small", {}, last ? `${cells} · ${number(last.reused)} reused` : cells)),
+      h("h3", {}, "KV cache", h("small", {}, last ? `${cells} · ${formatNumber(last.reused)} reused` : cells)),
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
         h("dt", {}, "Session"), h("dd", {}, placeWords(found)),
@@ -136,7 +136,7 @@ export class CachePart {
   }
 
   /**
-   * @param {Found} found
+   * @param {LoadedCache} found
    * @param {boolean} waits
    * @param {State} state
    */
@@ -157,7 +157,7 @@ export class CachePart {
   }
 
   /**
-   * @param {Found} found
+   * @param {LoadedCache} found
    * @param {boolean} waits
    */
   #back({ unloaded, about }, waits) {
@@ -174,13 +174,13 @@ export class CachePart {
    * @param {string} conversation
    */
   async #clean({ name }, conversation) {
-    const asked = change("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: query() });
+    const asked = sendChange("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: queryString() });
     await this.#wait(asked.then(({ turns: gone }) => {
       if (!gone.length) return toast("Nothing was unloaded.");
       toast(`${plural(gone.length, "turn")} unloaded`, {
         label: "Bring back", act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
       });
-    }).catch(complain));
+    }).catch(showError));
   }
 
   /**
@@ -203,15 +203,15 @@ function effect({ turns: gone, tokens, enough }) {
   return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
 }
 
-/** @param {Found} found */
+/** @param {LoadedCache} found */
 function placeWords({ place, saved }) {
-  const kept = saved ? `${bytes(saved.bytes)}, ${time(saved.at)}` : "";
+  const kept = saved ? `${formatBytes(saved.bytes)}, ${formatTime(saved.at)}` : "";
   if (place === "slot") return kept ? `in the engine, saved on disk (${kept})` : "in the engine";
   if (place === "saved") return kept ? `saved on disk (${kept})` : "saved on disk";
   return "nowhere: the next message is evaluated from the beginning";
 }
 
-/** @param {Found} found */
+/** @param {LoadedCache} found */
 function turns({ turns: all, misses }) {
   if (!all.length) return [];
   const older = all.slice(0, -NEWEST);
@@ -247,9 +247,9 @@ function row({ number: place, expected, reused, evaluated, first_token_ms: first
     if (tokens > 0) bar.append(piece);
   }
   return [
-    h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, number(reused)), h("td", {}, number(evaluated)),
-      h("td", {}, typeof first === "number" ? duration(first) : h("span", { class: "none", "aria-label": "not known" }, "–")),
+    h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, formatNumber(reused)), h("td", {}, formatNumber(evaluated)),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : h("span", { class: "none", "aria-label": "not known" }, "–")),
       h("td", {}, origin === "none" && reused > 0 ? "shared" : (ORIGINS[origin] ?? origin))),
-    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, `${number(expected)} expected`)),
+    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, `${formatNumber(expected)} expected`)),
   ].filter(Boolean);
 }

@@ -1,10 +1,10 @@
 /** The same turn under other policies: computed by the server while the panel is open, without a model. */
 
 import { h } from "../elements/dom.js";
-import { dollars, number, plural } from "../state/format.js";
-import { change } from "../net/http.js";
+import { formatDollars, formatNumber, plural } from "../state/format.js";
+import { sendChange } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { query } from "../net/address.js";
+import { queryString } from "../net/address.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -21,7 +21,7 @@ const LONG = 2_000;
 
 /** @typedef {{decision: Decision, query: string}} About */
 
-export class Comparison {
+export class ComparisonSection {
   /**
    * @param {Page} page
    * @param {{draft: () => DraftFields,
@@ -58,7 +58,7 @@ export class Comparison {
       draw: () => [
         h("h3", {}, "Under other policies", h("small", {}, "nothing is sent")),
         waits && h("button", { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
-          `Compare all ${number(decision.facts.stored)} messages`),
+          `Compare all ${formatNumber(decision.facts.stored)} messages`),
         this.failure && h("p", { class: "quiet" }, this.failure),
         !waits && !this.found && !this.failure && h("p", { class: "quiet" }, "Working it out…"),
         this.found && this.#table(this.found.rows),
@@ -81,7 +81,7 @@ export class Comparison {
    * @param {boolean} next
    */
   #follow(decision, place, next) {
-    const about = { decision, query: query() };
+    const about = { decision, query: queryString() };
     if (this.about?.decision === decision && this.about.query === about.query) return;
     this.about = about;
     clearTimeout(this.timer);
@@ -96,11 +96,11 @@ export class Comparison {
   async #load(place, next, about) {
     this.busy = true;
     const path = `${next ? this.page.urls.conversations : this.page.urls.turns}/${place}/compare`;
-    const body = { query: query(), ...(next && this.actions.draft()) };
+    const body = { query: queryString(), ...(next && this.actions.draft()) };
     let found = null;
     let failure = "";
     try {
-      found = { ...(await change("POST", path, body)), place };
+      found = { ...(await sendChange("POST", path, body)), place };
     } catch (error) {
       failure = /** @type {Error} */ (error).message;
     }
@@ -154,10 +154,10 @@ function cells({ outcome, note }, { groups, priced }) {
   if (!outcome) return h("td", { class: "quiet", colspan: String(3 + Number(groups) + Number(priced)) }, note);
   const { messages, tokens, share, groups_left_out: left, groups_cut: cut, cost } = outcome;
   return [
-    h("td", {}, number(messages)),
-    h("td", {}, number(tokens)),
+    h("td", {}, formatNumber(messages)),
+    h("td", {}, formatNumber(tokens)),
     h("td", {}, share === null ? h("span", { class: "none", "aria-label": "no request before" }, "–") : `${share} %`),
-    groups && h("td", {}, cut ? `${number(left)}, ${number(cut)} cut` : number(left)),
-    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": "no price known" }, "–") : dollars(cost)),
+    groups && h("td", {}, cut ? `${formatNumber(left)}, ${formatNumber(cut)} cut` : formatNumber(left)),
+    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": "no price known" }, "–") : formatDollars(cost)),
   ];
 }

@@ -1,18 +1,18 @@
 /** The debug panel: what the next message would be sent with, or what the last answer was sent with. */
 
 import { copy } from "../elements/clipboard.js";
-import { byId, h, put } from "../elements/dom.js";
-import { duration } from "../state/format.js";
-import { get } from "../net/http.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { formatDuration } from "../state/format.js";
+import { getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { CachePart } from "./cache.js";
-import { chosen } from "./selection.js";
-import { Comparison } from "./comparison.js";
+import { CacheSection } from "./cache.js";
+import { selectionSection } from "./selection.js";
+import { ComparisonSection } from "./comparison.js";
 import { requestSection } from "./request.js";
-import { rounds } from "./rounds.js";
-import { facts, notes, parts, reported } from "./sections.js";
-import { settings } from "./settings.js";
-import { verdicts } from "./verdicts.js";
+import { roundsSection } from "./rounds.js";
+import { factsSection, notesSection, partsSection, reportedSection } from "./sections.js";
+import { settingsSection } from "./settings.js";
+import { verdictsSection } from "./verdicts.js";
 
 /**
  * @import { Child } from "../elements/dom.js"
@@ -55,12 +55,12 @@ export class Panel {
     this.answer = this.#tab("answer", "Last answer");
     this.problem = h("p", { class: "insp-note", hidden: true });
     this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
-    this.comparison = new Comparison(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
-    this.cache = new CachePart(page, {
+    this.comparison = new ComparisonSection(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
+    this.cache = new CacheSection(page, {
       toMessage: actions.toMessage, bringBack: actions.bringBack, redraw: () => this.#draw(),
     });
     this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, "Copy as JSON");
-    put(
+    setChildren(
       this.element,
       h("header", {},
         h("h2", {}, "Debug panel"), this.small,
@@ -99,7 +99,7 @@ export class Panel {
     this.chosen = null;
     if (this.state?.receipt?.turn !== turn) {
       try {
-        this.chosen = await get(`${this.page.urls.turns}/${turn}/receipt`);
+        this.chosen = await getJson(`${this.page.urls.turns}/${turn}/receipt`);
       } catch (error) {
         this.failure = /** @type {Error} */ (error).message;
       }
@@ -138,15 +138,15 @@ export class Panel {
     const next = this.view === "next";
     const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
     this.copying.hidden = !decision;
-    this.#section("notes", decision && notes(decision));
-    this.#section("facts", decision && facts(decision));
-    this.#section("settings", decision && settings(decision));
-    this.#section("parts", decision && parts(decision, { next, before }));
-    this.#section("chosen", decision && chosen(decision));
+    this.#section("notes", decision && notesSection(decision));
+    this.#section("facts", decision && factsSection(decision));
+    this.#section("settings", decision && settingsSection(decision));
+    this.#section("parts", decision && partsSection(decision, { next, before }));
+    this.#section("chosen", decision && selectionSection(decision));
     this.#section("compare", this.comparison.section(state, decision, next));
-    this.#section("reported", decision && !next && reported(decision));
-    this.#section("rounds", decision && !next && rounds(decision));
-    this.#section("verdicts", decision && verdicts(decision, state.messages, next, this.actions.toMessage));
+    this.#section("reported", decision && !next && reportedSection(decision));
+    this.#section("rounds", decision && !next && roundsSection(decision));
+    this.#section("verdicts", decision && verdictsSection(decision, state.messages, next, this.actions.toMessage));
     this.#section("cache", this.cache.section(state));
     const turn = !next && this.page.show_request ? decision?.turn : null;
     this.#section("request", turn ? requestSection(this.page, turn) : null);
@@ -194,7 +194,7 @@ export class Panel {
     const open = new Set([...section.querySelectorAll("details[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.key));
     const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
     const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
-    put(section, made ? made.draw() : []);
+    setChildren(section, made ? made.draw() : []);
     for (const kept of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
       const details = kept instanceof HTMLDetailsElement ? kept : null;
       if (details && open.has(details.dataset.key)) details.open = true;
@@ -212,6 +212,6 @@ function subtitle(receipt) {
   const first = receipt.reported?.first_token_ms;
   return [
     receipt.number ? `turn ${receipt.number}` : "",
-    typeof first === "number" ? `${duration(first)} to first token` : "",
+    typeof first === "number" ? `${formatDuration(first)} to first token` : "",
   ].filter(Boolean).join(" · ");
 }

@@ -1,7 +1,7 @@
 /** The exact request of an answered turn, loaded when it is opened. */
 
-import { h, put } from "../elements/dom.js";
-import { get } from "../net/http.js";
+import { h, setChildren } from "../elements/dom.js";
+import { getJson } from "../net/http.js";
 
 /**
  * @import { ExactRequest, Page, RequestMessage } from "../types/page.js"
@@ -25,10 +25,10 @@ export function requestSection(page, turn) {
         if (!details.open || loaded) return;
         loaded = true;
         try {
-          put(box, contents(await get(`${page.urls.turns}/${turn}/request`)));
+          setChildren(box, contents(await getJson(`${page.urls.turns}/${turn}/request`)));
         } catch (error) {
           loaded = false;
-          put(box, h("p", { class: "quiet" }, /** @type {Error} */ (error).message));
+          setChildren(box, h("p", { class: "quiet" }, /** @type {Error} */ (error).message));
         }
       });
       return [details];

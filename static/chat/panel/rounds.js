@@ -1,7 +1,7 @@
 /** The requests of a turn with tools: the tokens sent, the provider's numbers, and the calls that followed. */
 
 import { h } from "../elements/dom.js";
-import { duration, number } from "../state/format.js";
+import { formatDuration, formatNumber } from "../state/format.js";
 
 /**
  * @import { Decision, Round } from "../types/wire.js"
@@ -12,7 +12,7 @@ import { duration, number } from "../state/format.js";
  * @param {Decision} receipt
  * @returns {Section|null}
  */
-export function rounds(receipt) {
+export function roundsSection(receipt) {
   const all = receipt.rounds ?? [];
   if (!all.length) return null;
   const said = all.filter(({ retried }) => retried);
@@ -38,11 +38,11 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
   const led = calls.length ? `then ${calls.join(", ")}` : "";
   return [
     h("tr", {}, h("th", { scope: "row" }, round), numbers.map((one) => h("td", {}, one)),
-      h("td", {}, typeof first === "number" ? duration(first) : NONE())),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : NONE())),
     led && h("tr", { class: "led" }, h("td", {}), h("td", { colspan: "5" }, led)),
   ];
 }
 
 const NONE = () => h("span", { class: "none", "aria-label": "not said" }, "–");
 /** @param {number|null|undefined} value */
-const counted = (value) => (typeof value === "number" ? number(value) : NONE());
+const counted = (value) => (typeof value === "number" ? formatNumber(value) : NONE());

@@ -1,7 +1,7 @@
 /** Sections made of a decision alone: facts, notes, parts of the prompt, the provider's numbers. */
 
 import { h } from "../elements/dom.js";
-import { dollars, duration, number, plural } from "../state/format.js";
+import { formatDollars, formatDuration, formatNumber, plural } from "../state/format.js";
 
 /**
  * @import { Child } from "../elements/dom.js"
@@ -22,7 +22,7 @@ const SCALE = 12;
  * @param {Decision} decision
  * @returns {Section}
  */
-export function facts(decision) {
+export function factsSection(decision) {
   const { facts: said, locked, lock_reason: reason } = decision;
   const quoted = decision.verdicts.reduce((sum, one) => sum + (one.quoted ? one.messages : 0), 0);
   return {
@@ -33,8 +33,8 @@ export function facts(decision) {
         h("dt", {}, "Length"), h("dd", {}, lengthWords(said)),
         h("dt", {}, "Source"), h("dd", {}, said.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
         h("dt", {}, "Messages"),
-        h("dd", {}, `${number(said.stored)} in the conversation, ${number(said.sent)} sent`,
-          quoted > 0 && `, ${number(quoted)} of them quoted`)),
+        h("dd", {}, `${formatNumber(said.stored)} in the conversation, ${formatNumber(said.sent)} sent`,
+          quoted > 0 && `, ${formatNumber(quoted)} of them quoted`)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
@@ -52,7 +52,7 @@ function lengthWords({ length, policy }) {
  * @param {Decision} decision
  * @returns {Section|null}
  */
-export function notes(decision) {
+export function notesSection(decision) {
   const cut = decision.server_cut?.sentence;
   const said = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
   if (!said.length) return null;
@@ -67,7 +67,7 @@ export function notes(decision) {
  * @param {{next: boolean, before: boolean}} view `before`: there was a request before this one
  * @returns {Section}
  */
-export function parts(decision, { next, before }) {
+export function partsSection(decision, { next, before }) {
   const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply } = decision;
   // Under a token budget free tokens are those of the budget, not of the model's window.
   const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
@@ -82,15 +82,15 @@ export function parts(decision, { next, before }) {
   return {
     data: [all, total, limit, leading, budget, size, reply, next, before],
     draw: () => [
-      h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${number(total)} of ${number(limit)} tokens`)),
+      h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${formatNumber(total)} of ${formatNumber(limit)} tokens`)),
       bar(drawn, before ? leading : 0),
       h("ul", { class: "key" }, counted.map((part) =>
-        h("li", {}, drawn.includes(part) && h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${number(part.tokens)}`,
+        h("li", {}, drawn.includes(part) && h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${formatNumber(part.tokens)}`,
           !one && part.basis && part.name !== "free" && part.name !== "reply" && h("small", {}, ` ${part.basis}`)))),
       before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), reuse(leading, total)),
       h("p", { class: "quiet" }, [
         one ? `All ${one}. ` : "",
-        budget ? `The limit is the token budget, ${number(budget)}. ` : `The model's window is ${number(size)}, of which ${number(reply)} are kept for the reply. `,
+        budget ? `The limit is the token budget, ${formatNumber(budget)}. ` : `The model's window is ${formatNumber(size)}, of which ${formatNumber(reply)} are kept for the reply. `,
       ].join("")),
     ],
   };
@@ -104,7 +104,7 @@ export function parts(decision, { next, before }) {
 function reuse(leading, total) {
   if (!leading) return "None of its beginning is the same as last time: a provider has nothing to reuse.";
   const share = Math.floor((100 * leading) / Math.max(1, total));
-  return `${number(leading)} of ${number(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
+  return `${formatNumber(leading)} of ${formatNumber(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
 }
 
 /**
@@ -127,15 +127,15 @@ function bar(all, leading) {
  * @param {Decision} receipt
  * @returns {Section|null}
  */
-export function reported(receipt) {
+export function reportedSection(receipt) {
   /** @type {Reported} */
   const said = receipt.reported ?? {};
   const rows = [
     numberRow("Prompt", said.prompt, tokenWords),
     numberRow("Cached", said.cached, tokenWords),
     numberRow("Answer", said.completion, tokenWords),
-    numberRow("First token", said.first_token_ms, (value) => `after ${duration(value)}`),
-    numberRow("Cost", said.cost, (value) => [dollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
+    numberRow("First token", said.first_token_ms, (value) => `after ${formatDuration(value)}`),
+    numberRow("Cost", said.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
   ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;

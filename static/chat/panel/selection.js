@@ -1,7 +1,7 @@
 /** How the messages were chosen: the reports of the selector, the summary or the strategy. */
 
 import { h } from "../elements/dom.js";
-import { dollars, duration, number, plural } from "../state/format.js";
+import { formatDollars, formatDuration, formatNumber, plural } from "../state/format.js";
 
 /**
  * @import { Decision, Report } from "../types/wire.js"
@@ -21,7 +21,7 @@ const NAMES = {
  * @param {Decision} decision
  * @returns {Section|null}
  */
-export function chosen(decision) {
+export function selectionSection(decision) {
   const reports = Object.entries(decision.reports ?? {}).filter(([, report]) => Object.keys(report ?? {}).length);
   const hits = decision.verdicts.filter((one) => one.reason === "relevant");
   if (!reports.length && !hits.length) return null;
@@ -54,10 +54,10 @@ function valueOf(key, value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "object" && value) return inside(value) || "none";
   if (typeof value !== "number") return String(value);
-  if (key === "ms" || key === "milliseconds") return duration(value);
-  if (key === "cost") return `${dollars(value)}, estimated`;
+  if (key === "ms" || key === "milliseconds") return formatDuration(value);
+  if (key === "cost") return `${formatDollars(value)}, estimated`;
   if (["prompt", "completion", "cached"].includes(key)) return `${plural(value, "token")}, reported`;
-  return Number.isInteger(value) ? number(value) : value.toFixed(2);
+  return Number.isInteger(value) ? formatNumber(value) : value.toFixed(2);
 }
 
 /**
@@ -66,7 +66,7 @@ function valueOf(key, value) {
  * @returns {string}
  */
 function inside(value) {
-  if (value === null || typeof value !== "object") return typeof value === "number" ? number(value) : String(value);
+  if (value === null || typeof value !== "object") return typeof value === "number" ? formatNumber(value) : String(value);
   if (Array.isArray(value)) return value.map(inside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
   return Object.entries(value).filter(isSaid).map(([name, one]) => `${words(name).toLowerCase()} ${inside(one)}`).join(", ");
 }

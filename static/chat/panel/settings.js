@@ -24,7 +24,7 @@ const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "no
  * @param {Decision} decision
  * @returns {Section}
  */
-export function settings(decision) {
+export function settingsSection(decision) {
   const { conversation = {}, ...own } = decision.settings;
   const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map(triage)];
   const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSaid(setting));

@@ -1,8 +1,8 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
-import { callWords } from "../state/tool-calls.js";
+import { describeCall } from "../state/tool-calls.js";
 import { h } from "../elements/dom.js";
-import { number, plural, short } from "../state/format.js";
+import { formatNumber, plural, shorten } from "../state/format.js";
 
 /**
  * @import { Decision, Message, Verdict } from "../types/wire.js"
@@ -18,7 +18,7 @@ const LONGEST = 12;
  * @param {(seq: number) => void} toMessage
  * @returns {Section}
  */
-export function verdicts(decision, messages, next, toMessage) {
+export function verdictsSection(decision, messages, next, toMessage) {
   const rows = decision.verdicts;
   const last = messages.at(-1)?.seq ?? 0;
   return {
@@ -34,7 +34,7 @@ export function verdicts(decision, messages, next, toMessage) {
  * "quoted": sent as text before the current message, not in its place.
  * @param {Verdict} verdict
  */
-function fate({ sent, quoted }) {
+function describeFate({ sent, quoted }) {
   if (quoted) return "quoted";
   return sent ? "sent" : "left out";
 }
@@ -58,8 +58,8 @@ function row(verdict, index, messages, last, next, toMessage) {
       h("summary", {},
         h("span", { class: "place" }, place),
         h("span", { class: "role" }, who),
-        h("span", { class: "why" }, h("b", {}, fate(verdict)), `: ${sentence}`),
-        h("span", { class: "n" }, number(tokens), h("span", { class: "hidden" }, ` tokens, ${basis}`))),
+        h("span", { class: "why" }, h("b", {}, describeFate(verdict)), `: ${sentence}`),
+        h("span", { class: "n" }, formatNumber(tokens), h("span", { class: "hidden" }, ` tokens, ${basis}`))),
       h("div", { class: "inside" }, contents(verdict, inside, draft, toMessage))));
 }
 
@@ -81,7 +81,7 @@ function contents(verdict, inside, draft, toMessage) {
     h("ul", {}, shown.map((message) =>
       h("li", {},
         h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.role}`),
-        ` ${short(contentWords(message))}`))),
+        ` ${shorten(contentWords(message))}`))),
     code,
   ];
 }
@@ -91,4 +91,4 @@ function contents(verdict, inside, draft, toMessage) {
  * @param {Message} message
  */
 const contentWords = ({ content, calls, attachments }) =>
-  [content, ...calls.map(callWords), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");
+  [content, ...calls.map(describeCall), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");

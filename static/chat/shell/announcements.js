@@ -1,7 +1,7 @@
 /** Announcements of a turn to screen readers: its start, its tools, its end, its problems. Never the streamed text. */
 
 import { announce } from "../elements/announce.js";
-import { number, plural, waitingWords, wordCount } from "../state/format.js";
+import { formatNumber, plural, describeWaiting, countWords } from "../state/format.js";
 
 /**
  * @import { State } from "../types/state.js"
@@ -12,16 +12,16 @@ import { number, plural, waitingWords, wordCount } from "../state/format.js";
  * @param {State} state
  * @param {State} before
  */
-export function tell(state, before) {
+export function announceChanges(state, before) {
   if (state.conversationId !== before.conversationId) return;
   const name = state.agent?.name ?? "The agent";
   if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
   const used = usedSince(state, before);
   if (used.length) announce(`Using ${used.join(", ")}.`);
   const { waiting, reading } = state.turn ?? {};
-  if (waiting && waiting !== before.turn?.waiting) announce(waitingWords(waiting.sentence, Math.ceil(waiting.seconds)));
-  if (reading && !before.turn?.reading) announce(`The model reads ${number(reading.total)} tokens first.`);
-  if (state.ended && state.ended !== before.ended) announce(ending(state.ended, state, name));
+  if (waiting && waiting !== before.turn?.waiting) announce(describeWaiting(waiting.sentence, Math.ceil(waiting.seconds)));
+  if (reading && !before.turn?.reading) announce(`The model reads ${formatNumber(reading.total)} tokens first.`);
+  if (state.ended && state.ended !== before.ended) announce(describeEnding(state.ended, state, name));
 }
 
 /**
@@ -45,10 +45,10 @@ function usedSince(state, before) {
  * @param {State} state
  * @param {string} name
  */
-function ending({ turn, state: how, problem }, state, name) {
+function describeEnding({ turn, state: how, problem }, state, name) {
   const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
-  const words = answer ? plural(wordCount(answer.content ?? ""), "word") : "";
-  const left = unsentOf(state.receipt);
+  const words = answer ? plural(countWords(answer.content ?? ""), "word") : "";
+  const left = countUnsent(state.receipt);
   const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
   if (how === "complete") return `Answer complete, ${words}${unsent}.`;
   if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
@@ -59,7 +59,7 @@ function ending({ turn, state: how, problem }, state, name) {
  * How many messages the policy left out. Greetings don't count: they are never sent.
  * @param {Decision|null} receipt
  */
-function unsentOf(receipt) {
+function countUnsent(receipt) {
   const out = (receipt?.verdicts ?? []).filter((one) => !one.sent && one.first > 0 && one.reason !== "greeting");
   return out.reduce((sum, one) => sum + one.messages, 0);
 }

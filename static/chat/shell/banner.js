@@ -1,11 +1,11 @@
 /** Lines about the connection and the engine, where something is wrong or takes time. */
 
-import { byId, h, put } from "../elements/dom.js";
+import { byId, h, setChildren } from "../elements/dom.js";
 import { announce } from "../elements/announce.js";
 import { icon } from "../elements/icons.js";
 
 /**
- * @import { Line } from "../net/connection.js"
+ * @import { ConnectionState } from "../net/connection.js"
  * @import { State } from "../types/state.js"
  * @import { Engine, Provider } from "../types/wire.js"
  */
@@ -23,8 +23,8 @@ export class Banner {
     this.progress = null;
   }
 
-  /** @param {Line} line */
-  line(line) {
+  /** @param {ConnectionState} line */
+  showConnection(line) {
     clearTimeout(this.timer);
     if (line === "online") {
       if (this.lost) announce("Connected again.");
@@ -54,7 +54,7 @@ export class Banner {
     if (this.shown === words) return;
     this.shown = words;
     banner.hidden = !words;
-    put(banner, words && icon("warn", 14), words && h("span", {}, words));
+    setChildren(banner, words && icon("warn", 14), words && h("span", {}, words));
   }
 
   /**
@@ -68,13 +68,13 @@ export class Banner {
     line.hidden = !words;
     if (!words || !engine) {
       this.progress = null;
-      return put(line);
+      return setChildren(line);
     }
     line.classList.toggle("bad", engine.state === "unavailable" || Boolean(echoed));
     if (this.progress === null) {
       this.words = h("span", {});
       this.progress = h("progress", { max: "1", "aria-label": "Loading the model" });
-      put(line, this.words, this.progress);
+      setChildren(line, this.words, this.progress);
       announce(words);
     }
     this.words.textContent = words;

@@ -2,8 +2,8 @@
 
 import { byId } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { rewrite } from "../net/address.js";
-import { keep, read } from "../net/storage.js";
+import { setParameters } from "../net/address.js";
+import { storeItem, loadItem } from "../net/storage.js";
 
 /** @import { Page } from "../types/page.js" */
 
@@ -18,16 +18,16 @@ export class Frame {
     byId("side-hide").append(icon("left"));
     byId("side-show").append(icon("menu"));
     byId("panel-toggle").append(icon("panel"));
-    byId("side-hide").addEventListener("click", () => this.side(false));
-    byId("side-show").addEventListener("click", () => this.side(true));
-    byId("backdrop").addEventListener("click", () => this.side(false));
+    byId("side-hide").addEventListener("click", () => this.showSidebar(false));
+    byId("side-show").addEventListener("click", () => this.showSidebar(true));
+    byId("backdrop").addEventListener("click", () => this.showSidebar(false));
     byId("panel-toggle").hidden = !this.mayPanel;
-    byId("panel-toggle").addEventListener("click", () => this.panel(!this.panelOpen));
+    byId("panel-toggle").addEventListener("click", () => this.showPanel(!this.panelOpen));
     for (const width of [NARROW, MIDDLE]) width.addEventListener("change", () => this.#resized());
     this.panelOpen = page.debug && page.debug_panel;
     this.sideOpen = this.#sideUsually();
     /** @type {(() => void)[]} */
-    this.opened = [];
+    this.onPanelOpened = [];
     this.#arrange();
   }
 
@@ -37,7 +37,7 @@ export class Frame {
   }
 
   #sideUsually() {
-    return !this.drawer && read("sidebar") !== "hidden";
+    return !this.drawer && loadItem("sidebar") !== "hidden";
   }
 
   #resized() {
@@ -46,38 +46,38 @@ export class Frame {
   }
 
   toggleSide() {
-    this.side(!this.sideOpen);
+    this.showSidebar(!this.sideOpen);
   }
 
   /** @param {boolean} open */
-  side(open, { focus = true } = {}) {
+  showSidebar(open, { focus = true } = {}) {
     this.sideOpen = open;
-    if (!this.drawer) keep("sidebar", open ? null : "hidden");
+    if (!this.drawer) storeItem("sidebar", open ? null : "hidden");
     this.#arrange();
     if (focus) byId(open ? "side-hide" : "side-show").focus();
   }
 
   /** Closes the drawer after something was chosen in it. */
-  chosen() {
-    if (this.drawer && this.sideOpen) this.side(false, { focus: false });
+  closeDrawer() {
+    if (this.drawer && this.sideOpen) this.showSidebar(false, { focus: false });
   }
 
   /** @param {boolean} open */
-  panel(open) {
+  showPanel(open) {
     if (open === this.panelOpen || !this.mayPanel) return;
     const held = byId("panel").contains(document.activeElement);
     this.panelOpen = open;
     if (MIDDLE.matches) this.sideOpen = this.#sideUsually();
-    rewrite({ debug: open ? "true" : null });
+    setParameters({ debug: open ? "true" : null });
     this.#arrange();
-    if (open) for (const act of this.opened) act();
+    if (open) for (const act of this.onPanelOpened) act();
     else if (held) byId("panel-toggle").focus();
   }
 
   /** Closes what is over the chat; false where nothing is. */
   closeTop() {
-    if (this.drawer && this.sideOpen) this.side(false);
-    else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.panel(false);
+    if (this.drawer && this.sideOpen) this.showSidebar(false);
+    else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.showPanel(false);
     else return false;
     return true;
   }

@@ -1,7 +1,7 @@
 /** Keyboard shortcuts and their list. They can be switched off, for people whose tools use the same keys. */
 
-import { byId, h, put } from "../elements/dom.js";
-import { keep, read } from "../net/storage.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { storeItem, loadItem } from "../net/storage.js";
 
 const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -10,7 +10,7 @@ const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
  *   act: () => void}} Shortcut `code` is a `KeyboardEvent.code`, or a `key` where it is one character
  */
 
-export class Keys {
+export class Shortcuts {
   /**
    * @param {Record<"newChat"|"search"|"focus"|"sidebar"|"panel"|"horizon"|"lastCode"|"newest", () => void>} acts
    * @param {() => void} escape what Esc does; always on
@@ -29,7 +29,7 @@ export class Keys {
       { name: "code", words: "Copy the last code block", keys: [command, "Shift", ";"], code: "Semicolon", shift: true, control: true, act: acts.lastCode },
       { name: "keys", words: "This list", keys: [command, "/"], code: "Slash", control: true, act: () => this.show() },
     ];
-    this.on = read("shortcuts") !== "off";
+    this.on = loadItem("shortcuts") !== "off";
     this.escape = escape;
     document.addEventListener("keydown", (event) => this.#pressed(event));
   }
@@ -67,9 +67,9 @@ export class Keys {
     off.checked = this.on;
     off.addEventListener("change", () => {
       this.on = off.checked;
-      keep("shortcuts", this.on ? null : "off");
+      storeItem("shortcuts", this.on ? null : "off");
     });
-    put(
+    setChildren(
       dialog,
       h("form", { method: "dialog" },
         h("h2", { id: "keys-title" }, "Keyboard shortcuts"),

@@ -1,17 +1,17 @@
 /** Light, dark, or as the system says; `theme-start.js` applies the choice before the first paint. */
 
-import { keep, read } from "../net/storage.js";
+import { storeItem, loadItem } from "../net/storage.js";
 
 export const THEMES = ["system", "light", "dark"];
 
-export const theme = () => {
-  const chosen = read("theme");
+export const currentTheme = () => {
+  const chosen = loadItem("theme");
   return chosen && THEMES.includes(chosen) ? chosen : "system";
 };
 
 /** @param {string} chosen */
-export function choose(chosen) {
-  keep("theme", chosen === "system" ? null : chosen);
+export function setTheme(chosen) {
+  storeItem("theme", chosen === "system" ? null : chosen);
   if (chosen === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = chosen;
 }

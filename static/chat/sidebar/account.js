@@ -1,18 +1,18 @@
 /** The foot of the sidebar: the person's account, the theme, and restoring a saved chat. */
 
-import { byId, h, put, say } from "../elements/dom.js";
+import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { plural } from "../state/format.js";
-import { change, submit } from "../net/http.js";
+import { sendChange, submitForm } from "../net/http.js";
 import { Popover } from "../elements/popover.js";
-import { choose, theme, THEMES } from "../shell/theme.js";
-import { complain, toast } from "../elements/toast.js";
+import { setTheme, currentTheme, THEMES } from "../shell/theme.js";
+import { showError, toast } from "../elements/toast.js";
 
 /**
  * @import { Page } from "../types/page.js"
  * @import { Conversation } from "../types/wire.js"
  */
 
-export class Me {
+export class Account {
   /**
    * @param {Page} page
    * @param {{restored: (conversation: Conversation, parameters: string) => void, keys: () => void}} actions
@@ -25,13 +25,13 @@ export class Me {
     this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": "A saved conversation", tabindex: "-1" });
     this.file.addEventListener("change", () => void this.#restore());
     byId("me").append(this.file);
-    this.counted(0);
+    this.showCount(0);
   }
 
   /** @param {number} count */
-  counted(count) {
+  showCount(count) {
     const { name } = this.page.user;
-    say(byId("me-open"), count ? `${name} · ${plural(count, "conversation")}` : name);
+    setText(byId("me-open"), count ? `${name} · ${plural(count, "conversation")}` : name);
   }
 
   /** @param {HTMLElement} box */
@@ -43,26 +43,26 @@ export class Me {
      * @param {() => void} act
      */
     const entry = (words, act) => h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
-    put(
+    setChildren(
       box,
       this.#themes(),
       entry("Restore a chat from a file", () => this.file.click()),
       entry("Keyboard shortcuts", () => this.actions.keys()),
       user.signed_in
-        ? entry("Sign out", () => submit(urls.logout))
+        ? entry("Sign out", () => submitForm(urls.logout))
         : h("a", { href: `${urls.login}?next=${next}` }, "Sign in"),
       !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, "Make an account"),
     );
   }
 
   #themes() {
-    const now = theme();
+    const now = currentTheme();
     return h("fieldset", { class: "themes" },
       h("legend", {}, "Theme"),
       THEMES.map((one) => {
         const radio = h("input", { type: "radio", name: "theme", value: one });
         radio.checked = one === now;
-        radio.addEventListener("change", () => choose(one));
+        radio.addEventListener("change", () => setTheme(one));
         return h("label", {}, radio, h("span", {}, one));
       }));
   }
@@ -74,11 +74,11 @@ export class Me {
     const form = new FormData();
     form.append("file", file);
     try {
-      const { conversation, query, note } = await change("POST", this.page.urls.import, form);
+      const { conversation, query, note } = await sendChange("POST", this.page.urls.import, form);
       toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
       this.actions.restored(conversation, query);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 }

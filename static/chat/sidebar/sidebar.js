@@ -1,13 +1,13 @@
 /** The conversations: find, open, rename, save, clear, delete with undo. */
 
-import { ask } from "../elements/confirm.js";
-import { byId, h, put } from "../elements/dom.js";
-import { group } from "../state/format.js";
-import { change, get } from "../net/http.js";
+import { askToConfirm } from "../elements/confirm.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { dateGroup } from "../state/format.js";
+import { sendChange, getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { address } from "../net/address.js";
+import { chatAddress } from "../net/address.js";
 import { closeNewest, Popover } from "../elements/popover.js";
-import { complain, toast } from "../elements/toast.js";
+import { showError, toast } from "../elements/toast.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -75,7 +75,7 @@ export class Sidebar {
     const text = this.find.value.trim();
     const path = this.page.urls.conversations + (text ? `?q=${encodeURIComponent(text)}` : "");
     try {
-      const { conversations, count } = await get(path);
+      const { conversations, count } = await getJson(path);
       if (mine !== this.question) return;
       this.conversations = conversations;
       this.failed = false;
@@ -93,16 +93,16 @@ export class Sidebar {
     const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
     const searching = this.find.value.trim() !== "";
     if (this.failed && !this.conversations.length) {
-      return put(this.list, h("p", { class: "convs-note" }, "The list can't be loaded now."));
+      return setChildren(this.list, h("p", { class: "convs-note" }, "The list can't be loaded now."));
     }
     if (!this.conversations.length) {
       const words = searching ? "Nothing found in titles or messages." : "Your conversations will be listed here.";
-      return put(this.list, h("p", { class: "convs-note" }, words));
+      return setChildren(this.list, h("p", { class: "convs-note" }, words));
     }
     const groups = GROUPS.map((name) => ({
-      name, members: this.conversations.filter((one) => group(one.updated) === name),
+      name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
     })).filter(({ members }) => members.length);
-    put(this.list, groups.map(({ name, members }) =>
+    setChildren(this.list, groups.map(({ name, members }) =>
       h("section", { "aria-label": name },
         h("h2", { class: "group" }, name),
         h("ul", {}, members.map((one) => this.#row(one))))));
@@ -114,7 +114,7 @@ export class Sidebar {
     const { id, title } = conversation;
     const link = h("a", {
       class: "conv",
-      href: address(this.page, { conversation: id }),
+      href: chatAddress(this.page, { conversation: id }),
       title,
       "aria-current": id === this.current ? "page" : null,
       on: {
@@ -146,7 +146,7 @@ export class Sidebar {
      */
     const entry = (words, act, first = false) =>
       h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
-    put(box,
+    setChildren(box,
       entry("Rename", () => this.rename(conversation, item), true),
       h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => setTimeout(() => menu.close()) } },
         "Save to a file"),
@@ -171,7 +171,7 @@ export class Sidebar {
       input.remove();
       item.classList.remove("renaming");
       if (keep && title && title !== conversation.title) {
-        await change("PATCH", `${this.page.urls.conversations}/${conversation.id}`, { title }).catch(complain);
+        await sendChange("PATCH", `${this.page.urls.conversations}/${conversation.id}`, { title }).catch(showError);
       }
       await this.refresh();
     };
@@ -190,21 +190,21 @@ export class Sidebar {
 
   /** @param {Conversation} conversation */
   async #clear({ id, title }) {
-    const sure = await ask({
+    const sure = await askToConfirm({
       title: "Clear this conversation?",
       text: `“${title}” begins again empty. The model no longer sees what was said in it.`,
       yes: "Clear",
     });
-    if (sure) await change("POST", `${this.page.urls.conversations}/${id}/clear`).catch(complain);
+    if (sure) await sendChange("POST", `${this.page.urls.conversations}/${id}/clear`).catch(showError);
   }
 
   /** @param {Conversation} conversation */
   async #remove({ id, title }) {
     const path = `${this.page.urls.conversations}/${id}`;
     try {
-      await change("DELETE", path);
+      await sendChange("DELETE", path);
     } catch (error) {
-      return complain(error);
+      return showError(error);
     }
     const was = this.current === id;
     this.actions.gone(id);
@@ -212,7 +212,7 @@ export class Sidebar {
     toast(`Deleted “${title}”.`, {
       label: "Undo",
       act: async () => {
-        await change("POST", `${path}/restore`).catch(complain);
+        await sendChange("POST", `${path}/restore`).catch(showError);
         await this.refresh();
         const back = this.conversations.find((one) => one.id === id);
         if (was && back) this.actions.open(back);

@@ -1,6 +1,6 @@
 /** The page's one function for events from the server. */
 
-import { characters, merged, noSummary, writing } from "./state.js";
+import { countCharacters, mergeMessages, noSummary, beginWriting } from "./state.js";
 
 /**
  * @import { RunningTurn, State } from "../types/state.js"
@@ -117,7 +117,7 @@ function snapshot(state, event) {
 function runningTurn(turn) {
   const waiting = turn.waiting ? { sentence: turn.waiting, seconds: 0 } : null;
   const [read, total] = turn.reading;
-  return { ...writing(turn), calling: turn.calling, waiting, reading: total ? { read, total } : null };
+  return { ...beginWriting(turn), calling: turn.calling, waiting, reading: total ? { read, total } : null };
 }
 
 /**
@@ -154,7 +154,7 @@ function turnStarted(state, event) {
   // The snapshot already said whether a turn that was started before still runs.
   const known = event.resent || state.turn?.id === event.turn;
   const gone = new Set(known ? [] : event.gone);
-  const messages = merged(state.messages.filter((message) => !gone.has(message.id)), event.messages);
+  const messages = mergeMessages(state.messages.filter((message) => !gone.has(message.id)), event.messages);
   /** @param {Message} message */
   const isUser = (message) => message.role === "user";
   const asking = event.messages.findLast(isUser) ?? messages.findLast(isUser);
@@ -163,7 +163,7 @@ function turnStarted(state, event) {
     conversation: event.conversation,
     messages,
     pending: state.pending.filter((one) => one.client_id !== event.client_id),
-    turn: known ? state.turn : writing({ ...event, id: event.turn, user_message: asking?.id ?? "" }),
+    turn: known ? state.turn : beginWriting({ ...event, id: event.turn, user_message: asking?.id ?? "" }),
   };
 }
 
@@ -195,12 +195,12 @@ const calling = (state, turn, { name }) => ({ ...state, turn: { ...turn, calling
  */
 const callsStarted = (state, turn, { messages }) => ({
   ...state,
-  messages: merged(state.messages, messages),
-  turn: writing({ ...turn, text: "", reasoning: "" }),
+  messages: mergeMessages(state.messages, messages),
+  turn: beginWriting({ ...turn, text: "", reasoning: "" }),
 });
 
 /** @type {(state: State, turn: RunningTurn, event: CallEndedEvent) => State} */
-const callEnded = (state, _, { message }) => ({ ...state, messages: merged(state.messages, [message]) });
+const callEnded = (state, _, { message }) => ({ ...state, messages: mergeMessages(state.messages, [message]) });
 
 /** @type {(state: State, turn: RunningTurn, event: WaitingEvent) => State} */
 const waiting = (state, turn, { sentence, seconds }) => ({ ...state, turn: { ...turn, waiting: { sentence, seconds } } });
@@ -211,7 +211,7 @@ const reading = (state, turn, { read, total }) => ({ ...state, turn: { ...turn, 
 /** @type {(state: State, turn: RunningTurn, event: DeltaEvent) => State} */
 function delta(state, turn, { part, offset, text }) {
   const known = turn.lengths[part];
-  const length = characters(text);
+  const length = countCharacters(text);
   if (offset === known) {
     const lengths = { ...turn.lengths, [part]: known + length };
     return { ...state, turn: { ...turn, [part]: turn[part] + text, lengths } };
@@ -234,7 +234,7 @@ function turnEnded(state, event) {
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
-    messages: merged(messages, event.message ? [...event.messages, event.message] : event.messages),
+    messages: mergeMessages(messages, event.message ? [...event.messages, event.message] : event.messages),
     receipt: event.receipt ?? state.receipt,
     ended: { turn: event.turn, state: event.state, problem: event.problem },
   };

@@ -3,7 +3,7 @@
 const NUMBER = new Intl.NumberFormat("en");
 
 /** @param {number} value */
-export const number = (value) => NUMBER.format(value);
+export const formatNumber = (value) => NUMBER.format(value);
 
 /**
  * "1 message", "2 messages".
@@ -11,10 +11,10 @@ export const number = (value) => NUMBER.format(value);
  * @param {string} one
  * @param {string} [many]
  */
-export const plural = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+export const plural = (count, one, many = `${one}s`) => `${formatNumber(count)} ${count === 1 ? one : many}`;
 
 /** @param {number} milliseconds */
-export function duration(milliseconds) {
+export function formatDuration(milliseconds) {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   return `${(milliseconds / 1000).toFixed(milliseconds < 10000 ? 1 : 0)} s`;
 }
@@ -23,7 +23,7 @@ export function duration(milliseconds) {
  * "$0.0012": two significant digits, whole cents from 10 cents on.
  * @param {number} value in US dollars
  */
-export function dollars(value) {
+export function formatDollars(value) {
   if (value === 0) return "$0";
   if (value < 0.000001) return "under $0.000001";
   const digits = value >= 0.1 ? 2 : Math.min(7, 1 - Math.floor(Math.log10(value)));
@@ -38,7 +38,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
  * @param {string} iso
  * @param {Date} [now]
  */
-export function time(iso, now = new Date()) {
+export function formatTime(iso, now = new Date()) {
   const at = new Date(iso);
   if (Number.isNaN(at.valueOf())) return "";
   const clock = CLOCK.format(at);
@@ -50,7 +50,7 @@ export function time(iso, now = new Date()) {
  * @param {string} iso
  * @param {Date} [now]
  */
-export function group(iso, now = new Date()) {
+export function dateGroup(iso, now = new Date()) {
   const at = new Date(iso);
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
   if (at >= midnight) return "Today";
@@ -63,7 +63,7 @@ const UNITS = ["kB", "MB", "GB"];
  * "412 kB", "1.2 MB": in steps of 1024, as the server's limits are.
  * @param {number} size
  */
-export function bytes(size) {
+export function formatBytes(size) {
   if (size < 1024) return plural(size, "byte");
   let power = 1;
   while (power < UNITS.length && size / 1024 ** power >= 999.5) power += 1;
@@ -81,20 +81,20 @@ export const byteLength = (text) => new TextEncoder().encode(text).length;
  * Words of a text, as screen readers announce them.
  * @param {string} text
  */
-export const wordCount = (text) => (text.match(/\S+/gu) ?? []).length;
+export const countWords = (text) => (text.match(/\S+/gu) ?? []).length;
 
 /**
  * Makes the first letter large: the server sends some sentences as phrases.
  * @param {string} text
  */
-export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+export const capitalize = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /**
  * One line of at most `length` characters.
  * @param {string} text
  * @param {number} [length]
  */
-export function short(text, length = 90) {
+export function shorten(text, length = 90) {
   const line = text.replace(/\s+/gu, " ").trim();
   const characters = Array.from(line);
   return characters.length <= length ? line : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
@@ -105,5 +105,5 @@ export function short(text, length = 90) {
  * @param {string} sentence
  * @param {number} seconds whole ones; 0 where it isn't known when
  */
-export const waitingWords = (sentence, seconds) =>
+export const describeWaiting = (sentence, seconds) =>
   `${sentence} Trying again${seconds > 0 ? ` in ${seconds} s` : ""}.`;

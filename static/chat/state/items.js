@@ -1,6 +1,6 @@
 /** The items that the transcript shows for a state. Pure. */
 
-import { verdictOf } from "./state.js";
+import { findVerdict } from "./state.js";
 import { callView } from "./tool-calls.js";
 
 /**
@@ -27,17 +27,17 @@ import { callView } from "./tool-calls.js";
 /**
  * Items shown as one: a message, or an answer with the tool calls that led to it; `last`: nothing
  * follows it and nothing is on its way.
- * @typedef {{key: string, items: Item[], last: boolean}} Flow
+ * @typedef {{key: string, items: Item[], last: boolean}} ItemGroup
  */
 
 /**
  * The line under a message whose verdict differs from its place above or below the horizon.
- * @typedef {{kind: "sent"|"left"|"unloaded", sentence: string}|null} Mark
+ * @typedef {{kind: "sent"|"left"|"unloaded", sentence: string}|null} ContextMark
  */
 
 /**
  * `out`: the message is above the horizon.
- * @typedef {{out: boolean, mark: Mark, verdict: Verdict|null}} Standing
+ * @typedef {{out: boolean, mark: ContextMark, verdict: Verdict|null}} ContextStatus
  */
 
 /** @type {Omit<Item, "key"|"role"|"name"|"content">} */
@@ -52,10 +52,10 @@ const BACKGROUND = ["scheduled", "briefing"];
 /**
  * The transcript's items in order, an answer's messages joined to one.
  * @param {State} state
- * @returns {Flow[]}
+ * @returns {ItemGroup[]}
  */
-export function flows(state) {
-  /** @type {Flow[]} */
+export function groupItems(state) {
+  /** @type {ItemGroup[]} */
   const found = [];
   let asked = "";
   for (const item of items(state)) {
@@ -81,7 +81,7 @@ export function flows(state) {
  */
 function items(state) {
   const name = state.agent?.name ?? "Agent";
-  const rows = state.messages.length ? stored(state, name) : greeting(state, name);
+  const rows = state.messages.length ? storedItems(state, name) : greetingItems(state, name);
   for (const pending of state.pending) {
     rows.push({
       ...PLAIN, key: pending.client_id, role: "user", name: "You", content: pending.text, created: pending.at,
@@ -103,7 +103,7 @@ function items(state) {
  * @param {string} name the agent's
  * @returns {Item[]}
  */
-function greeting(state, name) {
+function greetingItems(state, name) {
   return (state.agent?.greeting ?? []).map((content, index) => ({
     ...PLAIN, key: `greeting:${index}`, role: /** @type {Role} */ ("assistant"), name, content,
   }));
@@ -114,7 +114,7 @@ function greeting(state, name) {
  * @param {string} name the agent's
  * @returns {Item[]}
  */
-function stored(state, name) {
+function storedItems(state, name) {
   const shown = state.messages.filter(
     (message) => (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
   );
@@ -206,12 +206,12 @@ const isRunning = (state, message) => message.state === "running" && message.rol
  * Where a message stands under a decision.
  * @param {Decision|null} decision
  * @param {Pick<Item, "seq"|"role"|"unloaded">} item
- * @returns {Standing}
+ * @returns {ContextStatus}
  */
-export function standing(decision, { seq, role, unloaded }) {
+export function contextStatus(decision, { seq, role, unloaded }) {
   if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
-  const verdict = verdictOf(decision, seq);
+  const verdict = findVerdict(decision, seq);
   // A message that is replied to is sent even if it was unloaded.
   if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };
   if (!verdict) return { out: above, mark: null, verdict };
@@ -224,7 +224,7 @@ export function standing(decision, { seq, role, unloaded }) {
  * An unloaded turn is marked once, at its user message: it can be brought back there.
  * @param {Role} role
  * @param {boolean} unloaded
- * @returns {Mark}
+ * @returns {ContextMark}
  */
 const unloadedMark = (role, unloaded) =>
   (unloaded && role === "user" ? { kind: "unloaded", sentence: "unloaded by a cleanup" } : null);

@@ -12,7 +12,7 @@
  * @param {Agent|null} agent
  * @returns {State}
  */
-export function initial(conversationId, agentSlug, agent) {
+export function initialState(conversationId, agentSlug, agent) {
   return {
     conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
     turn: null, receipt: null, decision: null, problem: null, previewRef: null, engine: null, pending: [],
@@ -31,8 +31,8 @@ export const noSummary = (on) => ({ on, version: 0, messages: 0, by: "", last: 0
  * @param {{id: string, user_message: string, text: string, reasoning: string}} beginning
  * @returns {RunningTurn}
  */
-export function writing({ id, user_message, text, reasoning }) {
-  const lengths = { text: characters(text), reasoning: characters(reasoning) };
+export function beginWriting({ id, user_message, text, reasoning }) {
+  const lengths = { text: countCharacters(text), reasoning: countCharacters(reasoning) };
   return { id, user_message, text, reasoning, calling: [], waiting: null, reading: null, lengths };
 }
 
@@ -40,7 +40,7 @@ export function writing({ id, user_message, text, reasoning }) {
  * Counts characters as the server does: code points, where JavaScript counts UTF-16 units.
  * @param {string} text
  */
-export function characters(text) {
+export function countCharacters(text) {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
@@ -55,7 +55,7 @@ export const lastSeq = (state) => state.messages.at(-1)?.seq ?? 0;
  * @param {PendingMessage} pending
  * @returns {State}
  */
-export function drawn(state, pending) {
+export function addPending(state, pending) {
   return { ...state, pending: [...state.pending, pending], refusal: null };
 }
 
@@ -65,7 +65,7 @@ export function drawn(state, pending) {
  * @param {string} clientId
  * @returns {State}
  */
-export function withdrawn(state, clientId) {
+export function removePending(state, clientId) {
   return { ...state, pending: state.pending.filter((one) => one.client_id !== clientId) };
 }
 
@@ -75,7 +75,7 @@ export function withdrawn(state, clientId) {
  * @param {string} ref
  * @returns {State}
  */
-export const asked = (state, ref) => ({ ...state, previewRef: ref });
+export const expectPreview = (state, ref) => ({ ...state, previewRef: ref });
 
 /**
  * Adds older messages above those that are loaded.
@@ -84,8 +84,8 @@ export const asked = (state, ref) => ({ ...state, previewRef: ref });
  * @param {boolean} earlier whether there are still older ones
  * @returns {State}
  */
-export function withEarlier(state, messages, earlier) {
-  return { ...state, messages: merged(messages, state.messages), earlier };
+export function addEarlier(state, messages, earlier) {
+  return { ...state, messages: mergeMessages(messages, state.messages), earlier };
 }
 
 /**
@@ -93,14 +93,14 @@ export function withEarlier(state, messages, earlier) {
  * @param {State} state
  * @returns {State}
  */
-export const disconnected = (state) => ({ ...state, opened: false, stale: false });
+export const disconnect = (state) => ({ ...state, opened: false, stale: false });
 
 /**
  * Merges two lists by sequence number; of one id the second list's message counts.
  * @param {Message[]} some
  * @param {Message[]} others
  */
-export function merged(some, others) {
+export function mergeMessages(some, others) {
   const byId = new Map([...some, ...others].map((message) => [message.id, message]));
   return [...byId.values()].sort((a, b) => a.seq - b.seq);
 }
@@ -112,7 +112,7 @@ export function merged(some, others) {
  * @param {number} seq
  * @returns {Verdict|null}
  */
-export function verdictOf(decision, seq) {
+export function findVerdict(decision, seq) {
   if (!decision) return null;
   const around = decision.verdicts.filter((one) => one.first > 0 && one.first <= seq && seq <= one.last);
   return around.sort((a, b) => a.last - a.first - (b.last - b.first))[0] ?? null;

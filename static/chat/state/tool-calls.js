@@ -1,6 +1,6 @@
 /** Tool calls in words: what was asked of a tool and what it answered, each on one line. Pure. */
 
-import { short } from "./format.js";
+import { shorten } from "./format.js";
 
 /**
  * @import { Call, Message } from "../types/wire.js"
@@ -50,27 +50,27 @@ function readCall(call, result) {
  * `calculator("184000 / 92")`: a single argument without its name.
  * @param {Pick<Call, "name"|"arguments">} call
  */
-export function callWords({ name, arguments: given }) {
+export function describeCall({ name, arguments: given }) {
   const values = Object.values(given ?? {});
-  return `${name}(${short(values.length === 1 ? JSON.stringify(values[0]) : namedWords(given ?? {}), LONGEST)})`;
+  return `${name}(${shorten(values.length === 1 ? JSON.stringify(values[0]) : describeRecord(given ?? {}), LONGEST)})`;
 }
 
 /**
  * The call's outcome on one line.
  * @param {Pick<CallView, "state"|"result">} call
  */
-export function resultWords({ state, result }) {
+export function describeResult({ state, result }) {
   if (state === "never") return "no result";
-  if (state === "failed") return `failed: ${short(errorOf(result)?.message ?? "", LONGEST)}`;
-  return short(valueWords(parsed(result ?? "")), LONGEST);
+  if (state === "failed") return `failed: ${shorten(errorOf(result)?.message ?? "", LONGEST)}`;
+  return shorten(describeValue(parseJson(result ?? "")), LONGEST);
 }
 
 /**
  * Formats JSON with a line for each value; any other text stays as it is.
  * @param {string} text
  */
-export function formatted(text) {
-  const value = parsed(text);
+export function formatJson(text) {
+  const value = parseJson(text);
   return value === text ? text : JSON.stringify(value, null, 2);
 }
 
@@ -79,30 +79,30 @@ export function formatted(text) {
  * @param {unknown} value
  * @returns {string}
  */
-function valueWords(value) {
+function describeValue(value) {
   if (typeof value === "string") return value;
   if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
-  return "result" in value ? valueWords(value.result) : namedWords(value, countedWords);
+  return "result" in value ? describeValue(value.result) : describeRecord(value, describeBriefly);
 }
 
 /**
  * A list in a result is shown by its length: whoever opens the line reads what it holds.
  * @param {unknown} value
  */
-const countedWords = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
+const describeBriefly = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
 
 /**
  * @param {object} record
  * @param {(value: unknown) => string} words
  */
-const namedWords = (record, words = JSON.stringify) =>
+const describeRecord = (record, words = JSON.stringify) =>
   Object.entries(record).map(([key, value]) => `${key}: ${words(value)}`).join(", ");
 
 /**
  * @param {string} text
  * @returns {unknown} the JSON value, or the text itself
  */
-function parsed(text) {
+function parseJson(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -115,7 +115,7 @@ function parsed(text) {
  * @returns {{name: string, message: string}|null}
  */
 function errorOf(text) {
-  const value = text === null ? null : parsed(text);
+  const value = text === null ? null : parseJson(text);
   const error = value && typeof value === "object" && "error" in value ? value.error : null;
   return error && typeof error === "object" && "message" in error
     ? /** @type {{name: string, message: string}} */ (error)

@@ -31,7 +31,7 @@ const languages = new Map();
  * @param {Record<string, string>} addresses of the highlighter's modules by name ("core.min.js");
  *   without them code stays in one colour
  */
-export function useHighlighter(addresses) {
+export function setHighlighter(addresses) {
   modules = addresses;
 }
 
@@ -62,14 +62,14 @@ async function paint(code, said) {
   const text = code.textContent ?? "";
   const name = ALIASES[said.toLowerCase()] ?? said.toLowerCase();
   if (text.length > LONGEST || !modules[`languages/${name}.min.js`]) return;
-  const hljs = await load();
-  if (!hljs || !(await know(hljs, name)) || code.textContent !== text) return;
+  const hljs = await loadHighlighter();
+  if (!hljs || !(await loadLanguage(hljs, name)) || code.textContent !== text) return;
   const html = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;
   const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: /** @type {const} */ (true) };
   code.replaceChildren(DOMPurify.sanitize(html, safe));
 }
 
-function load() {
+function loadHighlighter() {
   core ??= import(modules["core.min.js"]).then((module) => module.default, () => null);
   return core;
 }
@@ -79,7 +79,7 @@ function load() {
  * @param {string} name
  * @returns {Promise<boolean>} whether there is a module for the language
  */
-function know(hljs, name) {
+function loadLanguage(hljs, name) {
   let known = languages.get(name);
   if (!known) {
     known = import(modules[`languages/${name}.min.js`]).then(

@@ -68,7 +68,7 @@ const marked = new Marked({
  * @param {string} text
  * @returns {Token[]}
  */
-export const blocks = (text) => marked.lexer(text);
+export const parseBlocks = (text) => marked.lexer(text);
 
 /**
  * @param {Token[]} tokens from `blocks`
@@ -90,7 +90,7 @@ export function renderBlocks(tokens, { streaming = false } = {}) {
 }
 
 /** @param {string} text */
-export const render = (text) => renderBlocks(blocks(text));
+export const render = (text) => renderBlocks(parseBlocks(text));
 
 /** @param {HTMLAnchorElement} link */
 function dressLink(link) {

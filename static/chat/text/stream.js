@@ -3,7 +3,7 @@
  * the last one is made anew, at most once a frame, so that a long answer costs what a short does.
  */
 
-import { blocks, render, renderBlocks } from "./markdown.js";
+import { parseBlocks, render, renderBlocks } from "./markdown.js";
 import { h } from "../elements/dom.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
@@ -58,7 +58,7 @@ export class Stream {
     this.waiting = false;
     if (this.over) return;
     this.drawnAt = performance.now();
-    const tokens = blocks(this.text.slice(this.committed));
+    const tokens = parseBlocks(this.text.slice(this.committed));
     const last = tokens.findLastIndex((token) => token.type !== "space");
     if (last > 0) this.#commit(tokens.slice(0, last));
     const tail = tokens.slice(Math.max(last, 0));

@@ -1,7 +1,7 @@
 /** A chat that has not begun: the agent, its model, and suggestions. */
 
 import { toolLines } from "../elements/agent-tools.js";
-import { h, put } from "../elements/dom.js";
+import { h, setChildren } from "../elements/dom.js";
 
 /** @import { State } from "../types/state.js" */
 
@@ -11,21 +11,21 @@ import { h, put } from "../elements/dom.js";
  * @param {State} state
  * @param {(text: string) => void} suggest
  */
-export function emptyChat(intro, prompts, state, suggest) {
+export function drawEmptyChat(intro, prompts, state, suggest) {
   const { agent } = state;
   if (!agent) {
-    put(intro);
-    put(prompts);
+    setChildren(intro);
+    setChildren(prompts);
     return;
   }
-  put(
+  setChildren(
     intro,
     h("h2", { class: "intro-name" }, agent.name),
     agent.description && h("p", { class: "intro-about" }, agent.description),
     agent.provider?.note && h("p", { class: "intro-model" }, agent.provider.note),
     toolLines(agent, agent.provider?.tools === false),
   );
-  put(
+  setChildren(
     prompts,
     (agent.prompts ?? []).map((text) =>
       h("button", { type: "button", class: "prompt", on: { click: () => suggest(text) } }, text)),

@@ -2,7 +2,7 @@
 
 import { h } from "../elements/dom.js";
 
-export class Marker {
+export class ForgetLine {
   /** @param {() => void} remove */
   constructor(remove) {
     this.element = h("section", { class: "forget-place", tabindex: "-1", "aria-label": "Forgotten above" },

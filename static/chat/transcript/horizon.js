@@ -1,6 +1,6 @@
 /** The line above which the model no longer sees: one element that moves through the transcript. */
 
-import { h, reducedMotion, say } from "../elements/dom.js";
+import { h, reducedMotion, setText } from "../elements/dom.js";
 import { plural } from "../state/format.js";
 
 const MOVE = 260;
@@ -27,14 +27,14 @@ export class Horizon {
    *   `summary`: what its control says, "" for none, and whether it stands for what is above
    */
   place(column, next, { above, empty, summary }) {
-    say(this.summary, summary.words);
+    setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
     const sentence = summary.sent
       ? "Of what is above this line the model sees only a summary"
       : empty
         ? "The model sees nothing above this line, only your next message"
         : "The model no longer sees what is above this line";
-    say(this.words, sentence);
+    setText(this.words, sentence);
     this.line.setAttribute("aria-label", `${sentence}. ${plural(above, "message")} above will not be sent.`);
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;

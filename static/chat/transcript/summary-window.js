@@ -1,10 +1,10 @@
 /** The running summary: a control at the horizon, and a window to read it, edit it and switch it off. */
 
-import { byId, h, put } from "../elements/dom.js";
-import { capital, duration, plural, time } from "../state/format.js";
-import { change, get } from "../net/http.js";
-import { query } from "../net/address.js";
-import { complain, toast } from "../elements/toast.js";
+import { byId, h, setChildren } from "../elements/dom.js";
+import { capitalize, formatDuration, plural, formatTime } from "../state/format.js";
+import { sendChange, getJson } from "../net/http.js";
+import { queryString } from "../net/address.js";
+import { showError, toast } from "../elements/toast.js";
 
 /**
  * @import { Decision } from "../types/wire.js"
@@ -16,7 +16,7 @@ import { complain, toast } from "../elements/toast.js";
  * The label of the control at the horizon; "": the control is hidden.
  * @param {State} state
  */
-export function summaryWords({ summary, decision }) {
+export function describeSummary({ summary, decision }) {
   if (summary.version) {
     const words = `Summary of ${plural(summary.messages, "message")}`;
     return summary.on ? `${words}, by ${summary.by}` : `${words}, switched off`;
@@ -59,9 +59,9 @@ export class SummaryWindow {
   async open() {
     this.conversation = this.state().conversationId;
     try {
-      this.#show(await get(this.#path()));
+      this.#show(await getJson(this.#path()));
     } catch (error) {
-      return complain(error);
+      return showError(error);
     }
     if (!this.dialog.open) this.dialog.showModal();
   }
@@ -72,7 +72,7 @@ export class SummaryWindow {
     if (!this.dialog.open || conversationId !== this.conversation || !this.found) return;
     const newer = summary.version > this.found.current;
     this.newer.hidden = !newer;
-    if (newer) put(this.newer, `Version ${summary.version} was made meanwhile. What you save is for the messages of version ${this.found.current}.`);
+    if (newer) setChildren(this.newer, `Version ${summary.version} was made meanwhile. What you save is for the messages of version ${this.found.current}.`);
   }
 
   #path(rest = "") {
@@ -86,10 +86,10 @@ export class SummaryWindow {
     this.text = null;
     this.error = h("p", { class: "summary-error", role: "alert", hidden: true });
     this.newer = h("p", { class: "quiet", role: "status", hidden: true });
-    put(
+    setChildren(
       this.dialog,
       h("h2", { id: "summary-title", tabindex: "-1", autofocus: true }, "Summary of what was said before"),
-      h("p", { class: "quiet" }, current ? about(current) : "There is none yet. It is made after an answer, when most of the room for this chat is filled."),
+      h("p", { class: "quiet" }, current ? describeVersion(current) : "There is none yet. It is made after an answer, when most of the room for this chat is filled."),
       this.#unused(found),
       this.#switch(found),
       current && this.#editor(current),
@@ -142,7 +142,7 @@ export class SummaryWindow {
   #offerSave(current) {
     const changed = Boolean(current && this.text && this.text.value.trim() !== current.text);
     if (this.save) this.save.disabled = !changed;
-    if (this.cancel) put(this.cancel, changed ? "Cancel" : "Close");
+    if (this.cancel) setChildren(this.cancel, changed ? "Cancel" : "Close");
   }
 
   /** @param {SummaryVersion|null} current */
@@ -155,7 +155,7 @@ export class SummaryWindow {
   async #save(current) {
     if (!this.text || !this.save) return;
     this.save.disabled = true;
-    const saved = await this.#change("", { version: current.version, text: this.text.value, query: query() });
+    const saved = await this.#change("", { version: current.version, text: this.text.value, query: queryString() });
     this.save.disabled = false;
     if (!saved) return void this.text.focus();
     this.text.value = current.text;
@@ -169,7 +169,7 @@ export class SummaryWindow {
     return h("details", { class: "summary-older" },
       h("summary", {}, `${found.earlier ? "The last " : ""}${plural(rest.length, "older version")}`),
       h("ol", {}, rest.map((one) => h("li", {},
-        h("p", { class: "quiet" }, `Version ${one.version}. ${about(one)}`),
+        h("p", { class: "quiet" }, `Version ${one.version}. ${describeVersion(one)}`),
         one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
         one.why_not
           ? h("p", { class: "quiet" }, one.why_not)
@@ -178,7 +178,7 @@ export class SummaryWindow {
 
   /** @param {SummaryVersion} version */
   async #back(version) {
-    const found = await this.#change("", { version: version.version, query: query() });
+    const found = await this.#change("", { version: version.version, query: queryString() });
     if (!found) return;
     this.#show(found);
     byId("summary-title").focus();
@@ -194,10 +194,10 @@ export class SummaryWindow {
   async #change(path, body) {
     this.error.hidden = true;
     try {
-      return await change("POST", this.#path(path), body);
+      return await sendChange("POST", this.#path(path), body);
     } catch (error) {
       this.error.hidden = false;
-      put(this.error, error instanceof Error ? error.message : String(error));
+      setChildren(this.error, error instanceof Error ? error.message : String(error));
       return null;
     }
   }
@@ -213,12 +213,12 @@ export class SummaryWindow {
 }
 
 /** @param {SummaryVersion} version */
-function about(version) {
+function describeVersion(version) {
   const parts = [
-    `Of ${plural(version.messages, "message")}, by ${version.by}, ${time(version.created)}`,
-    version.seconds !== null && `made in ${duration(version.seconds * 1000)}`,
+    `Of ${plural(version.messages, "message")}, by ${version.by}, ${formatTime(version.created)}`,
+    version.seconds !== null && `made in ${formatDuration(version.seconds * 1000)}`,
     version.tokens !== null && plural(version.tokens, "token"),
   ];
   const cut = version.shortened ? " It was too long and was cut at the end of a sentence." : "";
-  return `${capital(parts.filter(Boolean).join(", "))}.${cut}`;
+  return `${capitalize(parts.filter(Boolean).join(", "))}.${cut}`;
 }

@@ -1,17 +1,17 @@
 /** The messages, the horizon among them, and the scrolling. */
 
-import { byId, h, put, reducedMotion } from "../elements/dom.js";
-import { emptyChat } from "./empty-chat.js";
+import { byId, h, setChildren, reducedMotion } from "../elements/dom.js";
+import { drawEmptyChat } from "./empty-chat.js";
 import { Horizon } from "./horizon.js";
-import { flows } from "../state/items.js";
-import { Marker } from "./forget-line.js";
-import { Row } from "../message/row.js";
-import { sendsSummary, summaryWords } from "./summary-window.js";
+import { groupItems } from "../state/items.js";
+import { ForgetLine } from "./forget-line.js";
+import { MessageRow } from "../message/row.js";
+import { sendsSummary, describeSummary } from "./summary-window.js";
 
 /**
- * @import { Kept } from "../message/reasoning.js"
+ * @import { ViewMemory } from "../message/reasoning.js"
  * @import { Actions } from "../message/row.js"
- * @import { Flow } from "../state/items.js"
+ * @import { ItemGroup } from "../state/items.js"
  * @import { State } from "../types/state.js"
  */
 
@@ -24,7 +24,7 @@ export class Transcript {
    *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
    */
   constructor(actions) {
-    /** @type {Kept} */
+    /** @type {ViewMemory} */
     const kept = { open: new Set(), took: new Map() };
     this.actions = { ...actions, kept };
     /** @type {State|null} */
@@ -33,8 +33,8 @@ export class Transcript {
     this.column = byId("col");
     this.newest = byId("newest");
     this.horizon = new Horizon(() => this.actions.summary());
-    this.marker = new Marker(() => this.actions.remember());
-    /** @type {Map<string, Row>} */
+    this.marker = new ForgetLine(() => this.actions.remember());
+    /** @type {Map<string, MessageRow>} */
     this.rows = new Map();
     this.atBottom = true;
     this.lastTop = 0;
@@ -42,7 +42,7 @@ export class Transcript {
     this.prompts = h("div", { class: "prompts" });
     this.more = h("button", { type: "button", class: "more", on: { click: () => this.showEarlier() } },
       "Show earlier messages");
-    put(this.column);
+    setChildren(this.column);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#settle()).observe(this.column);
     new ResizeObserver(() => this.#settle()).observe(this.log);
@@ -120,23 +120,23 @@ export class Transcript {
   #clear() {
     this.rows.clear();
     this.horizon.remove();
-    put(this.column);
+    setChildren(this.column);
     this.atBottom = true;
   }
 
   /** @param {State} state */
   #arrange(state) {
-    const list = flows(state);
-    const wanted = new Set(list.map((flow) => flow.key));
+    const list = groupItems(state);
+    const wanted = new Set(list.map((group) => group.key));
     for (const [key, row] of this.rows) {
       if (wanted.has(key)) continue;
       row.element.remove();
       this.rows.delete(key);
     }
     const begun = state.messages.length > 0 || state.pending.length > 0;
-    const elements = list.flatMap((flow) => {
-      const { element } = this.#row(flow);
-      const [item] = flow.items;
+    const elements = list.flatMap((group) => {
+      const { element } = this.#row(group);
+      const [item] = group.items;
       return item.forgets && item.seq === state.forgetAbove ? [this.marker.element, element] : [element];
     });
     this.#order([
@@ -145,16 +145,16 @@ export class Transcript {
       ...elements,
       ...(begun ? [] : [this.prompts]),
     ]);
-    if (!begun) emptyChat(this.intro, this.prompts, state, this.actions.suggest);
+    if (!begun) drawEmptyChat(this.intro, this.prompts, state, this.actions.suggest);
   }
 
-  /** @param {Flow} flow */
-  #row(flow) {
-    let row = this.rows.get(flow.key);
-    if (row) row.update(flow);
+  /** @param {ItemGroup} group */
+  #row(group) {
+    let row = this.rows.get(group.key);
+    if (row) row.update(group);
     else {
-      row = new Row(flow, this.actions);
-      this.rows.set(flow.key, row);
+      row = new MessageRow(group, this.actions);
+      this.rows.set(group.key, row);
     }
     return row;
   }
@@ -178,14 +178,14 @@ export class Transcript {
 
   /** @param {State} state */
   #stream(state) {
-    const flow = flows(state).at(-1);
-    if (flow) this.#row(flow);
+    const group = groupItems(state).at(-1);
+    if (group) this.#row(group);
   }
 
   /** @param {State} state */
   #mark(state) {
     const { decision } = state;
-    for (const row of this.rows.values()) row.place(decision);
+    for (const row of this.rows.values()) row.updateStatus(decision);
     this.#placeHorizon(state);
   }
 
@@ -201,7 +201,7 @@ export class Transcript {
     const above = decision.verdicts
       .filter((one) => one.first > 0 && one.last < line && !one.sent)
       .reduce((sum, one) => sum + one.messages, 0);
-    const summary = { words: summaryWords(state), sent: sendsSummary(decision) };
+    const summary = { words: describeSummary(state), sent: sendsSummary(decision) };
     this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
   }
 
