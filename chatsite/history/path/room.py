@@ -114,13 +114,12 @@ class Room:
         recalled: Message | None = None,
     ) -> tuple[Part, ...]:
         """All parts of the window, with what is sent; texts of our own only where there are any."""
-        own = {
-            "strategy": Part.of("strategy", strategy),
-            "summary": Part.of("summary", [summary] if summary else ()),
-            "recalled": Part.of("recalled", [recalled] if recalled else ()),
-        }
-        before = [own[name] for name in ("strategy", "summary") if own[name].tokens]
-        after = [own["recalled"]] if recalled else []
+        added = [
+            Part.of("strategy", strategy),
+            Part.of("summary", [summary] if summary else ()),
+        ]
+        before = [part for part in added if part.tokens]
+        after = [Part.of("recalled", [recalled])] if recalled else []
         sent = Part.of("history", history)
         tools = [self.tools] if self.tools.tokens else []
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)

@@ -1,0 +1,33 @@
+"""An eighth policy, as somebody might add it: every other turn. It is this module and one line."""
+
+from __future__ import annotations
+
+from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.policies.base import DecisionContext, Everything, Policy
+from chatsite.history.values.transcript import Turn
+
+SENT, LEFT_OUT = TurnRule(reason="within_length"), TurnRule(reason="over_length")
+
+
+def choose_every_other(context: DecisionContext) -> PolicyChoice:
+    """The current turn's neighbour is left out, the one above it is sent, and so on."""
+    newest_first = [turn.entries[0].seq for turn in reversed(context.path.older)]
+    sent = set(newest_first[1::2])
+
+    def rule(turn: Turn) -> TurnRule:
+        return SENT if turn.entries[0].seq in sent else LEFT_OUT
+
+    return PolicyChoice(rule=rule, tail=None)
+
+
+EVERY_OTHER = Policy(
+    name="everyOther",
+    title="Every other turn",
+    about="Half of the conversation, all the way back.",
+    label="everyOther",
+    words=lambda terms: "every other turn",
+    scope=lambda terms: "every other turn",
+    reach=lambda terms: Everything(),
+    choose=choose_every_other,
+    left_out="over_length",
+)

@@ -1,0 +1,124 @@
+"""No code asks which policy it is: a policy's name is written in its own module alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatsite.history import POLICIES
+
+PROGRAM = Path(__file__).resolve().parent.parent / "chatsite"
+# One module a policy, and the kit that tries our own policies, which is a test.
+OWN_MODULES = PROGRAM / "history" / "policies"
+KIT = PROGRAM / "conformance"
+
+NAMES = {policy.name for policy in POLICIES.rows} | set(POLICIES.selectors)
+# These are no words of their own in English or in a protocol: nothing else is called so.
+TELLING = {"lastN", "lexical", "triage"}
+# What is compared with a name by the code that this test is to find.
+ABOUT = ("policy", "selector")
+
+MODULES = sorted(
+    path
+    for path in PROGRAM.rglob("*.py")
+    if "migrations" not in path.parts and OWN_MODULES not in path.parents and path.parent != KIT
+)
+
+
+def asked(tree: ast.Module) -> list[int]:
+    """Lines that look at which policy or selector it is."""
+    asks = _Asks(tree)
+    return sorted({node.lineno for node in ast.walk(tree) if asks.found_in(node)})  # type: ignore[attr-defined]
+
+
+class _Asks:
+    """Knows a module's constants, so that a name is found behind them too."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._constants = {
+            target.id: set(strings(node.value))
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+
+    def found_in(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Constant():
+                return node.value in TELLING
+            case ast.Compare():
+                return self._is_compared([node.left, *node.comparators])
+            case ast.Match():
+                return self._is_compared([node.subject, *(case.pattern for case in node.cases)])
+            case ast.Subscript():
+                return self._is_compared([node.value, node.slice])
+            case ast.keyword():
+                return node.arg in ABOUT and self._names_one(node.value)
+            case ast.Tuple() | ast.List() | ast.Set():
+                texts = [e.value for e in node.elts if isinstance(e, ast.Constant)]
+                return 1 < len(node.elts) == len(texts) and set(texts) <= NAMES
+        return False
+
+    def _is_compared(self, sides: list[ast.AST]) -> bool:
+        """Whether one of the sides is about policies and another one names one."""
+        return any(
+            is_about_policies(one) and self._names_one(other)
+            for one in sides
+            for other in sides
+            if one is not other
+        )
+
+    def _names_one(self, node: ast.AST) -> bool:
+        found = set(strings(node))
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                found |= self._constants.get(inner.id, set())
+        return bool(found & NAMES)
+
+
+def strings(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+
+
+def is_about_policies(node: ast.AST) -> bool:
+    """`settings.policy.value`, `saved.selector`, `facts["policy"]`, `POLICIES`, ..."""
+    words = [inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
+    words += [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+    words += list(strings(node))
+    return any(about in word.lower() for word in words for about in (*ABOUT, "policies"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PROGRAM)))
+def test_no_module_asks_which_policy_it_is(path: Path) -> None:
+    assert asked(ast.parse(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if settings.policy.value == 'summary': pass",
+        "if settings.policy.value in ('relevant', 'strategy'): pass",
+        "BY_WORDS = ('relevant', 'strategy')",
+        "POLICY = 'summary'\nif settings.policy.value != POLICY: pass",
+        "if receipt['facts']['policy'] == 'none': pass",
+        "match saved.selector:\n    case 'lexical': pass",
+        "words = POLICIES['all'].words",
+        "found = dict(policy='tokens')",
+        "name = 'lastN'",
+    ],
+)
+def test_what_asks_is_found(line: str) -> None:
+    assert asked(ast.parse(line))
+
+
+@pytest.mark.parametrize(
+    "line", ["x = row['tokens']", "if kind == 'summary': pass", "role in ('all', 'other')"]
+)
+def test_other_words_are_let_through(line: str) -> None:
+    assert not asked(ast.parse(line))
