@@ -1,4 +1,4 @@
-"""Answers without a model: says back what it was given.
+"""Answers without a model: repeats what the user wrote.
 
 People see it where the engine can't run; tests use it because the same request always gives the
 same answer.
@@ -17,10 +17,12 @@ from chatsite.providers.base.text import plain_text
 
 WINDOW = 4096
 _WORD = re.compile(r"\s*\S+")
+# Words between two pauses: a page is updated every 35 ms, so single words wouldn't be seen anyway.
+_AT_ONCE = 2
 
 
 class WordCounter:
-    """One word is one token, and one more stands for the role."""
+    """Counts a word as one token, and one more for the role."""
 
     name = "words"
     basis: Basis = "estimated"
@@ -30,7 +32,7 @@ class WordCounter:
 
 
 class EchoProvider:
-    """`delay` is in seconds, between two words."""
+    """`delay` is in seconds for each word."""
 
     kind = "echo"
 
@@ -39,7 +41,7 @@ class EchoProvider:
         self._words = WordCounter()
 
     def model(self, name: str | None) -> Model:
-        """Always the same one, whatever was asked for."""
+        """Always the same model, whatever was asked for."""
         return Model(
             provider=self.kind,
             name="echo",
@@ -49,7 +51,7 @@ class EchoProvider:
         )
 
     def small(self, beside: Model | None = None) -> None:
-        """Nothing here can judge."""
+        """None: nothing here can judge."""
 
     def tokenizer(self, model: Model) -> WordCounter:
         return self._words
@@ -59,21 +61,21 @@ class EchoProvider:
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         words = _WORD.findall(echo_answer(request.messages))
-        said = words[: max(request.max_tokens, 0)]
+        reply = words[: max(request.max_tokens, 0)]
         prompt = sum(await self._words.count(request.messages))
-        for position, word in enumerate(said):
-            if position and self._delay:
-                await asyncio.sleep(self._delay)
+        for position, word in enumerate(reply):
+            if position and self._delay and position % _AT_ONCE == 0:
+                await asyncio.sleep(self._delay * _AT_ONCE)
             yield TextPiece(word)
         yield Finished(
-            reason="stop" if len(said) == len(words) else "length",
-            usage=Usage(prompt=prompt, completion=len(said)),
+            reason="stop" if len(reply) == len(words) else "length",
+            usage=Usage(prompt=prompt, completion=len(reply)),
         )
 
 
 def echo_answer(messages: Sequence[Message]) -> str:
-    """The whole answer to `messages`: the newest thing the user said, and how much came along."""
-    heard = next((plain_text(m).strip() for m in reversed(messages) if m.role == "user"), "")
+    """The whole answer: the newest text of the user, and how many messages were sent."""
+    newest = next((plain_text(m).strip() for m in reversed(messages) if m.role == "user"), "")
     count = f"{len(messages)} message" + ("" if len(messages) == 1 else "s")
-    said = f"you said “{heard}”" if heard else "you said nothing"
-    return f"Echo: {said}. I was given {count}."
+    quote = f"you said “{newest}”" if newest else "you said nothing"
+    return f"Echo: {quote}. I was given {count}."

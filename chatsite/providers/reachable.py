@@ -27,8 +27,8 @@ class Remote(Provider, Protocol):
 class Providers:
     """Holds one provider a server for as long as the site runs.
 
-    `ready` names the servers that are to be used; with `look`, what runs on this machine is found
-    too. `own` are an administrator's facts. `chat_model` and `fast_model` are a model's name or
+    `ready` names the servers to use; with `look`, servers on this machine are found too. `own` are
+    an administrator's facts of models. `chat_model` and `fast_model` are a model's name or
     `provider:model`.
     """
 
@@ -53,20 +53,20 @@ class Providers:
         self._gone: list[Remote] = []
         self._questions = JsonClient()
         found_here = {name for name in LOCAL if look and servers[name].local}
-        asked = {
+        lists = {
             name: server
             for name, server in servers.items()
             if name in found_here or (name in self._ready and _lists(server))
         }
-        self.discovery = Discovery(asked, keys=keys, questions=self._questions)
+        self.discovery = Discovery(lists, keys=keys, questions=self._questions)
         self.table = ModelTable(own=own or {}, reported=self.discovery.reported)
         self.chat_model = self.full_name(chat_model)
         self._fast = self.full_name(fast_model)
 
     def full_name(self, name: str) -> str:
-        """`provider:model` for what an administrator wrote; a name alone belongs to the server
-        that is known to have it, else to the first of those that can be asked; where there is
-        none it stays as it is, and can't be reached."""
+        """`provider:model` for what an administrator wrote. A name without a provider belongs to the
+        first ready server that is known to have the model, else to the first ready server. Without
+        any ready server the name stays as it is, and can't be reached."""
         if not name or name.partition(":")[0] in (*self.servers, *BUILT_IN):
             return name
         ready = [server for server in self.servers if server in self._ready]
@@ -78,7 +78,7 @@ class Providers:
         return self.table.facts(server, model)
 
     def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]:
-        """Chat models by server, of the servers that were asked and answered."""
+        """Chat models by server, of the servers that answered."""
         return self.discovery.found
 
     def described(self) -> Mapping[str, ModelFacts]:
@@ -86,19 +86,22 @@ class Providers:
         return self.table.own
 
     def reachable(self) -> dict[str, Provider]:
-        """Those that can be asked now, in the table's order; a look at what runs here begins in
-        the background where the last one is old."""
+        """Providers that can be asked now, in the order of the servers. Starts to look for servers
+        on this machine in the background, where the last look is old."""
         self.discovery.look_soon()
-        found: dict[str, Provider] = {}
+        listed = self.discovery.found
+        reachable: dict[str, Provider] = {}
         for name in self.servers:
-            self._drop_if_gone(name)
-            provider = self._made.get(name) or self._make(name)
-            if provider is not None and (name in self._ready or name in self.discovery.found):
-                found[name] = provider
-        return found
+            if name in self._first:
+                self._drop_if_gone(name, listed.get(name, {}))
+            if name in self._ready or name in listed:
+                provider = self._made.get(name) or self._make(name, listed.get(name, {}))
+                if provider is not None:
+                    reachable[name] = provider
+        return reachable
 
     async def warm(self) -> None:
-        """Before the first page: what is there on this machine, and what takes long to load."""
+        """Look for servers and load the SDKs, before the first page."""
         await self.discovery.look()
         self.reachable()
         await asyncio.gather(*(provider.warm() for provider in self._made.values()))
@@ -109,27 +112,24 @@ class Providers:
         await asyncio.gather(*(provider.aclose() for provider in made))
         await self._questions.aclose()
 
-    def _drop_if_gone(self, name: str) -> None:
-        """The first model that a server listed answers there for whoever names none; somebody may
-        have removed it since. Its answers under way go on."""
-        first, listed = self._first.get(name), self.discovery.found.get(name, {})
-        if first and listed and first not in listed:
+    def _drop_if_gone(self, name: str, listed: Mapping[str, ReportedModel]) -> None:
+        """The first model that a server listed is its default; somebody may have removed it since.
+        Answers under way are finished by the old provider."""
+        if listed and self._first[name] not in listed:
             del self._first[name]
             self._gone.append(self._made.pop(name))
 
-    def _make(self, name: str) -> Remote | None:
-        """None while nobody can say which model would answer there."""
+    def _make(self, name: str, listed: Mapping[str, ReportedModel]) -> Remote | None:
+        """None while the server has no model that would answer."""
         server = self.servers[name]
-        if name not in self._ready and name not in self.discovery.found:
-            return None
         chat, fast = self._named(self.chat_model, name), self._named(self._fast, name)
         if not server.default_model:
-            listed = next(iter(self.discovery.found.get(name, {})), "")
-            server = replace(server, default_model=chat or listed)
+            first = next(iter(listed), "")
+            server = replace(server, default_model=chat or first)
             if not server.default_model:
                 return None
             if not chat:
-                self._first[name] = listed
+                self._first[name] = first
         make = AnthropicProvider if server.dialect == "anthropic" else OpenAIProvider
         provider: Remote = make(
             server=server,
@@ -148,8 +148,8 @@ class Providers:
 
 
 def _lists(server: Server) -> bool:
-    """Whether what it tells of its models is worth asking: the well-known ones stand in our own
-    table, and OpenRouter's too many don't."""
+    """Whether to ask the server for its models: the well-known servers' models are in our own
+    table, OpenRouter's too many aren't."""
     if server.dialect != "openai":
         return False
     return server.name == "openrouter" or SERVERS.get(server.name) != server or server.local
