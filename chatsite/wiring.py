@@ -77,7 +77,7 @@ class Site:
             rows=store,
         )
         saving = self.sessions if settings.KV_SESSIONS_MB else None
-        self.cache = Cache(self.engine, sessions=saving, placed=self._placed)
+        self.cache = Cache(self.engine, sessions=saving, store_places=self._placed)
         self.models = models()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
         self.tools = Toolbox(

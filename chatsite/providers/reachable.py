@@ -64,9 +64,9 @@ class Providers:
         self._fast = self.full_name(fast_model)
 
     def full_name(self, name: str) -> str:
-        """`provider:model` for what an administrator wrote. A name without a provider belongs to the
-        first ready server that is known to have the model, else to the first ready server. Without
-        any ready server the name stays as it is, and can't be reached."""
+        """`provider:model` for what an administrator wrote. A name alone belongs to the first ready
+        server that is known to have the model, else to the first ready server; without any it stays
+        as it is, and can't be reached."""
         if not name or name.partition(":")[0] in (*self.servers, *BUILT_IN):
             return name
         ready = [server for server in self.servers if server in self._ready]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from chatsite.kv import Book, Session, plan
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
-from chatsite.providers.embedded.cache.lease import WORTH, SlotContents
+from chatsite.providers.embedded.cache.contents import WORTH_RESTORING, SlotContents
 from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id
 from tests.providers.cache_world import Answered, World
 
@@ -198,13 +198,13 @@ class Conversations(RuleBasedStateMachine):
             here, head = plan(before.own, prompt).reused, self.size_of_head(talk, prompt)
             more = before.session.book if before.trimmed and before.session else before.own
             there = plan(more, prompt).reused
-            if there >= here + WORTH and there + WORTH > head:
+            if there >= here + WORTH_RESTORING and there + WORTH_RESTORING > head:
                 assert (account.origin, account.expected) == ("session", there)
-            elif here + WORTH > head:
+            elif here + WORTH_RESTORING > head:
                 assert (account.origin, account.expected) == ("slot", here)
         elif before.session is not None and slot not in lost:
             # For less than this neither what is saved nor the agent's beginning is fetched.
-            assert account.expected + 2 * WORTH > plan(before.session.book, prompt).reused
+            assert account.expected + 2 * WORTH_RESTORING > plan(before.session.book, prompt).reused
 
     async def prompt(self, request: Request) -> Book:
         prompter = self.world.running.prompter
@@ -216,7 +216,7 @@ class Conversations(RuleBasedStateMachine):
 
     def all(self) -> Iterator[tuple[int, SlotContents]]:
         """The slots of which the keeper knows anything, since this engine runs."""
-        for slot, held in enumerate(self.world.cache._held):
+        for slot, held in enumerate(self.world.cache._contents):
             if held.running is self.world.running:
                 yield slot, held
 

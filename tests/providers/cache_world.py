@@ -65,7 +65,7 @@ class World:
     def serve(self) -> None:
         """As a server begins: it knows only what was stored."""
         sessions = Sessions(self.folder, limit=self.limit, run=run, rows=self.rows)
-        self.cache = Cache(self.engine, sessions=sessions, placed=self._placed, quiet=QUIET)
+        self.cache = Cache(self.engine, sessions=sessions, store_places=self._placed, quiet=QUIET)
         self.provider = EmbeddedProvider(self.engine, self.cache)
 
     async def _placed(self, conversation: str, places: Mapping[str, Place]) -> None:

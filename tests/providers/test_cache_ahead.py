@@ -31,7 +31,7 @@ class Harbour:
 
     @property
     def book(self) -> Book:
-        held = next(held for held in self.world.cache._held if held.owner == self.talk.id)
+        held = next(held for held in self.world.cache._contents if held.owner == self.talk.id)
         assert held.book is not None
         return held.book
 
@@ -69,12 +69,12 @@ class Harbour:
     @property
     def lock(self) -> asyncio.Lock:
         """Of the engine's slot in which it lies."""
-        held = [held.owner for held in self.world.cache._held]
+        held = [held.owner for held in self.world.cache._contents]
         return self.world.fake.slots[held.index(self.talk.id)].lock
 
     @property
     def is_anywhere(self) -> bool:
-        owners = {held.owner for held in self.world.cache._held}
+        owners = {held.owner for held in self.world.cache._contents}
         return self.talk.id in owners | self.world.rows.sessions.keys()
 
 
@@ -169,7 +169,7 @@ async def test_a_slot_that_went_to_another_conversation_is_left_alone(place: Har
         await place.begin_to_trim(SAID[3:])
         await place.world.begun()
         asking.cancel()
-    assert place.talk.id not in {held.owner for held in place.world.cache._held}
+    assert place.talk.id not in {held.owner for held in place.world.cache._contents}
     assert {"a", "b", "And I?"} <= {span.key for span in last.book.spans}
 
 

@@ -118,7 +118,7 @@ class EmbeddedProvider:
             "response_fields": _FIELDS,
         }
         completion, client = lease.completion, lease.running.client
-        lease.asks(prompt, answer=answer)
+        lease.begin(prompt, answer=answer)
         told = False
         try:
             async with aclosing(client.stream("/completion", body)) as events:
@@ -146,7 +146,7 @@ class EmbeddedProvider:
     def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> PromptRead:
         """What became of the plan: the slot holds this prompt now, however much of it was there."""
         account = lease.account(plan, prompt)
-        self.cache.noted(lease, account)
+        self.cache.count_miss(lease, account)
         return PromptRead(account)
 
     def can_trim(self, conversation: str) -> bool:
@@ -203,7 +203,7 @@ async def _chatted(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None
     """By messages, for templates that have to see the whole conversation; what lies in the slot
     then, nobody knows."""
     await lease.save()
-    lease.held.put("", None)
+    lease.contents.put("", None)
     body = _body(request, lease.slot) | {
         "messages": [
             {"role": speaker(message), "content": spoken_text(message)}

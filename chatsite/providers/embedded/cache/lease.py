@@ -1,4 +1,4 @@
-"""One request on one slot: what lies there is made to fit the prompt, and the books follow."""
+"""One request on one slot: brings the best cells for its prompt there, and keeps the books."""
 
 from __future__ import annotations
 
@@ -11,184 +11,181 @@ from dataclasses import dataclass, field
 
 from chatsite import kv
 from chatsite.kv import EMPTY, Account, Book, Origin, Reuse
+from chatsite.providers.embedded.cache.contents import WORTH_RESTORING, SlotContents
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import SLOTS, RunningEngine
 
 log = logging.getLogger("chatsite.engine")
-# To read 64 tokens takes a third of a second here, to bring a session back some milliseconds; for
-# fewer neither file nor restoring pays.
-WORTH = 64
-_LOOK_EVERY = 0.02
-
-
-@dataclass(slots=True)
-class SlotContents:
-    """What is known of a slot. `book` is None where nobody knows what lies there; `kept` says that
-    it needn't be saved: it is on disk as it is, or nobody's. `trimmed`: what was saved has more
-    than this. `shifts` is False once the engine didn't shift what it was to: with some models it
-    can't."""
-
-    running: RunningEngine | None = None
-    owner: str = ""
-    book: Book | None = EMPTY
-    kept: bool = True
-    trimmed: bool = False
-    shifts: bool = True
-
-    def plan(self, prompt: Book) -> Reuse:
-        """For the conversation's own slot."""
-        return self.plan_from(self.book or EMPTY, prompt)
-
-    def plan_from(self, live: Book, prompt: Book) -> Reuse:
-        return kv.plan(live, prompt) if self.shifts else kv.reuse(live.ids, prompt.ids, chunk=0)
-
-    def put(self, owner: str, book: Book | None, *, kept: bool = False) -> None:
-        self.owner, self.book = owner, book
-        self.kept = kept or book is None or len(book) < WORTH
-        self.trimmed = False
+_POLL_SECONDS = 0.02
 
 
 @dataclass(slots=True)
 class Lease:
-    """A conversation's hold on a slot: for one request, or `aside` for what nobody waits for.
-    `pending` is the prompt that the engine has been given and hasn't answered whole; `forgotten`:
-    what is in the slot must not be used once more."""
+    """A conversation's use of a slot: for one request, or in the `background`.
+
+    `pending` is the prompt that was sent to the engine and isn't answered whole yet. `forgotten`:
+    what the slot holds must not be used again.
+    """
 
     slot: int
     conversation: str
-    held: SlotContents
+    contents: SlotContents
     sessions: Sessions | None
     running: RunningEngine
-    aside: bool = False
+    background: bool = False
     forgotten: bool = False
     pending: Book | None = None
     completion: Completion = field(default_factory=Completion)
     answer: str = ""
     origin: Origin = "none"
     restored_ms: float | None = None
-    # Of the prompt, read for this request before it was asked.
+    # Tokens of the prompt that were read for this request before it was sent.
     read_before: int = 0
 
     # ---- before the request --------------------------------------------------------------------
     async def prepare(self, prompt: Book, *, head: int) -> Reuse:
-        """Bring what saves most into the slot. The first `head` cells of the prompt are the agent's
-        own, the same in each of its conversations."""
-        held = self.held
-        if held.book is None:
+        """Bring the cells that save most into the slot. The first `head` cells of the prompt are
+        the agent's own, the same in each of its conversations."""
+        contents = self.contents
+        if contents.book is None:
             await self._start_over(prompt.cut_to(1))
-        own, live = held.owner == self.conversation, held.book or EMPTY
-        # Of what is another's only the beginning, which is the same whatever follows.
-        plan = held.plan(prompt) if own else kv.reuse(live.ids, prompt.ids, chunk=0)
-        saved = await self._saved(self.conversation) if not own or held.trimmed else None
-        there = held.plan_from(saved.book, prompt).reused if saved else 0
-        if not own:
+        plan = self._plan(prompt)
+        saved = await self._find_better_saved(plan, prompt, head=head)
+        self.origin = "slot" if self._owns_contents else "none"
+        if not self._owns_contents:
             await self.save()
-            held.put("", held.book, kept=True)  # nobody's, until this prompt is in it
-        self.origin = "slot" if own else "none"
-        if saved is not None and there >= plan.reused + WORTH and there + WORTH > head:
+            contents.put("", contents.book, saved=True)  # nobody's, until this prompt is in it
+        if saved is not None:
             await self._restore(saved, "session")
-            plan = held.plan(prompt)
-        elif plan.reused + WORTH <= head and self.sessions is not None:
+            plan = contents.plan(prompt)
+        elif self.sessions is not None and plan.reused + WORTH_RESTORING <= head:
             await self._share(prompt.cut_to(head), self.sessions)
-            plan = held.plan(prompt)
-        if self.origin == "none" and plan.reused >= WORTH and not self.read_before:
-            self.origin = "shared"  # what another conversation left begins as this one does
+            plan = contents.plan(prompt)
+        if self.origin == "none" and plan.reused >= WORTH_RESTORING and not self.read_before:
+            self.origin = "shared"  # another conversation's cells begin as this prompt does
         return plan
 
+    @property
+    def _owns_contents(self) -> bool:
+        return self.contents.owner == self.conversation
+
+    def _plan(self, prompt: Book) -> Reuse:
+        """What the prompt finds in the slot now."""
+        if self._owns_contents:
+            return self.contents.plan(prompt)
+        # Of another conversation only the common beginning, whose cells are the same.
+        return kv.reuse((self.contents.book or EMPTY).ids, prompt.ids, chunk=0)
+
+    async def _find_better_saved(
+        self, plan: Reuse, prompt: Book, *, head: int
+    ) -> kv.Session | None:
+        """The conversation's saved session, where the prompt finds clearly more in it than in the
+        slot, and more than the agent's head, which all its conversations share."""
+        if self._owns_contents and not self.contents.trimmed:
+            return None
+        saved = await self._find_saved(self.conversation)
+        if saved is None:
+            return None
+        reused = self.contents.plan_from(saved.book, prompt).reused
+        better = reused >= plan.reused + WORTH_RESTORING and reused + WORTH_RESTORING > head
+        return saved if better else None
+
     async def save(self) -> bool:
-        """Keep what lies here for its owner, unless it is kept."""
-        held, owner, book = self.held, self.held.owner, self.held.book
-        if self.sessions is None or held.kept or book is None:
+        """Save the slot for its owner, unless that was done. True where a file was written."""
+        contents, owner, book = self.contents, self.contents.owner, self.contents.book
+        if self.sessions is None or contents.saved or book is None:
             return False
         saved = await self.sessions.save(
             self.running, self.slot, owner, conversation=owner, book=book
         )
-        if held.book is not book:  # it was forgotten meanwhile
+        if contents.book is not book:  # forgotten while it was being saved
             await self.sessions.forget([owner])
             return False
-        # What couldn't be saved now can't be in a second either: it is read again one day.
-        held.kept = True
+        # A slot that can't be saved now won't be in a second: its tokens will be read again.
+        contents.saved = True
         return saved
 
     async def trim(self, prompt: Book) -> Account | None:
-        """Cut out now what the next request, which begins with `prompt`, won't have; the prompt's
-        last token is read. None where there is nothing to cut, where that request has to read
-        anyway, and where the disk doesn't keep what would go: it may be wanted after all."""
-        held = self.held
-        plan = held.plan(prompt)
+        """Cut out what the next request, which begins with `prompt`, won't have, and read the
+        prompt's last token. None where there is nothing to cut, where that request has to read
+        tokens anyway, and where the disk doesn't have what would be cut."""
+        contents = self.contents
+        plan = contents.plan(prompt)
         if not plan.shifted or plan.evaluated > 1:
             return None
         await self.save()
-        if not await self._can_be_had_again():
+        if not await self._is_restorable():
             return None
-        held.put("", None)  # whoever cancels this leaves a slot that nobody knows
+        contents.put("", None)  # unknown, if this is cancelled meanwhile
         self.completion.reused = await self.running.client.prefill(
             self.slot, prompt.ids, chunk=plan.chunk
         )
-        held.put(self.conversation, prompt, kept=True)
-        held.trimmed = True
+        contents.put(self.conversation, prompt, saved=True)
+        contents.trimmed = True
         return self.account(plan, prompt)
 
-    async def _can_be_had_again(self) -> bool:
-        """Whether all that lies in the slot is on disk, and stays there while it lies here."""
-        held, saved = self.held, await self._saved(self.conversation)
-        if self.sessions is None or saved is None or held.book is None:
+    async def _is_restorable(self) -> bool:
+        """Whether the disk has all cells of the slot, and has room for them beside full slots."""
+        contents, saved = self.contents, await self._find_saved(self.conversation)
+        if self.sessions is None or saved is None or contents.book is None:
             return False
         cells = SLOTS * self.running.window
-        return (held.trimmed or saved.book == held.book) and self.sessions.hold(cells, like=saved)
+        return (contents.trimmed or saved.book == contents.book) and self.sessions.has_room(
+            cells, like=saved
+        )
 
-    def let_go(self) -> None:
-        """Whoever has the slot next begins with an empty one, where this was forgotten."""
+    def release(self) -> None:
+        """Give the slot up; where its words were forgotten, the next request starts over."""
         if self.forgotten:
-            self.held.put("", None)
+            self.contents.put("", None)
 
     async def _start_over(self, first: Book) -> None:
-        """Whatever lies in the slot makes room for the prompt's first token. The engine erases a
-        slot only where it may save slots, too; to read one token costs 20 ms."""
+        """Replace everything in the slot by the prompt's first token, which costs 20 ms. The engine
+        can erase a slot only where it may save slots."""
         if not await self._cells():
-            self.held.put("", EMPTY)
+            self.contents.put("", EMPTY)
             return
         await self.running.client.prefill(self.slot, first.ids)
-        self.held.put("", first)
+        self.contents.put("", first)
 
-    async def _saved(self, key: str) -> kv.Session | None:
+    async def _find_saved(self, key: str) -> kv.Session | None:
         return await self.sessions.find(self.running, key) if self.sessions else None
 
     async def _restore(self, session: kv.Session, origin: Origin) -> bool:
         assert self.sessions is not None
         started = time.perf_counter()
-        self.held.put("", None)  # whoever cancels this leaves a slot that nobody knows
+        self.contents.put("", None)  # unknown, if this is cancelled meanwhile
         if not await self.sessions.restore(self.running, self.slot, session):
-            self.held.put("", EMPTY)
+            self.contents.put("", EMPTY)
             self.origin = "none"
             return False
         self.restored_ms = round((time.perf_counter() - started) * 1000, 1)
-        self.held.put(self.conversation, session.book, kept=True)
+        self.contents.put(self.conversation, session.book, saved=True)
         self.origin = origin
         return True
 
     async def _share(self, head: Book, sessions: Sessions) -> None:
-        """The agent's beginning is read once and kept for all its conversations."""
+        """Read the agent's head once, and save it for all its conversations."""
         key = "head:" + hashlib.sha256(array("i", head.ids).tobytes()).hexdigest()[:32]
-        found = await self._saved(key)
+        found = await self._find_saved(key)
         if found is not None and await self._restore(found, "shared"):
             return
-        self.held.put("", None)
+        self.contents.put("", None)
         await self.running.client.prefill(self.slot, head.ids)
-        self.held.put("", head, kept=True)
+        self.contents.put("", head, saved=True)
         self.read_before = len(head)
         await sessions.save(self.running, self.slot, key, conversation=None, book=head)
 
-    # ---- while it is answered ------------------------------------------------------------------
-    def asks(self, prompt: Book, *, answer: str) -> None:
-        """The request goes out now; the answer's cells belong to `answer`."""
+    # ---- during the request ------------------------------------------------------------------
+    def begin(self, prompt: Book, *, answer: str) -> None:
+        """The request is sent now; the cells of its reply belong to the message `answer`."""
         self.pending, self.answer = prompt, answer
 
     def account(self, plan: Reuse, prompt: Book) -> Account:
-        """What the request did, once the engine has said how much it reused."""
+        """What the request found in the slot, once the engine has reported how much it reused."""
         if plan.shifted and self.completion.reused == plan.prefix > 0:
-            self.held.shifts = False  # a slot that was lost has no beginning either
+            self.contents.shifts = False  # the beginning is there, so the slot wasn't lost
         reused = (self.completion.reused or 0) - self.read_before
         return Account(
             expected=plan.reused - self.read_before,
@@ -202,43 +199,43 @@ class Lease:
         )
 
     async def settle(self) -> None:
-        """Write down what the engine holds after a request, also one that was broken off."""
+        """Update the book to what the engine holds after a request, also after a cancelled one."""
         prompt = self.pending
         if prompt is None:
             return
-        self.held.put(self.conversation, None)
+        self.contents.put(self.conversation, None)
         cells = self.completion.cells
         if cells is None and self.completion.reused is not None:
             cells = await self._cells()
-        if cells is None:  # it may not even have begun: the next request starts over
+        if cells is None:  # the engine may not have begun: the next request starts over
             self.pending = None
             return
         ids = await self.completion.ids(self.running.client) or []
         book = prompt.answered(self.answer, ids).cut_to(cells)
-        if faults := (*book.faults(), *self._faults(prompt)):
+        if faults := (*book.faults(), *self._report_faults(prompt)):
             log.error("the books of slot %s don't hold: %s", self.slot, "; ".join(faults))
             self.pending = None
             return
         if len(book) < cells:
-            # It holds ids that nobody was told: with them no reuse could be foretold.
+            # The last cells hold tokens that weren't reported; what a prompt finds is unknown then.
             await self.running.client.prefill(self.slot, book.ids)
-        self.held.put(self.conversation, book)
+        self.contents.put(self.conversation, book)
         self.pending = None
 
-    def _faults(self, prompt: Book) -> tuple[str, ...]:
-        """What the engine reported at its end must be about this prompt."""
+    def _report_faults(self, prompt: Book) -> tuple[str, ...]:
+        """What the engine reported at the end must fit this prompt."""
         if self.completion.evaluated is None:
             return ()
         read = (self.completion.reused or 0) + self.completion.evaluated
         return () if read == len(prompt) else (f"it read {read} tokens of {len(prompt)}",)
 
     def refused(self) -> None:
-        """The engine didn't take the request: what lies in the slot is what lay there."""
+        """The engine refused the request: the slot is as it was."""
         self.pending = None
 
     async def _cells(self) -> int:
-        """How many cells the slot holds once it rests: while it reads, 512 tokens at a time, it
-        doesn't look up."""
+        """How many cells the slot holds once it is idle. While the engine reads a batch of 512
+        tokens, it doesn't notice that a request was cancelled."""
         while (state := (await self.running.client.slots())[self.slot]).busy:  # noqa: ASYNC110
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_POLL_SECONDS)
         return state.cells or 0

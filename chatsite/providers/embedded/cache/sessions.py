@@ -1,7 +1,7 @@
-"""Slots that were saved to disk: one file each, in a folder that takes so many bytes at most.
+"""Sessions: slots that were saved to disk, one file each, in a folder with a limit in bytes.
 
-A file is a cache. Whatever is doubtful about one, it goes, and the conversation is read again from
-its ids: saving, finding and restoring never raise, and no answer waits for a repair.
+A file is only a cache. A doubtful file is removed, and the engine reads the conversation's tokens
+again: saving, finding and restoring never raise, and no answer waits for a repair.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FAILURES = (*ENGINE_ERRORS, OSError)
 
 
 class RunUnit(Protocol):
-    """Runs a unit of work of the store."""
+    """Runs a unit of work of the store in one of its threads."""
 
     def __call__(
         self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
@@ -34,17 +34,17 @@ class RunUnit(Protocol):
 
 
 class SessionRecords(Protocol):
-    """What is known of the files, as units of work; `conversations.store` is one."""
+    """The rows of the files, as units of work of the store."""
 
     def read_session(self, *, key: str) -> Session | None: ...
 
     def save_session(self, *, conversation: str | None, session: Session) -> bool:
-        """False where words that it holds were taken away since: its file has to go."""
+        """False where words in it were deleted meanwhile: its file must be removed."""
 
     def touch_session(self, *, key: str) -> None: ...
 
     def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
-        """The names of their files."""
+        """Returns the names of their files."""
 
     def list_sessions(self) -> Sequence[SessionFile]: ...
 
@@ -52,7 +52,7 @@ class SessionRecords(Protocol):
 
 
 class Sessions:
-    """The files in `folder`, `limit` bytes of them at most, and their rows."""
+    """The session files in `folder`, at most `limit` bytes together, and their rows."""
 
     def __init__(self, folder: Path, *, limit: int, run: RunUnit, rows: SessionRecords) -> None:
         self._folder = SessionFolder(folder)
@@ -61,40 +61,41 @@ class Sessions:
         self._rows = rows
         self._cell_bytes = 0
         self._unwritable = False
-        # Held by who saves, drops or evicts: a row and its file change together.
+        # Held while saving, dropping and evicting: a row and its file change together.
         self._changing = asyncio.Lock()
 
     async def save(
         self, running: RunningEngine, slot: int, key: str, *, conversation: str | None, book: Book
     ) -> bool:
-        """Keep what lies in a slot, in the place of what was kept under `key`; `conversation` is
-        None for what is no conversation's. The slot must be at rest, and `book` say what it holds.
-        """
+        """Save a slot under `key`, replacing the session there. `conversation` is None for the head
+        of an agent. The slot must be idle, and `book` describe its cells. False where it failed."""
         if not book.ids or book.faults() or len(book) * self._cell_bytes > self._limit:
             return False
         name = f"{uuid.uuid4().hex}.bin"
         try:
             async with self._changing:
-                session = await self._written(running, slot, name, key=key, book=book)
+                session = await self._write(running, slot, name, key=key, book=book)
                 await self._claim(session, conversation)
                 await self._evict()
                 self._unwritable = False
-        except UnusableFile as doubt:
-            log.info("a cache of %d cells is not kept: %s", len(book), doubt)
+        except UnusableFile as fault:
+            log.info("a cache of %d cells is not kept: %s", len(book), fault)
         except _FAILURES as error:
             if not self._unwritable:  # once: a full disk would fill the log too
-                log.error("the cache can't be saved to %s: %s", self._folder.path, _told(error))
+                log.error(
+                    "the cache can't be saved to %s: %s", self._folder.path, _describe_error(error)
+                )
             self._unwritable = True
         except Exception:
             log.exception("the cache couldn't be saved")
         finally:
-            # Also where the caller was cancelled. Not in a thread: nothing may come in between.
+            # Also where the caller was cancelled. Not in a thread: nothing may happen in between.
             if not self._folder.trusts(name):
                 self._folder.remove([name])
         return self._folder.trusts(name)
 
     async def find(self, running: RunningEngine, key: str) -> Session | None:
-        """What is kept under `key`, if this engine can read it."""
+        """The session under `key`, if this engine can read it."""
         try:
             session = await self._run(self._rows.read_session, key=key)
             if session is None:
@@ -105,8 +106,8 @@ class Sessions:
                         f"it is of {session.fingerprint}, this engine is {running.kv}"
                     )
                 await asyncio.to_thread(self._folder.measure, session)
-            except UnusableFile as doubt:
-                await self._discard(session, str(doubt))
+            except UnusableFile as fault:
+                await self._discard(session, str(fault))
                 return None
         except Exception:
             log.exception("a saved cache couldn't be looked up")
@@ -114,36 +115,36 @@ class Sessions:
         return session
 
     async def restore(self, running: RunningEngine, slot: int, session: Session) -> bool:
-        """Bring `session` into a slot. Where that is False the slot is empty."""
+        """Load `session` into a slot. Where it returns False the slot is empty."""
         try:
             await asyncio.to_thread(self._folder.verify, session)
             cells = await running.client.restore(slot, session.file)
             if cells != len(session.book):
                 raise UnusableFile(f"it holds {cells} cells, its book {len(session.book)}")
-        except UnusableFile as doubt:
-            await self._discard(session, str(doubt))
+        except UnusableFile as fault:
+            await self._discard(session, str(fault))
         except EngineRefused as error:
             await self._discard(session, f"the engine refuses it ({error})")
         except _FAILURES as error:
-            # The engine is gone, and may well have gone because of this file.
-            await self._discard(session, f"the engine didn't read it ({_told(error)})")
+            # The engine has ended, perhaps because of this file.
+            await self._discard(session, f"the engine didn't read it ({_describe_error(error)})")
         else:
             await self._touch(session.key)
             return True
         await _empty(running, slot)
         return False
 
-    def hold(self, cells: int, *, like: Session) -> bool:
-        """Whether there is room for so many cells, each as large as those of `like`."""
+    def has_room(self, cells: int, *, like: Session) -> bool:
+        """Whether the limit allows so many cells, each as large as those of `like`."""
         return like.size * cells <= self._limit * len(like.book)
 
     async def forget(self, keys: Iterable[str]) -> None:
-        """Remove what is kept under these keys, rows and files."""
+        """Remove the sessions under these keys, rows and files."""
         async with self._changing:
             await self._drop(keys)
 
     async def sweep(self) -> None:
-        """Remove files that have no row, rows that have no file, and what is beyond the limit."""
+        """Remove files without a row, rows without a file, and the oldest beyond the limit."""
         async with self._changing:
             known = await self._run(self._rows.session_files)
             await asyncio.to_thread(self._folder.remove_unclaimed, known)
@@ -151,10 +152,10 @@ class Sessions:
                 await self._drop_lost(lost)
             await self._evict()
 
-    async def _written(
+    async def _write(
         self, running: RunningEngine, slot: int, name: str, *, key: str, book: Book
     ) -> Session:
-        """The file, and what is known of it. Raises Doubt where it isn't what it should be."""
+        """Write the file; returns its session. Raises UnusableFile where its content is wrong."""
         done = await running.client.save(slot, name)
         size, digest = await asyncio.to_thread(self._folder.checked, name)
         if done.cells != len(book):
@@ -176,7 +177,7 @@ class Sessions:
         )
 
     async def _claim(self, session: Session, conversation: str | None) -> None:
-        """Store the row; the file that had the key before goes."""
+        """Store the row, and remove the file that had the key before."""
         former = await self._run(self._rows.read_session, key=session.key)
         if not await self._run(self._rows.save_session, conversation=conversation, session=session):
             raise UnusableFile("what it holds was changed or taken away meanwhile")
@@ -193,14 +194,14 @@ class Sessions:
         await self._remove(await self._run(self._rows.drop_sessions, keys=list(keys)))
 
     async def _drop_lost(self, files: set[str]) -> None:
-        """The rows of files that aren't there: somebody tidied up, or a copy was brought back."""
+        """Drop the rows of missing files: somebody removed them, or restored an older database."""
         for one in await self._run(self._rows.list_sessions):
             session = await self._run(self._rows.read_session, key=one.key)
             if session is None or session.file in files:
                 await self._drop([one.key])
 
     async def _discard(self, session: Session, why: str) -> None:
-        """Row and file go, unless the key has another file by now."""
+        """Remove row and file, unless the key has another file by now."""
         log.warning("the saved cache %s is not used: %s", session.file, why)
         try:
             async with self._changing:
@@ -225,8 +226,8 @@ async def _empty(running: RunningEngine, slot: int) -> None:
     try:
         await running.client.erase(slot)
     except _FAILURES as error:
-        log.warning("slot %d of the engine couldn't be emptied: %s", slot, _told(error))
+        log.warning("slot %d of the engine couldn't be emptied: %s", slot, _describe_error(error))
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Which conversation has which of the engine's slots: one at a time in each, a short queue."""
+"""Which conversation has which of the engine's slots, and a short queue for them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from chatsite.errors import ProviderError
 
 
 class SlotQueue:
-    """A conversation gets its own slot back while nobody else needed it, and with it what the
-    engine remembers of its prompt; otherwise the slot unused for longest. A conversation has one
-    slot at a time: who asks for another waits for the first."""
+    """A conversation gets its former slot, and with it the cells of its prompt, unless another one
+    has needed it; otherwise the slot unused for longest. A conversation has one slot at a time: its
+    next request waits for the first."""
 
     def __init__(self, count: int, *, waiting: int = 16) -> None:
         self._idle: OrderedDict[int, str] = OrderedDict((slot, "") for slot in range(count))
-        # Each is given a slot, and whose it was last.
+        # Each waiter gets a slot, and the conversation that had it last.
         self._queue: deque[asyncio.Future[tuple[int, str]]] = deque()
         self._waiting = waiting
-        # Held by whoever has the conversation's slot; gone when nobody has or wants it.
+        # A conversation's lock is held with its slot, and removed when nobody has or wants it.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._held: dict[int, asyncio.Lock] = {}
 
@@ -32,8 +32,8 @@ class SlotQueue:
         return len(self._queue)
 
     async def take(self, conversation: str) -> int:
-        """Wait in line for a slot; `give_back` ends it. Raises ProviderError ("busy") when the line
-        is full."""
+        """Wait for a slot; `give_back` returns it. Raises ProviderError ("busy") where the queue is
+        full."""
         lock = self._turns.setdefault(conversation, asyncio.Lock())
         await lock.acquire()
         try:
@@ -47,7 +47,7 @@ class SlotQueue:
         return slot
 
     async def take_own(self, conversation: str) -> int | None:
-        """The slot that this conversation had last, if nobody has it now."""
+        """The slot that this conversation had last, if it is still its own and idle."""
         lock = self._turns.setdefault(conversation, asyncio.Lock())
         await lock.acquire()
         own = self._own(conversation)
@@ -98,7 +98,7 @@ class SlotQueue:
     def _free(self, slot: int, conversation: str) -> None:
         while self._queue:
             turn = self._queue.popleft()
-            # A waiter that was cancelled a moment ago stands in line until its task runs.
+            # A waiter that was cancelled a moment ago is in the queue until its task runs.
             if not turn.done():
                 turn.set_result((slot, conversation))
                 return
