@@ -1,0 +1,90 @@
+"""A database and an exported conversation of the version before still open.
+
+Commit 2eda37a made `tests/data/before` with the echo provider: one conversation of the account
+`ada` with an answer tried again, a tool call, a summary, a pinned message and places in the cache.
+`database.sql` is the dump of its SQLite file, `snapshot.json` the part of its page's snapshot that
+doesn't depend on the server.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+
+BEFORE = Path(__file__).resolve().parent.parent / "data" / "before"
+ADA = ("ada", "petrel-1952")
+CONVERSATION = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """This version, started on a copy of that database."""
+    folder = tmp_path_factory.mktemp("before")
+    with closing(sqlite3.connect(folder / "chatsite.sqlite3")) as database:
+        database.executescript((BEFORE / "database.sql").read_text(encoding="utf-8"))
+    with Server(folder) as running:
+        yield running
+    assert "Traceback" not in running.log, running.log
+    assert "Warning" not in running.log, running.log
+
+
+def expected() -> dict[str, Any]:
+    snapshot: dict[str, Any] = json.loads((BEFORE / "snapshot.json").read_text(encoding="utf-8"))
+    return snapshot
+
+
+async def test_its_conversation_opens_as_it_was_and_goes_on(server: Server) -> None:
+    async with Person(server.url) as ada:
+        await ada.sign_in(*ADA)
+        page = await ada.page(CONVERSATION)
+        assert {name: page.snapshot[name] for name in expected()} == expected()
+        ended = await page.say("Is the boat ready?")
+        assert ended["state"] == "complete"
+        assert ended["receipt"]["facts"]["policy"] == "lastN"
+        again = await ada.page(CONVERSATION)
+        before = expected()["messages"]
+        assert again.snapshot["messages"][: len(before)] == before
+        assert again.snapshot["messages"][-1] == ended["message"]
+
+
+async def test_its_receipts_and_versions_are_there(server: Server) -> None:
+    async with Person(server.url) as ada:
+        await ada.sign_in(*ADA)
+        answers = [view for view in expected()["messages"] if view["role"] == "assistant"]
+        turns = [view["turn"] for view in answers if view["turn"]]
+        receipts = [await ada.ask("GET", f"/turns/{turn}/receipt") for turn in turns[:3]]
+        assert all(receipt["facts"]["policy"] == "lastN" for receipt in receipts)
+        assert expected()["receipt"] == await ada.ask("GET", f"/turns/{turns[-1]}/receipt")
+        for turn in turns[:3]:
+            rebuilt = await ada.ask("POST", f"/turns/{turn}/compare", {"query": ""})
+            assert rebuilt
+        tried = next(view for view in answers if view["versions"])
+        assert len(tried["versions"]) == 2
+        found = await ada.ask("GET", f"/conversations/{CONVERSATION}/summary")
+        assert [one["text"] for one in found["versions"]] == ["The boat is called Petrel."]
+
+
+async def test_its_export_is_restored(server: Server) -> None:
+    file = json.loads((BEFORE / "conversation.chatsite.json").read_text(encoding="utf-8"))
+    async with Person(server.url) as bob:
+        restored = await bob.ask("POST", "/conversations/import", file)
+        page = await bob.page(restored["conversation"]["id"])
+        assert restored["conversation"]["title"] == file["title"]
+        messages = page.snapshot["messages"]
+        assert [one["content"] for one in messages] == [
+            item.get("content") for item in file["messages"]
+        ]
+        assert [one["role"] for one in messages] == [item["role"] for item in file["messages"]]
+        assert [one["pinned"] for one in messages] == [
+            item.get("pinned", False) for item in file["messages"]
+        ]
+        assert (await page.say("And now?"))["state"] == "complete"
