@@ -13,7 +13,7 @@ from django.db import connections
 from pytest_django import Settings
 
 from chatsite.checks import check_templates, check_variables, check_vectors, register_checks
-from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.servers import Keys
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors

@@ -11,8 +11,9 @@ from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
 from chatsite.providers.known.discovery import Discovery
+from chatsite.providers.known.facts import ModelFacts, ReportedModel
 from chatsite.providers.known.json_client import JsonClient
-from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel
+from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import BUILT_IN, LOCAL, SERVERS, Server
 from chatsite.providers.openai.provider import OpenAIProvider
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.json_client import JsonClient
-from chatsite.providers.known.models import ModelFacts
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.providers.reachable import Providers
 from tests.fakes.openai_server import FakeOpenAI, refused_url

@@ -22,7 +22,7 @@ from chatsite.providers.anthropic.wire import (
     wire_tool_name,
 )
 from chatsite.providers.base.provider import Request, ToolSpec
-from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.facts import ModelFacts
 
 # The SDK sends the newest version of the API, which refuses every sampling value. The one before
 # differs for us in nothing else, and some models still take values there:

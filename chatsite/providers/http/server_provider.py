@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Status
-from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
+from chatsite.providers.known.facts import ModelFacts
+from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
 from chatsite.providers.known.servers import Server
 
 

@@ -12,8 +12,8 @@ import logging
 import time
 from collections.abc import Mapping
 
+from chatsite.providers.known.facts import ReportedModel
 from chatsite.providers.known.json_client import JsonClient
-from chatsite.providers.known.models import ReportedModel
 from chatsite.providers.known.server_models import OllamaDetails, read_server_models
 from chatsite.providers.known.servers import Server
 

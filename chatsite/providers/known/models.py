@@ -12,97 +12,51 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, get_args
 
-from chatsite.providers.base.model import Medium, Price
+from chatsite.checked_file import Node
+from chatsite.providers.base.model import Medium
+from chatsite.providers.known.facts import ModelFacts, ReportedModel, read_facts, require_known
 
 # For a server that doesn't report its window: small, since more might be cut off silently.
 ASSUMED_WINDOW = 8192
 _FILE = Path(__file__).with_name("models.toml")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
-    """`window` in tokens, reply included; `assumed`: nobody states it. `takes` besides text.
-
-    A `reasoning` model thinks, and refuses temperature and top_p; a model that only `thinks`
-    unasked takes both. `o200k`: its tokens are counted with that tokenizer. `longest`: tokens of
-    the longest reply, None where that isn't known. `effort_with_tools`: the only
-    `reasoning_effort` that is accepted together with tools, "" where any is.
-    """
-
-    window: int
-    takes: frozenset[Medium] = frozenset()
-    tools: bool = True
-    reasoning: bool = False
-    thinks: bool = False
-    o200k: bool = False
-    longest: int | None = None
-    price: Price | None = None
-    effort_with_tools: str = ""
-    assumed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedModel:
-    """What a server itself reports of a model, None where it reports nothing. `least`: the window
-    that the model has where nobody chose one."""
-
-    window: int | None = None
-    least: int | None = None
-    takes: frozenset[Medium] | None = None
-    tools: bool | None = None
-
-
 _IMAGES: frozenset[Medium] = frozenset({"image"})
+
+
+_KEYS = tuple(each.name for each in fields(ModelFacts) if each.name != "assumed")
 
 
 def read_table(text: str) -> dict[str, dict[str, ModelFacts]]:
     """Facts by server and by a model's name, from the text of models.toml.
 
-    Raises ValueError for anything that isn't part of the format, with the server and the model.
+    Raises BadFile with the dotted place of what isn't part of the format.
     """
     table: dict[str, dict[str, ModelFacts]] = {}
-    for group in tomllib.loads(text)["groups"]:
-        server, models = group.pop("server"), group.pop("models")
-        if not group.pop("pages"):
-            raise ValueError(f"models.toml, {server}: a group needs the pages its facts come from")
-        for name, own in models.items():
-            if name in table.setdefault(server, {}):
-                raise ValueError(f"models.toml, {server}: {name} is listed twice")
-            try:
-                table[server][name] = _read_facts(group | own)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"models.toml, {server}, {name}: {error}") from None
+    for group in Node(tomllib.loads(text))["groups"].list_of("groups"):
+        require_known(group, ("server", "pages", "models", *_KEYS))
+        if not group["pages"].texts():
+            raise group.error("needs the pages that its facts are taken from")
+        shared = _read_line(group, ModelFacts(window=0))
+        server = table.setdefault(group["server"].text(), {})
+        for name, line in group["models"].items():
+            require_known(line, _KEYS)
+            if name in server:
+                raise line.error("is listed twice")
+            server[name] = _read_line(line, shared)
+            if not server[name].window:
+                raise line.error("needs a window in tokens")
     return table
 
 
-def _read_facts(row: dict[str, Any]) -> ModelFacts:
-    takes, price = row.pop("takes", []), row.pop("price", None)
-    if unknown := set(takes) - set(get_args(Medium)):
-        raise ValueError(f"takes can't be {', '.join(sorted(unknown))}")
-    facts = ModelFacts(
-        **row,
-        takes=frozenset(takes),
-        price=Price(**{"cached": None, **price}) if price else None,
+def _read_line(given: Node, base: ModelFacts) -> ModelFacts:
+    return replace(
+        read_facts(given, base),
+        thinks=given.optional("thinks", Node.flag, base.thinks),
+        o200k=given.optional("o200k", Node.flag, base.o200k),
+        effort_with_tools=given.optional("effort_with_tools", Node.text, base.effort_with_tools),
     )
-    for each in fields(ModelFacts):
-        value = getattr(facts, each.name)
-        if type(value) not in _TYPES.get(each.name, (type(value),)):
-            raise TypeError(f"{each.name} can't be {value!r}")
-    return facts
-
-
-# By exact type: True would pass for a number otherwise.
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "window": (int,),
-    "longest": (int, type(None)),
-    "tools": (bool,),
-    "reasoning": (bool,),
-    "thinks": (bool,),
-    "o200k": (bool,),
-    "effort_with_tools": (str,),
-}
 
 
 @cache

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from chatsite.checked_file import Node, parse_json
 from chatsite.errors import BadFile, BadSetting
-from chatsite.providers.base.model import Medium, Price
-from chatsite.providers.known.models import ModelFacts, known_facts
+from chatsite.providers.known.facts import ModelFacts, read_facts, require_known
+from chatsite.providers.known.models import known_facts
 from chatsite.providers.known.servers import (
     ADDRESS,
     BUILT_IN,
@@ -26,14 +26,12 @@ from chatsite.providers.known.servers import (
     server_at,
 )
 
-MEDIA = ("image", "pdf", "audio", "video")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
 # What unlocks this site itself is sent to no server.
 _OWN_SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 _SERVER = ("label", "base_url", "key", "dialect", "default_model", "small_model", "files")
 _MODEL = ("window", "takes", "tools", "reasoning", "price", "longest", "tokenizer")
-_MOST_TOKENS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +62,7 @@ def read_models_file(text: str, *, name: str) -> ModelsFile:
 
 def _models_file(document: Node) -> ModelsFile:
     document.mapping()
-    _require_known(document, ("servers", "models", "offered"))
+    require_known(document, ("servers", "models", "offered"))
     own = {name: _server(name, node) for name, node in document["servers"].items()}
     servers = {**SERVERS, **own}
     return ModelsFile(
@@ -78,7 +76,7 @@ def _models_file(document: Node) -> ModelsFile:
 def _server(name: str, given: Node) -> Server:
     if not _NAME.fullmatch(name) or name in BUILT_IN:
         raise given.error("is no name for a server: a-z, 0-9, - and _, and not embedded or echo")
-    _require_known(given, _SERVER)
+    require_known(given, _SERVER)
     built_in = SERVERS.get(name)
     if built_in is None and given["base_url"].value is None:
         raise given.error("needs a base_url, like http://127.0.0.1:8000/v1")
@@ -101,22 +99,14 @@ def _facts(name: str, given: Node, servers: Mapping[str, Server]) -> ModelFacts:
     server, _, model = name.partition(":")
     if server not in servers or not model:
         raise given.error(f"must be server:model; servers are {', '.join(servers)}")
-    _require_known(given, _MODEL)
+    require_known(given, _MODEL)
     base = known_facts(server, model)
     if base is None and given["window"].value is None:
         raise given.error("needs a window in tokens: nothing is known of this model")
     base = base or ModelFacts(window=1)
     tokenizer = given.optional("tokenizer", lambda node: node.one_of(("o200k", "other")), "")
-    return replace(
-        base,
-        window=given.optional("window", _tokens, base.window),
-        longest=given.optional("longest", _tokens, base.longest),
-        tools=given.optional("tools", Node.flag, base.tools),
-        reasoning=given.optional("reasoning", Node.flag, base.reasoning),
-        takes=given.optional("takes", _media, base.takes),
-        price=given.optional("price", _price, base.price),
-        o200k=tokenizer == "o200k" if tokenizer else base.o200k,
-    )
+    facts = read_facts(given, base)
+    return replace(facts, o200k=tokenizer == "o200k") if tokenizer else facts
 
 
 def _offered(given: Node, servers: Mapping[str, Server]) -> tuple[str, ...]:
@@ -130,17 +120,8 @@ def _offered(given: Node, servers: Mapping[str, Server]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given.texts()))
 
 
-def _require_known(given: Node, allowed: tuple[str, ...]) -> None:
-    for key, _ in given.unknown(allowed):
-        raise given.error(f"has {key!r}, which isn't known; allowed are {', '.join(allowed)}")
-
-
 def _short_text(node: Node, *, empty: bool = True) -> str:
     return node.text(empty=empty, longest=200).strip()
-
-
-def _tokens(node: Node) -> int:
-    return node.whole(1, _MOST_TOKENS)
 
 
 def _dialect(node: Node) -> Dialect:
@@ -164,24 +145,3 @@ def _address(node: Node) -> str:
     if not is_address(node.value):
         raise node.error(f"must be {ADDRESS}")
     return str(node.value).rstrip("/")
-
-
-def _media(given: Node) -> frozenset[Medium]:
-    return frozenset(cast(Medium, node.one_of(MEDIA)) for node in given.list_of("texts"))
-
-
-def _price(given: Node) -> Price:
-    """Dollars for a million tokens."""
-    _require_known(given, tuple(each.name for each in fields(Price)))
-    for key in ("input", "output"):
-        if given[key].value is None:
-            raise given.error(f"needs {key}, in dollars for a million tokens")
-    return Price(
-        _dollars(given["input"]),
-        given.optional("cached", _dollars, None),
-        _dollars(given["output"]),
-    )
-
-
-def _dollars(node: Node) -> float:
-    return node.number(0, 1_000_000)

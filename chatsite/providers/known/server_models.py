@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chatsite.providers.base.model import Medium
+from chatsite.providers.known.facts import ReportedModel
 from chatsite.providers.known.json_client import JsonClient
-from chatsite.providers.known.models import ReportedModel
 from chatsite.providers.known.servers import Server
 
 _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length")

@@ -17,7 +17,8 @@ from chatsite.providers.base.provider import Chunk, Request
 from chatsite.providers.http import failures
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.models import ModelFacts, ModelTable
+from chatsite.providers.known.facts import ModelFacts
+from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
 from chatsite.providers.openai.reader import ChatReader

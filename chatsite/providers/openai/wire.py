@@ -12,7 +12,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.text import plain_text
-from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.facts import ModelFacts
 
 # What OpenAI takes; other providers' conversations bring others along.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
