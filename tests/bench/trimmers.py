@@ -24,10 +24,10 @@ from langchain_core.messages import (
 from llama_index.core.llms import ChatMessage, MessageRole
 from llama_index.core.memory import ChatMemoryBuffer
 
-from chatsite.conformance.drawn import plain_cases
-from chatsite.conformance.table import PROPERTIES, checks_of_function
-from chatsite.conformance.trimmer import Adapter, Trimmer
-from chatsite.conformance.trying import rates, smallest
+from chatsite.conformance.kit.functions import Adapter, TrimFunction
+from chatsite.conformance.kit.generation import plain_cases
+from chatsite.conformance.kit.search import rates, smallest
+from chatsite.conformance.kit.table import PROPERTIES, checks_of_function
 from chatsite.messages import Message, Role, ToolCall
 
 EXAMPLES = 5_000
@@ -141,10 +141,12 @@ def main() -> None:
         print(f"\n## {'Broken conversations too' if broken else 'Valid conversations'}\n")
         for package, how, adapter in TRIED:
             print(f"### {package} {version(package)}: {how}\n")
-            print(report(Trimmer(how, adapter()), broken=broken, examples=examples), flush=True)
+            print(
+                report(TrimFunction(how, adapter()), broken=broken, examples=examples), flush=True
+            )
 
 
-def report(trimmer: Trimmer, *, broken: bool, examples: int) -> str:
+def report(trimmer: TrimFunction, *, broken: bool, examples: int) -> str:
     """A line for each property that it breaks: how often, and the smallest example."""
     drawn, checks = plain_cases(broken=broken), checks_of_function()
     tally = rates(trimmer, checks, drawn, examples=examples)
@@ -158,7 +160,7 @@ def report(trimmer: Trimmer, *, broken: bool, examples: int) -> str:
             lines.append(f"\n{name}, {PROPERTIES[name].sentence}: broken in {share:.1%} of all,")
             lines.append(f"in {roomy:.1%} of those in which they fit. The smallest found:\n")
             found = smallest(trimmer, checks[name], drawn, examples=examples)
-            lines.append(found.in_words() if found else "none")
+            lines.append(found.describe() if found else "none")
     return "\n".join(lines) + "\n"
 
 

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from chatsite.conformance.drawn import plain_cases
-from chatsite.conformance.table import checks_of_function
-from chatsite.conformance.trimmer import load
-from chatsite.conformance.trying import Broken, rates, smallest
+from chatsite.conformance.kit.functions import load_function
+from chatsite.conformance.kit.generation import plain_cases
+from chatsite.conformance.kit.search import Counterexample, rates, smallest
+from chatsite.conformance.kit.table import checks_of_function
 
 PLACE = "tests.conformance.trims"
 EXAMPLES = 100
 
 
-def tried(name: str, number: str, *, broken: bool = False) -> Broken | None:
+def tried(name: str, number: str, *, broken: bool = False) -> Counterexample | None:
     checks = checks_of_function()[number]
     drawn = plain_cases(broken=broken)
-    return smallest(load(f"{PLACE}:{name}"), checks, drawn, examples=EXAMPLES)
+    return smallest(load_function(f"{PLACE}:{name}"), checks, drawn, examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", ["whole_turns", "Dictionaries"])
 def test_a_good_function_holds_everything_that_binds_it(name: str) -> None:
     every = [check for checks in checks_of_function().values() for check in checks]
-    found = smallest(load(f"{PLACE}:{name}"), every, plain_cases(), examples=EXAMPLES)
-    assert found is None, found.in_words()
+    found = smallest(load_function(f"{PLACE}:{name}"), every, plain_cases(), examples=EXAMPLES)
+    assert found is None, found.describe()
 
 
 def test_a_property_that_breaks_is_shown_with_the_smallest_conversation() -> None:
     found = tried("last_three", "P1")
     assert found is not None
     assert found.why == "a result without its call directly before it"
-    assert len(found.case.transcript.entries) == 5, "a question, three calls at once and results"
-    assert "sent: 3t" in found.in_words()
+    assert len(found.case.entries) == 5, "a question, three calls at once and results"
+    assert "sent: 3t" in found.describe()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_what_only_breaks_on_broken_conversations_is_told_apart() -> None:
 
 def test_a_rate_says_apart_how_often_there_was_room() -> None:
     tally = rates(
-        load(f"{PLACE}:last_three"), checks_of_function(), plain_cases(), examples=EXAMPLES
+        load_function(f"{PLACE}:last_three"), checks_of_function(), plain_cases(), examples=EXAMPLES
     )
     assert 0 < tally.roomy <= tally.cases == EXAMPLES
     assert 0 < tally.broken_roomy["P7"] <= tally.broken["P7"] <= tally.cases
@@ -103,7 +105,7 @@ def test_pytest_runs_each_property_as_a_test_and_lists_those_that_dont_bind() ->
 )
 def test_a_wrong_name_says_what_is_wrong(where: str, says: str) -> None:
     with pytest.raises((ValueError, ImportError, AttributeError), match=says):
-        load(where)
+        load_function(where)
 
 
 @pytest.mark.slow
@@ -111,3 +113,22 @@ def test_a_folder_without_a_strategy_is_said_before_anything_runs() -> None:
     done = run("--history-strategy=agents/demo")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "there is no agents/demo/strategy.py" in done.stderr
+
+
+# ---- as a package of its own --------------------------------------------------------------------
+KIT = Path(__file__).parents[2] / "chatsite" / "conformance" / "kit"
+
+
+@pytest.mark.parametrize("path", sorted(KIT.glob("*.py")), ids=lambda path: path.name)
+def test_the_kit_knows_nothing_of_chatsite_but_its_messages(path: Path) -> None:
+    own = ("chatsite.conformance.kit", "chatsite.messages")
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            package = name.split(".")[0]
+            assert name.startswith(own) or package in {
+                "hypothesis",
+                "pytest",
+                *sys.stdlib_module_names,
+            }

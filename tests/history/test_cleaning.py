@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.variants import cleaner
+from chatsite.conformance.policies.adapter import cleaner
 from chatsite.history import (
     NO_EVIDENCE,
     Decision,

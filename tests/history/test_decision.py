@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.cases import counted, head
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
     Decision,
@@ -26,33 +27,37 @@ from chatsite.history import (
 )
 from chatsite.messages import Message, Source, ToolCall
 
-HEAD = head()
+HEAD = counted_head()
 WIDE = Window(1_000_000, 256)
 
 
 def user(seq: int, tokens: int = 10, *, source: Source = "web", **marks: Any) -> Entry:
     message = Message.user(f"question {seq}", id=f"m{seq}", source=source)
-    return Entry(message=counted(message, tokens), seq=seq, **marks)
+    return Entry(message=with_tokens(message, tokens), seq=seq, **marks)
 
 
 def answer(seq: int, tokens: int = 10, **marks: Any) -> Entry:
     message = Message.assistant(f"answer {seq}", id=f"m{seq}")
-    return Entry(message=counted(message, tokens), seq=seq, **marks)
+    return Entry(message=with_tokens(message, tokens), seq=seq, **marks)
 
 
 def call(seq: int, *ids: str, **marks: Any) -> Entry:
     calls = tuple(ToolCall(id=id, name="search") for id in ids)
     return Entry(
-        message=counted(Message.assistant(None, id=f"m{seq}", calls=calls), 10), seq=seq, **marks
+        message=with_tokens(Message.assistant(None, id=f"m{seq}", calls=calls), 10),
+        seq=seq,
+        **marks,
     )
 
 
 def result(seq: int, id: str) -> Entry:
-    return Entry(message=counted(Message.tool("{}", id=f"m{seq}", call_id=id), 10), seq=seq)
+    return Entry(message=with_tokens(Message.tool("{}", id=f"m{seq}", call_id=id), 10), seq=seq)
 
 
 def system(seq: int, **marks: Any) -> Entry:
-    return Entry(message=counted(Message.system("Be kind.", id=f"m{seq}"), 10), seq=seq, **marks)
+    return Entry(
+        message=with_tokens(Message.system("Be kind.", id=f"m{seq}"), 10), seq=seq, **marks
+    )
 
 
 def decided(
@@ -130,7 +135,7 @@ def test_a_greeting_is_never_sent_and_draws_no_line() -> None:
 
 
 def test_the_head_comes_before_everything_under_every_policy() -> None:
-    both = head(prefilled=True)
+    both = counted_head(prefilled=True)
     for policy in ("none", "lastN", "all"):
         decision = decided(PATH, policy, head=both)
         assert decision.request[:3] == both.messages
@@ -139,7 +144,7 @@ def test_the_head_comes_before_everything_under_every_policy() -> None:
 
 
 def test_instructions_inside_the_path_follow_those_of_the_head() -> None:
-    both = head(prefilled=True)
+    both = counted_head(prefilled=True)
     decision = decided([user(1), system(2), answer(3), user(4)], "lastN", length=1, head=both)
     assert [message.role for message in decision.request] == [
         "system",
@@ -345,7 +350,7 @@ def test_leading_tokens_are_those_of_the_previous_request() -> None:
     again = decided(PATH, previous=Previous.from_dict(receipt))
     assert again.leading == first.tokens
     assert decided(PATH, "none", previous=Previous.from_dict(receipt)).leading == HEAD_TOKENS
-    other = decided(PATH, head=head(prefilled=True), previous=Previous.from_dict(receipt))
+    other = decided(PATH, head=counted_head(prefilled=True), previous=Previous.from_dict(receipt))
     assert other.leading == 0
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from chatsite.conformance.cases import counted, head
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     POLICIES,
     Decision,
@@ -39,7 +40,7 @@ def sources(**url: str) -> SettingSources:
 
 def decided(turns: int = 6, *, window: int = 4_096) -> Decision:
     entries = [
-        Entry(message=counted(message), seq=seq)
+        Entry(message=with_tokens(message), seq=seq)
         for seq, message in enumerate(
             [
                 said
@@ -55,7 +56,7 @@ def decided(turns: int = 6, *, window: int = 4_096) -> Decision:
     return decide(
         Transcript(entries=tuple(entries)),
         resolve(environment={}, url=LINK, template={}),
-        head=head(),
+        head=counted_head(),
         window=Window(window, 256),
         agent="demo",
     )

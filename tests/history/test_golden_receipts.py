@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.cases import counted, head
-from chatsite.conformance.variants import cleaner
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import cleaner, counted_head
 from chatsite.history import (
     Entry,
     Evidence,
@@ -34,10 +34,10 @@ from chatsite.history import (
 )
 from chatsite.messages import Message, TokenCount, ToolCall
 
-TEXT = counted(Message.user("I like tea.", id="t1"))
+TEXT = with_tokens(Message.user("I like tea.", id="t1"))
 FILE = Path(__file__).with_name("golden_receipts.jsonl")
 EVIDENCE = Evidence(
-    previous=Previous(head_hash=head().hash, layout=(), cut=15, under="tokens  400 40"),
+    previous=Previous(head_hash=counted_head().hash, layout=(), cut=15, under="tokens  400 40"),
     recall=Recall(hits=(Hit(seq=7, score=1.0, why="it says tea"),)),
     triaged=TriageChoice(turns=frozenset({3})),
     summary=RunningSummary(
@@ -53,7 +53,7 @@ EVIDENCE = Evidence(
     chosen=StrategyChoice(
         slots=(
             StrategySlot(
-                name="notes", priority=2, items=(counted(Message.user("I like tea.", id="t1")),)
+                name="notes", priority=2, items=(with_tokens(Message.user("I like tea.", id="t1")),)
             ),
             StrategySlot(name="history", priority=1, items=(5, 6, 13)),
         )
@@ -84,20 +84,20 @@ def path() -> Transcript:
     entries: list[Entry] = []
     for turn in range(9):
         seq = 2 * turn + 1
-        asked = counted(Message.user(f"Question {seq} " + "tea " * 20, id=f"m{seq}"))
+        asked = with_tokens(Message.user(f"Question {seq} " + "tea " * 20, id=f"m{seq}"))
         answer = Message.assistant(f"Answer {seq + 1} " + "milk " * 20, id=f"m{seq + 1}")
         entries += [
             Entry(message=asked, seq=seq, pinned=turn == 1, excluded=turn == 4),
-            Entry(message=counted(answer), seq=seq + 1),
+            Entry(message=with_tokens(answer), seq=seq + 1),
         ]
     call = replace(Message.assistant("", id="m19"), calls=(ToolCall(id="c1", name="clock"),))
     result = Message.tool("Noon.", call_id="c1", id="m20")
     note = replace(Message.assistant("Rain is coming.", id="m21"), source="scheduled")
     entries += [
-        Entry(message=counted(message), seq=seq)
+        Entry(message=with_tokens(message), seq=seq)
         for seq, message in enumerate((call, result, note), 19)
     ]
-    entries.append(Entry(message=counted(Message.user("And now?", id="m22")), seq=22))
+    entries.append(Entry(message=with_tokens(Message.user("And now?", id="m22")), seq=22))
     away = Unloaded(messages=4, users=2, tokens=120, first=1, last=2)
     return Transcript(entries=tuple(entries[2:]), unloaded=away)
 
@@ -106,7 +106,7 @@ def receipt(name: str) -> dict[str, Any]:
     decision = decide(
         path(),
         resolve(environment={"HISTORY_LOW_WATER": "40"}, url={}, template=CASES[name]),
-        head=head(prefilled=True),
+        head=counted_head(prefilled=True),
         window=Window(700 if name == "cleaned" else 4_096, 256),
         evidence=EVIDENCE,
         agent="demo",

@@ -7,7 +7,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import counted, head
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     Decision,
     Entry,
@@ -20,7 +21,7 @@ from chatsite.history import (
 )
 from chatsite.messages import Message
 
-HEAD = head()
+HEAD = counted_head()
 LIMIT = 400
 
 
@@ -29,7 +30,7 @@ def grown(sizes: list[int], template: dict[str, object]) -> list[Decision]:
     entries: list[Entry] = []
     decisions: list[Decision] = []
     for number, size in enumerate(sizes):
-        user = counted(Message.user("question", id=f"u{number}"), size)
+        user = with_tokens(Message.user("question", id=f"u{number}"), size)
         entries.append(Entry(message=user, seq=2 * number + 1))
         receipt = json.loads(json.dumps(decisions[-1].to_dict())) if decisions else {}
         decisions.append(
@@ -42,7 +43,7 @@ def grown(sizes: list[int], template: dict[str, object]) -> list[Decision]:
                 agent="demo",
             )
         )
-        answer = counted(Message.assistant("answer", id=f"a{number}"), size)
+        answer = with_tokens(Message.assistant("answer", id=f"a{number}"), size)
         entries.append(Entry(message=answer, seq=2 * number + 2))
     return decisions
 
@@ -79,7 +80,7 @@ def test_a_cut_made_under_other_settings_is_not_kept() -> None:
     assert last.cut is not None
     receipt = last.to_dict()
     entries = tuple(
-        Entry(message=counted(Message.user("?", id=f"u{number}"), 20), seq=number)
+        Entry(message=with_tokens(Message.user("?", id=f"u{number}"), 20), seq=number)
         for number in range(1, 40)
     )
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.cases import counted, head
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     Decision,
     Entry,
@@ -30,14 +31,14 @@ from chatsite.history import (
 )
 from chatsite.messages import Message, Role, Source, TokenCount
 
-HEAD = head()
+HEAD = counted_head()
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)
 
 
 def said(seq: int, role: Role, tokens: int, source: Source = "web", **marks: Any) -> Entry:
     text = f"{role} {seq} " + "word " * tokens
     message = Message(id=f"m{seq}", role=role, content=text, source=source)
-    return Entry(message=counted(message, tokens), seq=seq, **marks)
+    return Entry(message=with_tokens(message, tokens), seq=seq, **marks)
 
 
 def chat(turns: int, tokens: int = 50, *, start: int = 0) -> list[Entry]:
@@ -396,7 +397,7 @@ def chosen(*slots: StrategySlot) -> Evidence:
 
 
 def text(role: Role, content: str, tokens: int = 5) -> Message:
-    return counted(Message(id=f"strategy-{content}", role=role, content=content), tokens)
+    return with_tokens(Message(id=f"strategy-{content}", role=role, content=content), tokens)
 
 
 class TestStrategy:

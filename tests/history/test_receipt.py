@@ -6,21 +6,22 @@ import json
 
 import pytest
 
-from chatsite.conformance.cases import counted, head
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
 from chatsite.messages import Message, TokenCount
 
 
 def decided(environment: dict[str, str], template: dict[str, object]) -> Decision:
     entries = (
-        Entry(message=counted(Message.user("One?", id="1")), seq=1),
-        Entry(message=counted(Message.assistant("One.", id="2")), seq=2),
-        Entry(message=counted(Message.user("Two?", id="3")), seq=3),
+        Entry(message=with_tokens(Message.user("One?", id="1")), seq=1),
+        Entry(message=with_tokens(Message.assistant("One.", id="2")), seq=2),
+        Entry(message=with_tokens(Message.user("Two?", id="3")), seq=3),
     )
     return decide(
         Transcript(entries=entries),
         resolve(environment=environment, url={}, template=template),
-        head=head(),
+        head=counted_head(),
         window=Window(4_096, 256),
         agent="demo",
     )
@@ -77,7 +78,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert sum(part["tokens"] for part in receipt["parts"]) == receipt["window"] == 4_096
     assert receipt["limit"] == 3_840
     assert receipt["in_words"] == decision.in_words == "last 20 user messages"
-    assert receipt["head"] == {"hash": head().hash, "messages": 1}
+    assert receipt["head"] == {"hash": counted_head().hash, "messages": 1}
     assert set(receipt["verdicts"][0]) == {
         *("first", "last", "messages", "role", "sent", "quoted", "reason", "sentence"),
         *("tokens", "basis"),
@@ -87,7 +88,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
 def test_a_sum_is_as_good_as_its_weakest_count() -> None:
     guessed = TokenCount(count=5, tokenizer="estimate", basis="estimated")
     made = Head.of("Be kind.").counted([guessed])
-    entry = Entry(message=counted(Message.user("Hi", id="1")), seq=1)
+    entry = Entry(message=with_tokens(Message.user("Hi", id="1")), seq=1)
     decision = decide(
         Transcript(entries=(entry,)),
         resolve(environment={}, url={}, template={}),

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from chatsite.conformance.cases import counted
+from chatsite.conformance.kit.cases import with_tokens
 from chatsite.history import Selection, estimate_message
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
 
@@ -84,12 +84,15 @@ def test_results_are_new_lists() -> None:
 def test_by_tokens_stops_at_the_first_that_would_exceed_the_budget(
     budget: float, count: int
 ) -> None:
-    messages = [counted(Message.user(str(id), id=str(id)), 10) for id in range(3)]
+    messages = [with_tokens(Message.user(str(id), id=str(id)), 10) for id in range(3)]
     assert Selection(messages).by_tokens(budget) == messages[3 - count :]
 
 
 def test_by_tokens_skips_nothing() -> None:
-    small, large = counted(Message.user("a", id="a"), 1), counted(Message.user("b", id="b"), 50)
+    small, large = (
+        with_tokens(Message.user("a", id="a"), 1),
+        with_tokens(Message.user("b", id="b"), 50),
+    )
     assert Selection([small, large, small]).by_tokens(20) == [small]
 
 

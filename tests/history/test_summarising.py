@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import counted
-from chatsite.conformance.paths import transcripts
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.kit.generation import paths
+from chatsite.conformance.policies.adapter import stored_entries
 from chatsite.history import Entry, estimate, turns
 from chatsite.history.summary_plan import (
     Load,
@@ -27,7 +28,7 @@ from chatsite.messages import Message, ToolCall
 
 def said(seq: int, role: str, text: str, *, tokens: int = 50, **more: object) -> Entry:
     message = Message(id=f"m{seq}", role=role, content=text)  # type: ignore[arg-type]
-    return Entry(message=counted(message, tokens), seq=seq, **more)  # type: ignore[arg-type]
+    return Entry(message=with_tokens(message, tokens), seq=seq, **more)  # type: ignore[arg-type]
 
 
 def talk(count: int, *, first: int = 1) -> list[Entry]:
@@ -68,12 +69,16 @@ class TestWhichTurns:
         entries = [said(1, "user", "Hidden", excluded=True), said(2, "assistant", "Too")]
         assert firsts([*entries, *talk(1, first=3)], load(100)) == []
 
-    @given(transcripts(), st.integers(50, 5_000), st.integers(1, 100), st.integers(0, 500))
+    @given(
+        paths().map(stored_entries),
+        st.integers(50, 5_000),
+        st.integers(1, 100),
+        st.integers(0, 500),
+    )
     def test_covered_and_kept_are_all_there_is_however_often_it_is_folded(
-        self, transcript: object, limit: int, low_water: int, fixed: int
+        self, entries: Sequence[Entry], limit: int, low_water: int, fixed: int
     ) -> None:
         """P17, and each message is told once."""
-        entries: Sequence[Entry] = transcript.entries  # type: ignore[attr-defined]
         path, covered, messages = list(entries), [], 0
         newest = turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
         while folded := to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
@@ -94,8 +99,8 @@ class TestAsWhichText:
         call = ToolCall(id="c1", name="search", arguments={"query": "tides"})
         entries = [
             said(1, "user", "When is high water?"),
-            Entry(message=counted(Message.assistant(None, id="m2", calls=(call,))), seq=2),
-            Entry(message=counted(Message.tool("SECRET rows", id="m3", call_id="c1")), seq=3),
+            Entry(message=with_tokens(Message.assistant(None, id="m2", calls=(call,))), seq=2),
+            Entry(message=with_tokens(Message.tool("SECRET rows", id="m3", call_id="c1")), seq=3),
             said(4, "assistant", "At six."),
             *talk(1, first=5),
         ]
@@ -117,7 +122,7 @@ class TestAsWhichText:
             *talk(1, first=8),
         ]
         briefing = Message(id="b", role="user", content="A briefing", source="briefing")
-        entries.insert(-2, Entry(message=counted(briefing), seq=7_5))
+        entries.insert(-2, Entry(message=with_tokens(briefing), seq=7_5))
         entries[-3:] = [
             Entry(message=entry.message, seq=8 + place) for place, entry in enumerate(entries[-3:])
         ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import counted
+from chatsite.conformance.kit.cases import with_tokens
 from chatsite.history import estimate, estimate_message, tokens_of
 from chatsite.history.values.tokens import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
@@ -83,7 +83,7 @@ def test_calls_reasoning_and_files_count() -> None:
 def test_a_known_count_goes_before_the_estimate() -> None:
     message = Message.user("word " * 100, id="1")
     assert tokens_of(message) == estimate_message(message)
-    assert tokens_of(counted(message, 7)) == known_tokens(counted(message, 7)).count == 7
+    assert tokens_of(with_tokens(message, 7)) == known_tokens(with_tokens(message, 7)).count == 7
     with pytest.raises(ValueError, match="message 1 has no token count"):
         known_tokens(message)
 

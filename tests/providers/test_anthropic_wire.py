@@ -7,10 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import Case
-from chatsite.conformance.drawn import cases
-from chatsite.conformance.seen import Refused
-from chatsite.conformance.variants import VARIANTS, Variant
+from chatsite.conformance.kit.trials import PolicyRefused
+from chatsite.conformance.policies.adapter import VARIANTS, PolicyCase, Variant
+from chatsite.conformance.policies.generation import cases
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.anthropic.wire import EARLIER, GO_ON
@@ -58,15 +57,15 @@ def said(made: MessagesRequest) -> list[tuple[str, list[str]]]:
     tools=st.booleans(),
 )
 def test_every_history_makes_a_valid_request(
-    case: Case, variant: Variant, model: str, effort: str | None, tools: bool
+    case: PolicyCase, variant: Variant, model: str, effort: str | None, tools: bool
 ) -> None:
     try:
-        seen = variant.see(case)
-    except Refused:
+        trial = variant.run(case)
+    except PolicyRefused:
         return
     options = {"reasoning_effort": effort} if effort else {}
     body(
-        *seen.request,
+        *trial.request,
         model=model,
         options=options,
         temperature=1.7,

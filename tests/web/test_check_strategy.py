@@ -118,7 +118,7 @@ def test_without_hypothesis_it_says_how_to_install_it(
     really = builtins.__import__
 
     def without(name: str, *more: Any, **other: Any) -> Any:
-        if name == "chatsite.conformance.strategy":
+        if name == "chatsite.conformance.policies.strategies":
             raise ImportError("No module named 'hypothesis'", name="hypothesis")
         return really(name, *more, **other)
 

@@ -16,8 +16,8 @@ from chatsite.agents.template import Template
 from chatsite.errors import NotFound
 
 if TYPE_CHECKING:
-    from chatsite.conformance.strategy import Strategy
-    from chatsite.conformance.trying import Broken
+    from chatsite.conformance.kit.search import Counterexample
+    from chatsite.conformance.policies.strategies import StrategySubject
 
 EXAMPLES = 200
 EVERY = 20  # conversations, a sign that it goes on
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if examples < 1:
             raise CommandError(f"--examples {examples}: must be at least 1.")
         try:
-            from chatsite.conformance.strategy import Strategy
+            from chatsite.conformance.policies.strategies import StrategySubject
         except ImportError as error:
             if error.name != "hypothesis":
                 raise
@@ -67,18 +67,20 @@ class Command(BaseCommand):
                 ending="",
             )
             try:
-                broken = self._try(Strategy(file.shown, template, run=run, tried=tried), examples)
+                broken = self._try(
+                    StrategySubject(file.shown, template, run=run, tried=tried), examples
+                )
             finally:
                 runner.run(strategies.stop())
         if broken:
             raise CommandError(f"{file.shown} breaks {broken} of the properties above.")
         self.stdout.write(f"{file.shown} keeps all of them.")
 
-    def _try(self, strategy: Strategy, examples: int) -> int:
+    def _try(self, strategy: StrategySubject, examples: int) -> int:
         """Print of every property whether it holds; how many don't."""
-        from chatsite.conformance.drawn import cases
-        from chatsite.conformance.strategy import IT_RUNS, TooSlow, checks
-        from chatsite.conformance.trying import rates, smallest
+        from chatsite.conformance.kit.search import rates, smallest
+        from chatsite.conformance.policies.generation import cases
+        from chatsite.conformance.policies.strategies import IT_RUNS, TooSlow, checks
 
         bound = checks()
         try:
@@ -98,13 +100,13 @@ class Command(BaseCommand):
             self._say(sentence, found.get(sentence))
         return len(found)
 
-    def _say(self, sentence: str, broken: Broken | None) -> None:
+    def _say(self, sentence: str, broken: Counterexample | None) -> None:
         if broken is None:
             self.stdout.write(f"  holds: {sentence}")
             return
         self.stdout.write(f"  {self.style.ERROR('BROKEN')}: {sentence}")
         self.stdout.write("    The smallest conversation found:")
-        for line in broken.in_words().splitlines():
+        for line in broken.describe().splitlines():
             self.stdout.write(f"    {line}")
 
 

@@ -1,21 +1,23 @@
-"""What a store reads of a path for a policy's reach, told again without a database."""
+"""The part of a path that a store loads for a policy's reach, computed without a database."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
-from chatsite.conformance.cases import turns_of
-from chatsite.history import BACKGROUND, Entry, Tokens, Transcript, Unloaded, Users
+from chatsite.conformance.kit.cases import Entry, split_turns
+from chatsite.conformance.policies.adapter import PolicyCase
+from chatsite.history import BACKGROUND, Tokens, Unloaded, Users
 
 
-def as_loaded(
-    transcript: Transcript, wanted: Users | Tokens, *, also: AbstractSet[int] = frozenset()
-) -> Transcript:
+def load_part(
+    case: PolicyCase, wanted: Users | Tokens, *, also: AbstractSet[int] = frozenset()
+) -> PolicyCase:
     """The tail that the reach wants, and above it every system message and the turns that are
     marked, replied to, or hold one of the messages `also`."""
-    entries = transcript.entries
-    turns = turns_of(entries)
+    entries = case.entries
+    turns = split_turns(entries)
     cut = _by_users(turns, wanted) if isinstance(wanted, Users) else _by_tokens(entries, wanted)
     replied = turns[-1][0].message.reply_to
     kept = {entry.seq for entry in entries if entry.seq >= cut or entry.message.role == "system"}
@@ -25,9 +27,10 @@ def as_loaded(
             kept |= {entry.seq for entry in turn}
     away = [entry for entry in entries if entry.seq not in kept]
     users = [entry for entry in away if entry.message.role == "user"]
-    return Transcript(
+    return replace(
+        case,
         entries=tuple(entry for entry in entries if entry.seq in kept),
-        unloaded=Unloaded(
+        not_loaded=Unloaded(
             messages=len(away),
             users=len(users),
             background=sum(entry.message.source in BACKGROUND for entry in users),

@@ -8,13 +8,12 @@ from dataclasses import replace
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.agents.template import Template
-from chatsite.conformance.cases import Case, counted
-from chatsite.conformance.seen import Refused, Seen
-from chatsite.conformance.table import PROPERTIES
-from chatsite.conformance.trying import Broken, Check
-from chatsite.conformance.variants import Variant
-from chatsite.errors import PromptTooLarge
-from chatsite.history import StrategyChoice, StrategySlot, decide
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.kit.search import Check, Counterexample
+from chatsite.conformance.kit.table import PROPERTIES
+from chatsite.conformance.kit.trials import PolicyRefused
+from chatsite.conformance.policies.adapter import PolicyCase, PolicyTrial, Variant, decide_case
+from chatsite.history import StrategyChoice, StrategySlot
 from chatsite.messages import Message
 
 # Those that hold of any choice. What they leave out is a strategy's own affair: to send less than
@@ -24,90 +23,79 @@ NOT_ITS_OWN = "its own affair, or held for whatever a strategy chooses by the po
 IT_RUNS = "it runs, within its time limit"
 SLOWEST = 5
 
-Run = Callable[[StrategyInput], StrategyResult | StrategyFailure]
+StrategyRun = Callable[[StrategyInput], StrategyResult | StrategyFailure]
 
 
 class TooSlow(BaseException):
     """It was ended at its limit again and again; more tries would take minutes. Not an Exception:
     hypothesis would go on to make it smaller."""
 
-    def __init__(self, broken: Broken) -> None:
+    def __init__(self, broken: Counterexample) -> None:
         super().__init__(broken.why)
         self.broken = broken
 
 
-class Strategy:
+class StrategySubject:
     """A strategy in its worker. `run` asks it and waits; `tried` is told each new conversation.
 
     A case that is looked at again and again is run once: only `slots` always runs it.
     """
 
     def __init__(
-        self, name: str, template: Template, *, run: Run, tried: Callable[[], None]
+        self, name: str, template: Template, *, run: StrategyRun, tried: Callable[[], None]
     ) -> None:
         self.name = name
         self._template = template
         self._run = run
         self._tried = tried
-        self._last: tuple[Case, Seen | Exception] | None = None
-        self._slow: list[Case] = []
+        self._last: tuple[PolicyCase, PolicyTrial | Exception] | None = None
+        self._slow: list[PolicyCase] = []
 
-    def see(self, case: Case) -> Seen:
+    def run(self, case: PolicyCase) -> PolicyTrial:
         if self._last is None or self._last[0] is not case:
             self._tried()
             try:
                 self._last = (case, self._decided(case))
-            except (AssertionError, Refused) as error:
+            except (AssertionError, PolicyRefused) as error:
                 self._last = (case, error)
         _, found = self._last
         if isinstance(found, Exception):
             raise found
         return found
 
-    def _decided(self, case: Case) -> Seen:
+    def _decided(self, case: PolicyCase) -> PolicyTrial:
         settings = Variant(self.name, "strategy").settings(case)
         evidence = replace(case.evidence, chosen=StrategyChoice(slots=self.slots(case)))
-        try:
-            decision = decide(
-                case.transcript,
-                settings,
-                head=case.head,
-                window=case.window,
-                evidence=evidence,
-                agent=self._template.slug,
-            )
-        except PromptTooLarge as error:
-            raise Refused(error.message) from error
-        return Seen(case, self, decision.request, decision)
+        return decide_case(self, case, settings, evidence=evidence, agent=self._template.slug)
 
-    def slots(self, case: Case) -> tuple[StrategySlot, ...]:
+    def slots(self, case: PolicyCase) -> tuple[StrategySlot, ...]:
         """What it chooses, its texts counted. Raises AssertionError where it fails."""
         given = StrategyInput.from_transcript(
             case.transcript,
             self._template,
-            head=case.head,
+            head=case.agent_head,
             window=case.window,
             budget=case.budget,
         )
         built = self._run(given)
         if isinstance(built, StrategyResult):
-            return tuple(_counted(slot) for slot in built.slots)
+            return tuple(_with_tokens(slot) for slot in built.slots)
         why = "\n".join([built.sentence(self.name), *built.trace.splitlines()])
         if built.ended:
             self._slow.append(case)
             if len(self._slow) >= SLOWEST:
                 case = min(self._slow, key=lambda case: len(case.in_short()))
-                raise TooSlow(Broken(case, "?", why))
+                raise TooSlow(Counterexample(case, "?", why))
         raise AssertionError(why)
 
 
-def it_runs(seen: Seen) -> None:
-    """`see` has done that already."""
+def it_runs(trial: PolicyTrial) -> None:
+    """`run` has done that already."""
 
 
-def it_chooses_the_same_again(seen: Seen) -> None:
-    assert isinstance(seen.subject, Strategy)
-    first, again = seen.subject.slots(seen.case), seen.subject.slots(seen.case)
+def it_chooses_the_same_again(trial: PolicyTrial) -> None:
+    assert isinstance(trial.subject, StrategySubject)
+    first, again = trial.subject.slots(trial.case), trial.subject.slots(trial.case)
     assert first == again, "another choice the second time, for the same conversation"
 
 
@@ -122,6 +110,6 @@ def checks() -> dict[str, tuple[Check, ...]]:
     }
 
 
-def _counted(slot: StrategySlot) -> StrategySlot:
-    items = tuple(counted(item) if isinstance(item, Message) else item for item in slot.items)
+def _with_tokens(slot: StrategySlot) -> StrategySlot:
+    items = tuple(with_tokens(item) if isinstance(item, Message) else item for item in slot.items)
     return replace(slot, items=items)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from chatsite.conformance.cases import Case
-from chatsite.conformance.seen import Refused, Seen
+from chatsite.conformance.kit.cases import Case
+from chatsite.conformance.kit.trials import PolicyRefused, Trial
 from chatsite.messages import Message
 
 Trim = Callable[..., Sequence[Message]]
@@ -35,7 +35,7 @@ class Adapter(Protocol):
     def ours(self, message: Any) -> Message: ...
 
 
-class Plain:
+class PlainAdapter:
     """The adapter of a function that takes our own messages."""
 
     def __init__(self, trim: Trim) -> None:
@@ -52,14 +52,14 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Trimmer:
+class TrimFunction:
     """A subject: the messages are head and path, the tokens what the whole request may take."""
 
     name: str
     adapter: Adapter
 
-    def see(self, case: Case) -> Seen:
-        given = [*case.head.messages, *(entry.message for entry in case.transcript.entries)]
+    def run(self, case: Case) -> Trial:
+        given = [*case.head, *(entry.message for entry in case.entries)]
         theirs = [self.adapter.theirs(message) for message in given]
         before = list(theirs)
         try:
@@ -68,7 +68,7 @@ class Trimmer:
                 for message in self.adapter.trim(theirs, tokens=case.limit)
             ]
         except Exception as error:
-            raise Refused(f"{type(error).__name__}: {error}") from error
+            raise PolicyRefused(f"{type(error).__name__}: {error}") from error
         untouched = theirs == before and all(
             _same(self.adapter.ours(one), message)
             for one, message in zip(before, given, strict=True)
@@ -79,7 +79,7 @@ class Trimmer:
             by_id[message.id] if _same(message, by_id.get(message.id)) else message
             for message in found
         )
-        return Seen(case, self, request)
+        return Trial(case, self, request)
 
 
 def _same(found: Message, given: Message | None) -> bool:
@@ -93,8 +93,8 @@ def _carried(message: Message) -> tuple[object, ...]:
     return message.role, text, message.calls, message.call_id, message.attachments
 
 
-def load(where: str) -> Trimmer:
-    """The trimmer named `package.module:name`: a function, an adapter or an adapter's class.
+def load_function(where: str) -> TrimFunction:
+    """The subject named `package.module:name`: a function, an adapter or an adapter's class.
 
     Raises ValueError, ImportError or AttributeError.
     """
@@ -105,7 +105,7 @@ def load(where: str) -> Trimmer:
     if isinstance(found, type):
         found = found()
     if hasattr(found, "trim") and hasattr(found, "theirs"):
-        return Trimmer(where, found)
+        return TrimFunction(where, found)
     if not callable(found):
         raise ValueError(f"{where} is neither a function nor an adapter")
-    return Trimmer(where, Plain(found))
+    return TrimFunction(where, PlainAdapter(found))

@@ -1,4 +1,4 @@
-"""Cases as hypothesis draws them, with evidence that may be right, wrong or nonsense."""
+"""Draws cases for our policies, with evidence that may be right, wrong or nonsense."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import HEADS, Case, counted, head
-from chatsite.conformance.paths import Dials, plain_transcripts, transcripts
-from chatsite.conformance.seen import tokens
+from chatsite.conformance.kit.cases import Entry, total_tokens, with_tokens
+from chatsite.conformance.kit.generation import Dials, paths
+from chatsite.conformance.policies.adapter import HEADS, PolicyCase
 from chatsite.history import (
     Evidence,
-    Head,
     Hit,
     Previous,
     Recall,
@@ -19,7 +18,6 @@ from chatsite.history import (
     RunningSummary,
     StrategyChoice,
     StrategySlot,
-    Transcript,
     TriageChoice,
     Window,
     Written,
@@ -31,7 +29,6 @@ from chatsite.messages import Message, TokenCount
 EVEN = st.integers(0, 2**24 - 1)
 # 0 is a little less than the whole path takes: there is most to choose from then.
 SIZES = (4_096, 1_000_000, 60, 100, 160, 0, 400, 0, 1_000, 0)
-PLAIN_LIMITS = (4_096, 1_000_000, 30, 60, 100, 160, 260, 400, 700, 1_500)
 UNDER = (
     "all   50",
     "all   1",
@@ -62,21 +59,21 @@ CONVERSATION: dict[str, tuple[object, ...]] = {
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn) -> PolicyCase:
     """Anything that our own `decide` may be given."""
     dials = Dials(draw(EVEN))
-    transcript = draw(transcripts())
-    whole = tokens([entry.message for entry in transcript.entries])
+    entries = draw(paths())
+    whole = total_tokens([entry.message for entry in entries])
     size = dials.of(SIZES) or max(60, whole)
-    return Case(
+    return PolicyCase(
         window=Window(size, size // dials.of((4, 10))),
-        head=dials.of(HEADS),
+        agent_head=dials.of(HEADS),
         length=dials.of((3, 0, 1, 2, 5, 20, 1_000_000)),
         budget=dials.of((None, None, None, 60, 300, 600, 5_000)),
         low_water=dials.of((50, 1, 25, 75, 100)),
         options=options(Dials(draw(EVEN))),
-        evidence=evidence([Dials(draw(EVEN)) for _ in range(5)], transcript),
-        transcript=transcript,
+        evidence=evidence([Dials(draw(EVEN)) for _ in range(5)], entries),
+        entries=entries,
     )
 
 
@@ -89,9 +86,9 @@ def options(dials: Dials) -> dict[str, object]:
     return {"historyStep": step, "conversation": said, "cacheCleanup": cleanup}
 
 
-def evidence(dials: Sequence[Dials], transcript: Transcript) -> Evidence:
+def evidence(dials: Sequence[Dials], entries: Sequence[Entry]) -> Evidence:
     """What was gathered, a number for each: nothing, something, or what fits another path."""
-    seqs = range(1, transcript.entries[-1].seq + 3)
+    seqs = range(1, entries[-1].seq + 3)
     return Evidence(
         previous=previous(dials[0]),
         recall=recall(dials[1], seqs),
@@ -162,21 +159,9 @@ def chosen(dials: Dials, seqs: range) -> StrategyChoice | None:
     for number in range(count):
         kinds = dials.of(("mmm", "m", "t", "mt", "tm", "mmtmm", "", "tt"))
         items: list[int | Message] = [
-            dials.of(seqs) if kind == "m" else counted(dials.of(TEXTS)) for kind in kinds
+            dials.of(seqs) if kind == "m" else with_tokens(dials.of(TEXTS)) for kind in kinds
         ]
         slots.append(
             StrategySlot(name=f"slot {number}", priority=dials.of((0, 1, -1)), items=tuple(items))
         )
     return StrategyChoice(slots=tuple(slots))
-
-
-@st.composite
-def plain_cases(draw: st.DrawFn, *, broken: bool = False) -> Case:
-    """Messages and a number of tokens: what a function that trims is given."""
-    dials = Dials(draw(st.integers(0, 999)))
-    limit = dials.of(PLAIN_LIMITS)
-    return Case(
-        window=Window(limit + 1, 1),
-        head=dials.of((head(), Head.of(None))),
-        transcript=draw(plain_transcripts(broken=broken)),
-    )

@@ -19,12 +19,13 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.cases import counted, turns_of
-from chatsite.history import Entry, Transcript
+from chatsite.conformance.kit.cases import Case, Entry, split_turns, with_tokens
 from chatsite.messages import Attachment, Message, Source, ToolCall
 
 T = TypeVar("T")
 
+PLAIN_LIMITS = (4_096, 1_000_000, 30, 60, 100, 160, 260, 400, 700, 1_500)
+INSTRUCTIONS = with_tokens(Message.system("You are helpful.", id="personality"))
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 WHOLE = (*["a"] * 6, "ca", "ca", "pa", "cpa", "ccca")
@@ -58,8 +59,8 @@ class Dials:
         return choices[place]
 
 
-class Writer:
-    """Writes a transcript turn by turn. Numbers have gaps, as on a path with several versions."""
+class PathWriter:
+    """Writes a path turn by turn. Numbers have gaps, as on a path with several versions."""
 
     def __init__(self, *, timed: bool = False) -> None:
         self.entries: list[Entry] = []
@@ -75,7 +76,7 @@ class Writer:
             message = replace(message, kv_status=-1 if message.role == "user" else 0)
         self.entries.append(
             Entry(
-                message=counted(message),
+                message=with_tokens(message),
                 seq=seq,
                 pinned=mark == "pin",
                 excluded=mark == "exclude",
@@ -138,10 +139,10 @@ class Writer:
 
 
 @st.composite
-def transcripts(draw: st.DrawFn) -> Transcript:
+def paths(draw: st.DrawFn) -> tuple[Entry, ...]:
     """A whole path: an opening, up to seven turns and the current one, in any state."""
     first = Dials(draw(st.integers(0, 99_999)))
-    writer = Writer(timed=first.of((False, True)))
+    writer = PathWriter(timed=first.of((False, True)))
     writer.answers(first.of(OPENINGS), text="Welcome!")
     numbers = draw(st.lists(st.integers(0, 99_999), min_size=1, max_size=8))
     pending = first.of((True, False))
@@ -154,31 +155,33 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     return _touched(first, writer.entries)
 
 
-def _touched(dials: Dials, entries: list[Entry]) -> Transcript:
+def _touched(dials: Dials, entries: list[Entry]) -> tuple[Entry, ...]:
     """Sometimes one message is huge, one has a file, and the current one replies to another."""
     odd = dials.of(("", "", "huge", "file", "reply"))
     place = dials.of(range(len(entries)))
     message = entries[place].message
     if odd == "huge" and message.role != "tool":
-        entries[place] = replace(entries[place], message=counted(replace(message, content=HUGE)))
+        entries[place] = replace(
+            entries[place], message=with_tokens(replace(message, content=HUGE))
+        )
     elif odd == "file" and message.role == "user":
         file = Attachment(id="f", name="plan.pdf", size=9, modality="document")
         entries[place] = replace(entries[place], message=replace(message, attachments=(file,)))
     elif odd == "reply":
-        asked = turns_of(entries)[-1][0]
+        asked = split_turns(entries)[-1][0]
         reply = replace(asked, message=replace(asked.message, reply_to=message.id))
         entries[entries.index(asked)] = reply
-    return Transcript(entries=tuple(entries))
+    return tuple(entries)
 
 
 @st.composite
-def plain_transcripts(draw: st.DrawFn, *, broken: bool) -> Transcript:
+def plain_paths(draw: st.DrawFn, *, broken: bool) -> tuple[Entry, ...]:
     """A path without marks, for a function that knows nothing of them.
 
     Unless it may be broken, every turn but the running one has been answered, and every call has
     its results: what any provider accepts.
     """
-    writer = Writer()
+    writer = PathWriter()
     first = Dials(draw(st.integers(0, 9_999)))
     writer.answers(first.of(("", "", "a", "oa", "c")) if broken else "", text="Welcome!")
     numbers = draw(st.lists(st.integers(0, 9_999), min_size=1, max_size=12))
@@ -188,4 +191,13 @@ def plain_transcripts(draw: st.DrawFn, *, broken: bool) -> Transcript:
         writer.turn(body, text=text, mark="", answer_mark="")
     last = Dials(numbers[-1])
     writer.turn(last.of(RUNNING), text=last.of(TEXTS), mark="", answer_mark="")
-    return Transcript(entries=tuple(writer.entries))
+    return tuple(writer.entries)
+
+
+@st.composite
+def plain_cases(draw: st.DrawFn, *, broken: bool = False) -> Case:
+    """Messages and a number of tokens: what a function that trims is given."""
+    dials = Dials(draw(st.integers(0, 999)))
+    limit = dials.of(PLAIN_LIMITS)
+    head = dials.of(((INSTRUCTIONS,), ()))
+    return Case(head=head, limit=limit, entries=draw(plain_paths(broken=broken)))

@@ -1,42 +1,44 @@
-"""Try a subject on drawn cases: the smallest one that breaks a property, and how many do."""
+"""Search drawn cases for the smallest one that breaks a property, and count how many do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
-from chatsite.conformance.cases import Case, turns_of
-from chatsite.conformance.seen import PLENTY, Refused, Seen, Subject, tokens
+from chatsite.conformance.kit.cases import Case, split_turns, total_tokens
+from chatsite.conformance.kit.trials import PolicyRefused, Subject
 
-Check = Callable[[Seen], None]
+# Takes a Trial, or what the subject's `run` returns, and raises AssertionError with the reason.
+Check = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A case in which a check failed, what was sent, and why that is wrong."""
+class Counterexample:
+    """A case in which a check fails, what was sent, and why that is wrong."""
 
     case: Case
     sent: str
     why: str
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         case = self.case.in_short().replace("\n", "\n  ")
         return f"  {case}\n  sent: {self.sent}\n  wrong: {self.why}"
 
 
 def smallest(
-    subject: Subject, checks: Sequence[Check], drawn: SearchStrategy[Case], *, examples: int
-) -> Broken | None:
+    subject: Subject, checks: Sequence[Check], drawn: SearchStrategy[Any], *, examples: int
+) -> Counterexample | None:
     """The smallest case found in which one of the checks fails; None where all hold.
 
     The same cases are drawn every time.
     """
-    found: list[Broken] = []
+    found: list[Counterexample] = []
 
     @_settings(examples)
     @given(case=drawn)
@@ -72,7 +74,7 @@ class Tally:
 def rates(
     subject: Subject,
     checks: Mapping[str, Sequence[Check]],
-    drawn: SearchStrategy[Case],
+    drawn: SearchStrategy[Any],
     *,
     examples: int,
 ) -> Tally:
@@ -94,23 +96,23 @@ def rates(
 
 def _always(case: Case) -> int:
     """Tokens of the head and the current turn, as they were stored."""
-    current = turns_of(case.transcript.entries)[-1]
-    return tokens(case.head.messages) + tokens([entry.message for entry in current])
+    current = split_turns(case.entries)[-1]
+    return total_tokens(case.head) + total_tokens([entry.message for entry in current])
 
 
-def first_broken(subject: Subject, checks: Sequence[Check], case: Case) -> Broken | None:
+def first_broken(subject: Subject, checks: Sequence[Check], case: Case) -> Counterexample | None:
     """None where all checks hold, or the subject says that the case can't fit, and it can't."""
     sent = "?"
     try:
-        seen = subject.see(case)
-        sent = seen.in_short()
+        trial = subject.run(case)
+        sent = trial.in_short()
         for check in checks:
-            check(seen)
-    except Refused as refusal:
-        refused = Broken(case, "nothing", f"it refused what fits: {refusal}")
+            check(trial)
+    except PolicyRefused as refusal:
+        refused = Counterexample(case, "nothing", f"it refused what fits: {refusal}")
         return None if needed_by(subject, case) > case.limit else refused
     except AssertionError as error:
-        return Broken(case, sent, str(error))
+        return Counterexample(case, sent, str(error))
     return None
 
 
@@ -121,12 +123,12 @@ def needed_by(subject: Subject, case: Case) -> int:
     what it wrote itself; 0 where it refuses even then.
     """
     try:
-        whole = subject.see(replace(case, window=PLENTY, budget=None))
-    except Refused:
+        whole = subject.run(case.unlimited)
+    except PolicyRefused:
         return 0
     written = {message.id for message in whole.written}
     others = written | {entry.message.id for turn in whole.older for entry in turn}
-    return tokens([message for message in whole.request if message.id not in others])
+    return total_tokens([message for message in whole.request if message.id not in others])
 
 
 def _settings(examples: int) -> settings:

@@ -1,0 +1,95 @@
+"""The properties: each with its sentence, its checks, and why it doesn't bind a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chatsite.conformance.kit import properties
+from chatsite.conformance.kit.search import Check
+
+NO_RECORD = "it returns messages without a record"
+KNOWS_NO_CLEANUP = "no cleanup ran before it"
+
+
+@dataclass(frozen=True)
+class Property:
+    """`checks` look at a request only. `unbound` is the reason why a function that trims isn't
+    bound by the property, "" where it is."""
+
+    sentence: str
+    checks: tuple[Check, ...] = ()
+    unbound: str = ""
+
+
+PROPERTIES: Mapping[str, Property] = {
+    "P1": Property(
+        "every result follows its call, and every call has all its results",
+        (properties.p1_calls_and_results_are_whole,),
+    ),
+    "P2": Property(
+        "a message is sent as it was stored or not at all, and reasoning never stands alone",
+        (properties.p2_reasoning_never_stands_alone, properties.p2_messages_are_untouched),
+    ),
+    "P3": Property("after the instructions a user begins", (properties.p3_a_user_begins,)),
+    "P4": Property("the current turn ends it", (properties.p4_the_current_turn_ends_it,)),
+    "P5": Property(
+        "the message being asked is there, whole and once; what can't fit is refused aloud",
+        (properties.p5_the_current_message_is_there_untouched,),
+    ),
+    "P6": Property("it is never empty", (properties.p6_never_empty,)),
+    "P7": Property(
+        "instructions come first, all of them and in their order; pinned turns stay",
+        (properties.p7_instructions_first_and_kept,),
+    ),
+    "P8": Property("it takes no more tokens than allowed", (properties.p8_within_the_limit,)),
+    "P9": Property(
+        "messages keep their order, and none comes twice", (properties.p9_in_order_and_once,)
+    ),
+    "P10": Property("more room never sends less", (properties.p10_more_room_sends_more,)),
+    "P11": Property(
+        "the length counts user messages, and a longer one never sends less",
+        unbound="it has no length",
+    ),
+    "P12": Property(
+        "choosing again from what was chosen changes nothing",
+        (properties.p12_deciding_again_changes_nothing,),
+    ),
+    "P13": Property(
+        "the same messages give the same request, and they are left as they were",
+        (properties.p13_the_same_input_gives_the_same_request,),
+    ),
+    "P14": Property(
+        "ids and metadata don't matter", (properties.p14_names_and_metadata_dont_matter,)
+    ),
+    "P15": Property(
+        "the beginning stays while it fits",
+        unbound="it isn't told where its last cut was; the replay measures what that costs",
+    ),
+    "P16": Property("what fits is not touched", (properties.p16_what_fits_is_not_touched,)),
+    "P17": Property("summary and what is kept are together the whole", unbound="it has no summary"),
+    "P18": Property(
+        "what is remembered belongs to this path",
+        unbound="it remembers nothing: it is given the path each time (P22)",
+    ),
+    "P19": Property(
+        "the tool rounds that are running stay", (properties.p19_the_running_tool_rounds_stay,)
+    ),
+    "P20": Property("sums are those of the messages", unbound=NO_RECORD),
+    "P21": Property("wrong or missing evidence does no harm", unbound="it is given no evidence"),
+    "P22": Property("nothing comes from elsewhere", (properties.p22_nothing_comes_from_elsewhere,)),
+    "P23": Property(
+        "every message has one verdict, and what is said to be sent is sent", unbound=NO_RECORD
+    ),
+    "P24": Property("what a cleanup unloaded stays out", unbound=KNOWS_NO_CLEANUP),
+    "P25": Property("nothing comes in the place of what was unloaded", unbound=KNOWS_NO_CLEANUP),
+    "P26": Property(
+        "a cleanup takes whole older turns, spared ones never, and what it leaves stays",
+        unbound="no cleanup runs in it",
+    ),
+}
+
+
+def checks_of_function() -> Mapping[str, Sequence[Check]]:
+    """By property: the checks that a function from messages to messages can be tried with."""
+    return {name: bound.checks for name, bound in PROPERTIES.items() if not bound.unbound}

@@ -1,0 +1,1 @@
+"""Chatsite's own policies, tried with the kit: `adapter` translates its cases and results."""

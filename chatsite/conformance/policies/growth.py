@@ -1,0 +1,115 @@
+"""What holds while a conversation grows: P15, the horizon, and what stays of the prompt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from chatsite.conformance.kit.cases import total_tokens
+from chatsite.conformance.kit.trials import PolicyRefused
+from chatsite.conformance.policies.adapter import LEXICAL, STEPWISE, PolicyTrial
+from chatsite.history import Evidence, Previous
+from chatsite.history.policies.lexical import RECALL_SHARE
+
+STEPS = 3
+
+
+def p15_the_beginning_stays(trial: PolicyTrial) -> None:
+    if trial.subject == STEPWISE:
+        p15_a_step_moves_the_cut_at_once(trial)
+    else:
+        p15_a_cut_stays_while_it_fits(trial)
+
+
+def p15_a_cut_stays_while_it_fits(trial: PolicyTrial) -> None:
+    """The tail begins elsewhere only when keeping the last beginning would exceed the limit."""
+    before: PolicyTrial | None = None
+    for now in _grown(trial):
+        if before is not None and before.decision.cut is not None and now.decision.cut is not None:
+            cut = before.decision.cut
+            if _tokens_from(now, cut) <= _room_of_tail(now):
+                assert now.decision.cut == cut, f"the beginning moved from {cut} though it fits"
+        before = now
+
+
+def p15_a_step_moves_the_cut_at_once(trial: PolicyTrial) -> None:
+    """From one request to the next the cut stays, or moves by a whole step."""
+    if any(e.pinned or e.excluded or e.forgets_above or e.message.reply_to for e in trial.entries):
+        return
+    if any(e.message.kv_status <= 0 for e in trial.entries):
+        return
+    step = min(trial.decision.settings.step.value, max(1, trial.case.length))
+    roomy = replace(trial, case=trial.case.unlimited)
+    places = [_place_of_cut(now) for now in _grown(roomy)]
+    for before, after in zip(places, places[1:], strict=False):
+        assert after - before in (0, step), f"it moved from turn {before} to turn {after}"
+
+
+def _place_of_cut(trial: PolicyTrial) -> int:
+    """How many of the turns that count lie above the length."""
+    return sum(
+        turn[0].message.source == "web" and trial.reasons[turn[0].seq] != "within_length"
+        for turn in trial.older
+    )
+
+
+def p20_what_stayed_the_same_is_counted(trial: PolicyTrial) -> None:
+    before: PolicyTrial | None = None
+    for now in _grown(trial):
+        if before is not None:
+            same = _common_beginning(before, now)
+            assert now.decision.leading == same, (
+                f"{now.decision.leading} counted, {same} are the same"
+            )
+        before = now
+
+
+def _grown(trial: PolicyTrial) -> list[PolicyTrial]:
+    """The last few requests of the conversation, each with the receipt of the one before it."""
+    asked = [place for place, entry in enumerate(trial.entries) if entry.message.role == "user"][
+        -STEPS:
+    ]
+    found: list[PolicyTrial] = []
+    for place in asked:
+        previous = _receipt_of(found[-1]) if found else None
+        evidence = replace(trial.case.evidence, previous=previous)
+        path = trial.entries[: place + 1]
+        try:
+            case = replace(trial.case.with_entries(path), evidence=evidence)
+            found.append(trial.subject.run(case))
+        except PolicyRefused:
+            found = []
+    return found
+
+
+def _receipt_of(trial: PolicyTrial) -> Previous | None:
+    """As it comes back from storage."""
+    return Previous.from_dict(json.loads(json.dumps(trial.decision.to_dict())))
+
+
+def _room_of_tail(trial: PolicyTrial) -> int:
+    """`relevant` keeps a share of the limit for what it quotes, whether it needs it or not."""
+    limit = trial.decision.limit
+    return limit - limit * RECALL_SHARE // 100 if trial.subject == LEXICAL else limit
+
+
+def _tokens_from(trial: PolicyTrial, cut: int) -> int:
+    """What the request would take if its tail began at `cut`, with the notes that it quotes."""
+    whole = trial.subject.run(replace(trial.case.unlimited, evidence=Evidence()))
+    spared = {entry.seq for turn in trial.older if trial.is_spared(turn) for entry in turn}
+    kept = [
+        entry.message
+        for entry in trial.entries
+        if entry.seq in whole.sent
+        and (entry.seq >= cut or entry.seq in spared or entry.message.role == "system")
+    ]
+    return total_tokens(trial.case.head) + total_tokens(kept) + total_tokens(whole.written)
+
+
+def _common_beginning(before: PolicyTrial, now: PolicyTrial) -> int:
+    total = 0
+    for old, new in zip(before.request, now.request, strict=False):
+        if old != new:
+            break
+        total += total_tokens([new])
+    return total
