@@ -2,34 +2,39 @@ from __future__ import annotations
 
 import importlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from django.core.management import load_command_class
+from django.core.management import get_commands, load_command_class
 
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.settings.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
-PACKAGES = (
-    "agents|checks|conversations|errors|events|files|history|live|messages|providers|tools|turns|web"
-    "|wiring"
-)
 EXPLAINED = (ROOT / "docs/policies.md").read_text()
 DOCUMENTS = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md"))),
+    str(path.relative_to(ROOT))
+    for folder in (ROOT, ROOT / "docs", ROOT / ".github", ROOT / ".github/ISSUE_TEMPLATE")
+    for path in sorted(folder.glob("*.md"))
 ]
-NAMES = sorted(set(re.findall(rf"`((?:{PACKAGES})(?:\.(?!py`)\w+)+)`", STORY)))
+WIDTH = 120
+PARTS = "|".join(
+    sorted(path.stem for path in (ROOT / "chatsite").iterdir() if path.stem.isidentifier())
+)
+ENDINGS = "py|js|ts|css|html|md|json|toml|yaml|yml|sh|in|txt|png"
+DOTTED = rf"`((?:chatsite\.)?(?:{PARTS})(?:\.(?!(?:{ENDINGS})\b)\w+)+)`"
+FILES = rf"`((?:[\w.*-]+/)*[\w.*-]+\.(?:{ENDINGS}))(?:: \w+)?`"
+NAMES = sorted(set(re.findall(DOTTED, STORY)))
 MODULES = sorted(set(re.findall(r"`(static/chat/[\w/-]+\.js): (\w+)`", STORY)))
+# Files of an administrator, an agent or a run, not of the project.
+OF_OTHERS = {"models.json", "tools.json", "agents/pirate/template.json"}
 
 
 def found(dotted: str) -> bool:
     """Whether the name leads from a module of ours to something that is there."""
-    parts = f"chatsite.{dotted}".split(".")
+    parts = f"chatsite.{dotted.removeprefix('chatsite.')}".split(".")
     for length in range(len(parts), 0, -1):
         try:
             there: object = importlib.import_module(".".join(parts[:length]))
@@ -60,6 +65,87 @@ def test_every_function_of_the_page_that_the_story_names_exists(file: str, name:
 
 def test_a_name_that_does_not_exist_is_noticed() -> None:
     assert not found("turns.turns.Turns.forget_everything")
+
+
+def is_a_file(name: str, document: Path) -> bool:
+    """Whether a document's `name` is a file of ours, as a path from any of the places that
+    documents mean, or, without a folder, as a name that stands somewhere in the project."""
+    if name in OF_OTHERS:
+        return True
+    if "/" not in name:
+        return bool(owned(name))
+    places = (ROOT, ROOT / "chatsite", document.parent)
+    return any(next(place.glob(name), None) for place in places)
+
+
+@lru_cache
+def owned(name: str) -> tuple[Path, ...]:
+    folders = ("agents", "chatsite", "docs", "scripts", "static", "templates", "tests")
+    found = [path for folder in folders for path in (ROOT / folder).rglob(name)]
+    return (*found, *ROOT.glob(name))
+
+
+def test_every_document_is_looked_at() -> None:
+    assert {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} < set(DOCUMENTS)
+    assert {"CHANGELOG.md", "docs/README.md", ".github/pull_request_template.md"} < set(DOCUMENTS)
+    index = (ROOT / "docs/README.md").read_text()
+    documents = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert documents - set(re.findall(r"\]\((\w+\.md)\)", index)) == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_line_is_wider_than_an_editor_shows_beside_another(document: str) -> None:
+    lines = enumerate((ROOT / document).read_text().splitlines(), start=1)
+    wide = [number for number, line in lines if len(line) > WIDTH and not line.startswith("|")]
+    assert wide == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_a_document_names_in_the_code_exists(document: str) -> None:
+    path = ROOT / document
+    text = path.read_text()
+    assert [name for name in re.findall(DOTTED, text) if not found(name)] == []
+    assert [name for name in re.findall(FILES, text) if not is_a_file(name, path)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_command_that_a_document_names_exists(document: str) -> None:
+    text = (ROOT / document).read_text()
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert set(re.findall(r"^make (\w+)|`make (\w+)", text, flags=re.MULTILINE)) <= {
+        pair for target in targets for pair in ((target, ""), ("", target))
+    }
+    assert set(re.findall(r"manage\.py (\w+)", text)) <= set(get_commands())
+
+
+@pytest.mark.parametrize(
+    ("name", "exists"),
+    [
+        ("chatsite/settings.py", True),
+        ("history/__init__.py", True),
+        ("strategy.py", True),
+        ("requirements/*.in", True),
+        ("chatsite/no_such_module.py", False),
+        ("no_such_module.py", False),
+    ],
+)
+def test_a_file_that_does_not_exist_is_noticed(name: str, exists: bool) -> None:
+    assert re.findall(FILES, f"`{name}`") == [name]
+    assert is_a_file(name, ROOT / "README.md") is exists
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_heading_that_a_document_links_to_exists(document: str) -> None:
+    path = ROOT / document
+    for file, heading in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text()):
+        target = path.parent / file if file else path
+        headings = re.findall(r"^#+ (.+)$", target.read_text(), flags=re.MULTILINE)
+        assert heading in {slug(one) for one in headings}, heading
+
+
+def slug(heading: str) -> str:
+    """The address that a Markdown page gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
