@@ -22,7 +22,7 @@ from chatsite.messages import Attachment
 from chatsite.web.api.conversations import answers_errors
 from chatsite.web.people import owner_of, site_of
 from chatsite.web.server.bodies import Body
-from chatsite.web.server.static_files import blocks
+from chatsite.web.server.static_files import read_blocks
 from chatsite.wiring import Site
 
 LONGEST_HEADER = 4096
@@ -95,7 +95,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     if request.method == "HEAD":
         return HttpResponse(headers=headers)
     opened = await asyncio.to_thread(open, path, "rb")
-    return StreamingHttpResponse(blocks(opened), headers=headers)
+    return StreamingHttpResponse(read_blocks(opened), headers=headers)
 
 
 def _shown_as(attachment: Attachment) -> str:

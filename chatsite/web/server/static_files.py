@@ -1,13 +1,18 @@
-"""Static files under hashed names, compressed, served without a thread a request."""
+"""Static files: collected under hashed names when they have changed, served by WhiteNoise."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import IO, Any
 
+import django
 from asgiref.sync import markcoroutinefunction
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -19,11 +24,39 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     """Names carry a hash of the content; imports between ES modules are rewritten to them."""
 
     support_js_module_import_aggregation = True
-    # A pass settles one level of imports; ours are deeper than the five that Django allows.
+    # Each pass settles one level of imports; ours are deeper than the five that Django allows.
     max_post_process_passes = 20
 
 
-async def blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
+class StaticFiles(WhiteNoiseMiddleware):
+    """WhiteNoise without a thread for each request.
+
+    WhiteNoise is synchronous: Django would run every request through a thread to reach it, and
+    would log a warning for every file, because its body is a synchronous iterator.
+    """
+
+    sync_capable = False
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]]) -> None:
+        super().__init__(get_response)
+        markcoroutinefunction(self)
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        found: HttpResponseBase | Awaitable[HttpResponseBase] = super().__call__(request)
+        return found if isinstance(found, HttpResponseBase) else await found
+
+    @staticmethod
+    def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
+        response = WhiteNoiseMiddleware.serve(static_file, request)
+        response.streaming_content = read_blocks(response.file_to_stream)
+        return response
+
+
+async def read_blocks(file: IO[bytes] | None) -> AsyncIterator[bytes]:
+    """The file's content, then the file is closed; nothing without a file (HEAD, not modified)."""
+    if file is None:
+        return
     try:
         while block := await asyncio.to_thread(file.read, BLOCK):
             yield block
@@ -31,30 +64,21 @@ async def blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
         file.close()
 
 
-class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise with an asynchronous body: Django warns of a synchronous one for every file."""
+def collect_if_changed() -> None:
+    """Bring STATIC_ROOT up to date. A stamp beside it saves the seconds that collecting takes."""
+    stamp = settings.VAR_DIR / "static.stamp"
+    signature = source_signature()
+    if stamp.is_file() and stamp.read_text() == signature and settings.STATIC_ROOT.is_dir():
+        return
+    call_command("collectstatic", verbosity=0, interactive=False)
+    stamp.write_text(signature)
 
-    sync_capable = False
-    async_capable = True
 
-    def __init__(self, get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]]) -> None:
-        super().__init__(get_response)
-        self.next = get_response
-        markcoroutinefunction(self)
-
-    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        path = request.path_info
-        found = self.find_file(path) if self.autorefresh else self.files.get(path)
-        return await self.next(request) if found is None else self.serve(found, request)
-
-    @staticmethod
-    def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-        answer = static_file.get_response(request.method, request.META)
-        status = int(answer.status)
-        response: HttpResponseBase = HttpResponse(status=status)  # HEAD, or not changed
-        if answer.file is not None:
-            response = StreamingHttpResponse(blocks(answer.file), status=status)
-        del response["Content-Type"]
-        for name, value in answer.headers:
-            response[name] = value
-        return response
+def source_signature() -> str:
+    """A hash of the names, sizes and times of all files that would be collected."""
+    seen = [django.get_version()]
+    for finder in get_finders():
+        for path, storage in finder.list(None):
+            changed = storage.get_modified_time(path).timestamp()
+            seen.append(f"{path} {storage.size(path)} {changed}")
+    return hashlib.sha256("\n".join(sorted(seen)).encode()).hexdigest()

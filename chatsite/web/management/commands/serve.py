@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations.database.lock import lock
 from chatsite.errors import Refused
-from chatsite.web.server.collected import collect_if_changed
+from chatsite.web.server.static_files import collect_if_changed
 
 DRAIN_SECONDS = 30
 
