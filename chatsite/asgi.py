@@ -21,7 +21,7 @@ from chatsite.errors import ChatsiteError
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
-from chatsite.web.server.bodies import Bodies
+from chatsite.web.server.bodies import BodyLimits
 from chatsite.wiring import Site
 
 
@@ -52,7 +52,7 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": Bodies(pages),
+        "http": BodyLimits(pages),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(routes))),
         "lifespan": lifespan,
     }

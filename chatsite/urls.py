@@ -4,8 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
 from chatsite.web import accounts, pages
-from chatsite.web.api import cache, files, marks, models, summaries
-from chatsite.web.api import comparison as comparing
+from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 
 urlpatterns = [
@@ -19,21 +18,25 @@ urlpatterns = [
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),
     path("conversations/<uuid:id>/messages", api.messages, name="messages"),
     path("conversations/<uuid:id>/export", api.export, name="export"),
-    path("conversations/<uuid:id>/compare", comparing.draft, name="compare-draft"),
+    path("conversations/<uuid:id>/compare", comparison.compare_draft, name="compare-draft"),
     path("conversations/<uuid:id>/summary", summaries.summary, name="summary"),
     path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
-    path("conversations/<uuid:id>/cache", cache.look, name="cache"),
-    path("conversations/<uuid:id>/cache/cleanup", cache.clean, name="cache-cleanup"),
-    path("conversations/<uuid:id>/cache/bring_back", cache.bring_back, name="cache-bring-back"),
+    path("conversations/<uuid:id>/cache", cache.cache_view, name="cache"),
+    path("conversations/<uuid:id>/cache/cleanup", cache.clean_cache, name="cache-cleanup"),
+    path(
+        "conversations/<uuid:id>/cache/bring_back",
+        cache.bring_back_unloaded,
+        name="cache-bring-back",
+    ),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
-    path("models", models.models, name="models"),
-    path("messages/<uuid:id>", marks.message, name="message"),
-    path("messages/<uuid:id>/why", marks.why, name="why"),
+    path("models", api.models, name="models"),
+    path("messages/<uuid:id>", marks.mark_message, name="message"),
+    path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),
     path("messages/<uuid:id>/show", api.show, name="show"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
-    path("turns/<uuid:id>/compare", comparing.turn, name="compare-turn"),
+    path("turns/<uuid:id>/compare", comparison.compare_turn, name="compare-turn"),
     path(
         "accounts/login/",
         LoginView.as_view(

@@ -23,6 +23,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
+from chatsite.web.api.requests import View
 from chatsite.wiring import Site
 from tests.conversations.given import ADA, new_id, talk
 
@@ -123,7 +124,7 @@ async def nobody_signed_in() -> AnonymousUser:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("view", "method"), [(api.clear, "POST"), (api.conversation, "DELETE")])
 async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_memory(
-    site: Site, view: api.View, method: str, monkeypatch: pytest.MonkeyPatch
+    site: Site, view: View, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     chat, other = new_id(), new_id()

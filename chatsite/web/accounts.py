@@ -17,7 +17,7 @@ from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 
 
-def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> None:
+def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) -> None:
     """At every sign-in, the admin's included: the session's guest becomes the account."""
     guest = request.session.pop("guest", "")
     if guest:
@@ -25,7 +25,7 @@ def keep_what_a_guest_wrote(request: HttpRequest, user: User, **kwargs: Any) -> 
         end_sockets(request, Owner(guest=guest))
 
 
-def leave_no_socket_behind(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
+def end_signed_out_sockets(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
     """At signing out: what other tabs of this session have open is theirs no longer."""
     if user is not None:
         end_sockets(request, Owner(user=user.pk))

@@ -8,8 +8,8 @@ class WebConfig(AppConfig):
 
     def ready(self) -> None:
         from chatsite.checks import register_checks
-        from chatsite.web.accounts import keep_what_a_guest_wrote, leave_no_socket_behind
+        from chatsite.web.accounts import end_signed_out_sockets, move_guest_conversations
 
         register_checks()
-        user_logged_in.connect(keep_what_a_guest_wrote)
-        user_logged_out.connect(leave_no_socket_behind)
+        user_logged_in.connect(move_guest_conversations)
+        user_logged_out.connect(end_signed_out_sockets)

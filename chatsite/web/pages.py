@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from chatsite.conversations import store
 from chatsite.errors import NotFound
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.people import is_staff, owner_mark, owner_of, site_of
+from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
 
 HIGHLIGHT = "vendor/highlightjs"
 
@@ -30,9 +30,9 @@ def home(request: HttpRequest) -> HttpResponse:
 @ensure_csrf_cookie
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
     """A new chat with `?agent=`, or one of the owner's conversations."""
-    site, owner = site_of(request), await owner_of(request)
+    site, owner = site_of(request), await request_owner(request)
     agents = site.agents.all()
-    agent = _chosen(request.GET.get("agent", ""), agents)
+    agent = _requested_agent(request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:
             agent = await site.run(store.agent_of, owner=owner, conversation=str(conversation))
@@ -42,7 +42,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     return render(request, "chat.html", {"page": page})
 
 
-def _chosen(slug: str, agents: list[dict[str, Any]]) -> str:
+def _requested_agent(slug: str, agents: list[dict[str, Any]]) -> str:
     """The agent the link asks for. Without a name the first that works; an unknown one is a 404."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
     if slug:

@@ -18,7 +18,7 @@ def site_of(request: HttpRequest) -> Site:
     return site
 
 
-async def owner_of(request: HttpRequest) -> Owner:
+async def request_owner(request: HttpRequest) -> Owner:
     """The account, or the session's guest; a new guest gets a random id."""
     user = await request.auser()
     if user.is_authenticated:
@@ -32,7 +32,7 @@ async def owner_of(request: HttpRequest) -> Owner:
 
 async def owner_mark(request: HttpRequest) -> str:
     """ "guest:…" or "user:…": tells the page whose drafts a tab holds, and nothing else."""
-    kind, _, _ = (key := (await owner_of(request)).key).partition(":")
+    kind, _, _ = (key := (await request_owner(request)).key).partition(":")
     return f"{kind}:{salted_hmac('chatsite.owner', key).hexdigest()[:16]}"
 
 

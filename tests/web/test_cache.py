@@ -188,7 +188,7 @@ def chat(transactional_db: None) -> str:
 
 async def test_the_panel_is_told_all_at_once(chat: str) -> None:
     engine = Engine()
-    status, found = await engine.ask(views.look, chat, query="historyPolicy=none")
+    status, found = await engine.ask(views.cache_view, chat, query="historyPolicy=none")
     assert status == 200
     asking = engine.asked[0]
     assert (asking.agent, asking.query, asking.conversation) == ("demo", "historyPolicy=none", chat)
@@ -233,26 +233,26 @@ async def test_the_panel_is_told_all_at_once(chat: str) -> None:
 
 async def test_what_lies_in_no_slot_is_saved_or_nowhere(chat: str) -> None:
     engine = Engine(place="none")
-    _, found = await engine.ask(views.look, chat)
+    _, found = await engine.ask(views.cache_view, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("saved", 30, 4)
     await sync_to_async(store.drop_sessions)(keys=[chat])
-    _, found = await engine.ask(views.look, chat)
+    _, found = await engine.ask(views.cache_view, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("none", 0, 2)
 
 
 async def test_a_message_without_room_hides_no_cache(chat: str) -> None:
     engine = Engine(fails=PromptTooLarge("The instructions alone are too long."))
-    _, found = await engine.ask(views.look, chat)
+    _, found = await engine.ask(views.cache_view, chat)
     assert found["available"] and found["note"] == "The instructions alone are too long."
     assert (len(found["strip"]), found["strategies"]) == (5, [])
     engine.fails = ProviderError("No model can be reached.")
-    _, found = await engine.ask(views.look, chat)
+    _, found = await engine.ask(views.cache_view, chat)
     assert not found["available"] and found["note"] == "No model can be reached."
 
 
 async def test_a_cleanup_marks_what_was_offered_and_pages_hear_of_it(chat: str) -> None:
     engine = Engine()
-    status, told = await engine.ask(views.clean, chat, {"strategy": "keepSystemPromptOnly"})
+    status, told = await engine.ask(views.clean_cache, chat, {"strategy": "keepSystemPromptOnly"})
     assert (status, told["turns"], told["messages"], told["tokens"]) == (200, [3], 2, 8)
     assert set(told["status"].values()) == {-1}
     assert engine.told == [CacheChanged(status=told["status"])]
@@ -263,8 +263,8 @@ async def test_nothing_changes_while_an_answer_is_written(chat: str) -> None:
     engine = Engine()
     begun = await sync_to_async(begin)(chat)
     for view, body in (
-        (views.clean, {"strategy": "keepSystemPromptOnly"}),
-        (views.bring_back, {}),
+        (views.clean_cache, {"strategy": "keepSystemPromptOnly"}),
+        (views.bring_back_unloaded, {}),
     ):
         status, told = await engine.ask(view, chat, body)
         assert (status, told["code"]) == (409, "turn_running")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.files.export_format import SavedSettings
-from chatsite.web.api.resume import Resumed, resumed_under
+from chatsite.web.api.resume import ResumedSettings, resume_settings
 from tests.person import Person
 from tests.running import Server
 
@@ -25,9 +25,9 @@ def under(
     *,
     settings: Any,
     staff: bool = False,
-) -> Resumed:
+) -> ResumedSettings:
     settings.HISTORY_ENVIRONMENT = environment
-    return resumed_under(said, template or {}, staff=staff)
+    return resume_settings(said, template or {}, staff=staff)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def under(
 def test_the_address_says_what_would_be_otherwise(
     said: SavedSettings | None, template: dict[str, object], query: str, settings: Any
 ) -> None:
-    assert under({}, said, template, settings=settings) == Resumed(query=query)
+    assert under({}, said, template, settings=settings) == ResumedSettings(query=query)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_no_file_widens_what_is_locked_and_it_is_said(
 
 def test_staff_may_have_what_only_staff_may_choose(settings: Any) -> None:
     found = under({"HISTORY_URL": "staff"}, saved("all"), settings=settings, staff=True)
-    assert found == Resumed(query="historyPolicy=all")
+    assert found == ResumedSettings(query="historyPolicy=all")
 
 
 async def test_what_is_exported_is_imported_and_goes_on_as_it_was(server: Server) -> None:

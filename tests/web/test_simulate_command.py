@@ -7,7 +7,11 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from chatsite.turns.what_if.simulation import SimulationTotals
-from chatsite.web.management.commands.simulate_history import Progress, Simulated, as_table
+from chatsite.web.management.commands.simulate_history import (
+    ProgressLine,
+    SimulationReport,
+    as_table,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +33,7 @@ def test_a_bad_value_is_refused_by_the_rules_of_the_settings(
 
 
 def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
-    found = Simulated(conversations=2, asking={"relevant, triage"}, skipped=["x: no agent."])
+    found = SimulationReport(conversations=2, asking={"relevant, triage"}, skipped=["x: no agent."])
     found.add(
         "all", SimulationTotals(turns=3, messages=9, tokens=1_500, leading=750, groups=4, cost=0.5)
     )
@@ -50,7 +54,7 @@ def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
 
 def test_a_long_run_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    progress = Progress(said.append, "conversation 2 of 9")
+    progress = ProgressLine(said.append, "conversation 2 of 9")
     progress.tick("all")
     assert said == []
     monkeypatch.setattr(progress, "_said", -1e9)

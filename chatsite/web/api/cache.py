@@ -19,8 +19,8 @@ from chatsite.events import CacheChanged
 from chatsite.kv.cleanup_setting import resolve_cleanup, unknown_strategy
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffers
-from chatsite.web.api.conversations import answers_errors, fields, sound
-from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.people import is_staff, request_owner, site_of
 from chatsite.wiring import Site
 
 MAX_QUERY = 4_096
@@ -29,21 +29,21 @@ MAX_TURNS = 10_000
 
 @require_GET
 @answers_errors
-async def look(request: HttpRequest, id: UUID) -> HttpResponse:
+async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
     """What lies in the cache. `query` is the page's own: it says what the next message is sent
     with, and so what a cleanup would take from it."""
     site, owner, asking = await _asking(request, id, request.GET.get("query", ""), panel=True)
     books = await site.run(store.cache_books, owner=owner, conversation=asking.conversation)
     asking = replace(asking, agent=books.agent, model=books.model)
     available, offered = await _offered(site, asking)
-    return JsonResponse(_told(site, asking, books, offered, available=available))
+    return JsonResponse(_cache_fields(site, asking, books, offered, available=available))
 
 
 @require_POST
 @answers_errors
-async def clean(request: HttpRequest, id: UUID) -> HttpResponse:
+async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"strategy": "removeOldestMessages"}`, and the page's `query`: unload as it was offered."""
-    body = fields(request)
+    body = json_fields(request)
     strategy = body.get("strategy")
     if not isinstance(strategy, str):
         raise BadCommand("strategy is the name of one.")
@@ -60,21 +60,21 @@ async def clean(request: HttpRequest, id: UUID) -> HttpResponse:
         conversation=asking.conversation,
         turns=turns,
     )
-    return await _changed(site, owner, asking, status)
+    return await _answer_change(site, owner, asking, status)
 
 
 @require_POST
 @answers_errors
-async def bring_back(request: HttpRequest, id: UUID) -> HttpResponse:
+async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"turns": [3, 7]}`, by the sequence number of what was said first; `{}` for all. It is the
     owner's also where there is no panel: a cleanup may have come by itself."""
-    body = fields(request)
-    turns = _turns(body["turns"]) if "turns" in body else None
+    body = json_fields(request)
+    turns = _turn_numbers(body["turns"]) if "turns" in body else None
     site, owner, asking = await _asking(request, id, "", panel=False)
     status = await site.run(
         store.bring_back_turns, owner=owner, conversation=asking.conversation, turns=turns
     )
-    return await _changed(site, owner, asking, status)
+    return await _answer_change(site, owner, asking, status)
 
 
 async def _asking(
@@ -85,13 +85,13 @@ async def _asking(
         raise NotFound("There is no such conversation.")
     if not isinstance(query, str) or len(query) > MAX_QUERY:
         raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
-    owner = await owner_of(request)
+    owner = await request_owner(request)
     asking = site.asking(
         owner=owner,
         staff=staff,
         conversation=str(id),
         agent="",
-        query=sound(query),
+        query=storable(query),
     )
     return site, owner, asking
 
@@ -112,7 +112,7 @@ async def _offered(site: Site, asking: PageRequest) -> tuple[bool, CleanupOffers
     return available, CleanupOffers(note=note, window=0, cleanup=cleanup)
 
 
-def _told(
+def _cache_fields(
     site: Site, asking: PageRequest, books: CacheBooks, offered: CleanupOffers, *, available: bool
 ) -> dict[str, Any]:
     live = site.cache.view(asking.conversation)
@@ -142,7 +142,7 @@ def _told(
     }
 
 
-async def _changed(
+async def _answer_change(
     site: Site, owner: Owner, asking: PageRequest, status: dict[str, int]
 ) -> HttpResponse:
     """Tell the conversation's pages, and who asked, how much that is."""
@@ -158,7 +158,7 @@ async def _changed(
     return JsonResponse({**told, "status": status})
 
 
-def _turns(said: object) -> list[int]:
+def _turn_numbers(said: object) -> list[int]:
     if isinstance(said, list) and len(said) <= MAX_TURNS:
         turns = [turn for turn in said if type(turn) is int and 0 < turn < 2**31]
         if len(turns) == len(said):

@@ -9,19 +9,18 @@ from django.views.decorators.http import require_POST
 
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.web.api.conversations import answers_errors, fields, sound
-from chatsite.web.api.drafts import ids, model_name
-from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
+from chatsite.web.people import is_staff, request_owner, site_of
 
 MAX_QUERY = 4_096
 
 
 @require_POST
 @answers_errors
-async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
+async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{query, draft, reply_to, attachments, model}` of the page: the next message. A POST, because
     a draft has no place in an address."""
-    body = fields(request)
+    body = json_fields(request)
     asking = await _asking(request, body, conversation=str(id))
     reply_to = body.get("reply_to")
     try:
@@ -29,7 +28,7 @@ async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
     except (ValueError, AttributeError, TypeError):
         raise BadCommand("reply_to is the id of a message.") from None
     site, draft = site_of(request), _text(body, "draft")
-    attached = await site.turns.attachments(asking, ids(body.get("attachments", [])))
+    attached = await site.turns.attachments(asking, upload_ids(body.get("attachments", [])))
     return JsonResponse(
         await site.comparing.of_draft(asking, draft, reply_to=reply_to, attachments=attached)
     )
@@ -37,9 +36,9 @@ async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @require_POST
 @answers_errors
-async def turn(request: HttpRequest, id: UUID) -> HttpResponse:
+async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{query}` of the page: a turn that was answered."""
-    asking = await _asking(request, fields(request), conversation="")
+    asking = await _asking(request, json_fields(request), conversation="")
     return JsonResponse(await site_of(request).comparing.of_turn(asking, str(id)))
 
 
@@ -53,7 +52,7 @@ async def _asking(
     if len(query) > MAX_QUERY:
         raise BadCommand("The page's address is too long.")
     return site.asking(
-        owner=await owner_of(request),
+        owner=await request_owner(request),
         staff=staff,
         conversation=conversation,
         agent="",
@@ -66,4 +65,4 @@ def _text(body: dict[str, object], name: str) -> str:
     value = body.get(name, "")
     if not isinstance(value, str):
         raise BadCommand(f"{name} is not a text.")
-    return sound(value)
+    return storable(value)

@@ -19,9 +19,9 @@ from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES
 from chatsite.files.names import safe_name
 from chatsite.messages import Attachment
-from chatsite.web.api.conversations import answers_errors
-from chatsite.web.people import owner_of, site_of
-from chatsite.web.server.bodies import Body
+from chatsite.web.api.requests import answers_errors
+from chatsite.web.people import request_owner, site_of
+from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
 from chatsite.wiring import Site
 
@@ -40,20 +40,20 @@ SAFE_HEADERS = {
 @answers_errors
 async def files(request: HttpRequest) -> HttpResponse:
     """The body is the file, as it is; the header X-File-Name its name in percent encoding."""
-    site, owner = site_of(request), await owner_of(request)
+    site, owner = site_of(request), await request_owner(request)
     name = _name(request)
-    body: Body = cast(Any, request).scope["chatsite.body"]
+    body: StreamedBody = cast(Any, request).scope["chatsite.body"]
     await site.run(store.require_quota, owner, size=body.length)
     try:
         coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
         async with coming as taken:
-            kept = await _kept(site, owner, name, taken)
+            kept = await _store_file(site, owner, name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # nobody is there to read it
-    return JsonResponse({"attachment": described(kept) | {"note": taken.note}})
+    return JsonResponse({"attachment": attachment_view(kept) | {"note": taken.note}})
 
 
-def described(attachment: Attachment) -> dict[str, Any]:
+def attachment_view(attachment: Attachment) -> dict[str, Any]:
     """As a page gets it."""
     said = {name: getattr(attachment, name) for name in Attachment.__slots__}
     return said | {"url": reverse("file", args=[attachment.id])}
@@ -66,7 +66,7 @@ def _name(request: HttpRequest) -> str:
     return safe_name(unquote(said, errors="replace"))
 
 
-async def _kept(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
+async def _store_file(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
     """Whoever goes away in this moment never learns the file's id: it is removed again."""
     keeping = asyncio.ensure_future(site.run(store.store_upload, owner, name=name, taken=taken))
     try:
@@ -79,7 +79,7 @@ async def _kept(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Att
 @require_http_methods(["GET", "HEAD", "DELETE"])
 @answers_errors
 async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
-    site, owner = site_of(request), await owner_of(request)
+    site, owner = site_of(request), await request_owner(request)
     if request.method == "DELETE":
         await site.run(store.discard_upload, owner, id=str(id))
         return JsonResponse({"deleted": str(id)})
@@ -88,7 +88,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return HttpResponse(status=304, headers=headers)
     headers |= {
-        "Content-Type": _shown_as(attachment),
+        "Content-Type": _content_type(attachment),
         "Content-Length": str(attachment.size),
         "Content-Disposition": _disposition(attachment.name),
     }
@@ -98,7 +98,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     return StreamingHttpResponse(read_blocks(opened), headers=headers)
 
 
-def _shown_as(attachment: Attachment) -> str:
+def _content_type(attachment: Attachment) -> str:
     """Only a picture that was decoded here is called one."""
     if attachment.modality == "image" and attachment.mime_type in IMAGES:
         return attachment.mime_type

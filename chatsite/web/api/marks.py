@@ -11,9 +11,8 @@ from chatsite.conversations import store
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import why as tell
-from chatsite.web.api.conversations import answers_errors, fields, sound
-from chatsite.web.api.drafts import ids, model_name
-from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
+from chatsite.web.people import is_staff, request_owner, site_of
 
 MARKS = {
     "pinned": store.pin_message,
@@ -26,15 +25,15 @@ MAX_DRAFT = 2000
 
 @require_http_methods(["PATCH"])
 @answers_errors
-async def message(request: HttpRequest, id: UUID) -> HttpResponse:
+async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"pinned": true}`, or one of the other marks; the answer is the event that pages get."""
-    body = fields(request)
+    body = json_fields(request)
     if len(body) != 1 or not isinstance(on := next(iter(body.values())), bool):
         raise BadCommand(f"One mark is needed, true or false: {', '.join(MARKS)}.")
     name = next(iter(body))
     if name not in MARKS:
         raise BadCommand(f"There is no such mark; there are {', '.join(MARKS)}.")
-    site, owner = site_of(request), await owner_of(request)
+    site, owner = site_of(request), await request_owner(request)
     change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
     if name == "forget_above" and on:
         # What stands below was read when what is above was still before it.
@@ -50,20 +49,20 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @require_GET
 @answers_errors
-async def why(request: HttpRequest, id: UUID) -> HttpResponse:
+async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     """Why a message is or isn't sent. `query` is the page's own; `draft`, `reply_to` and
     `attachment` (one for each) are what is being written there. `model` is the one chosen there,
     as `provider:name`, "" for the agent's own; without it the conversation's."""
-    query, draft = (sound(request.GET.get(name, "")) for name in ("query", "draft"))
+    query, draft = (storable(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
         raise BadCommand("The page's address or the draft is too long for this question.")
     try:
         reply_to = str(UUID(said)) if (said := request.GET.get("reply_to", "")) else None
     except ValueError:
         raise BadCommand("reply_to is the id of a message.") from None
-    attached = ids(request.GET.getlist("attachment"))
+    attached = upload_ids(request.GET.getlist("attachment"))
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
-    site, owner = site_of(request), await owner_of(request)
+    site, owner = site_of(request), await request_owner(request)
     found = await site.run(store.trace_message, owner=owner, message=str(id))
     asking = site.asking(
         owner=owner,

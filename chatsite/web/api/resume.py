@@ -20,7 +20,7 @@ from chatsite.wiring import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resumed:
+class ResumedSettings:
     """`query` is what the page's address has to say, "" for nothing; `note` is a sentence where
     other settings apply all the same."""
 
@@ -31,38 +31,39 @@ class Resumed:
         return asdict(self)
 
 
-def resumed_under(
+def resume_settings(
     saved: SavedSettings | None, template: Mapping[str, object], *, staff: bool
-) -> Resumed:
+) -> ResumedSettings:
     """What of `saved` a link may bring about here, and what it can't."""
     if saved is None:
-        return Resumed()
+        return ResumedSettings()
     environment = configured.HISTORY_ENVIRONMENT
     allowed = may_use_url(environment, staff=staff)
 
-    def under(url: Mapping[str, str]) -> Settings:
+    def resolve_with(url: Mapping[str, str]) -> Settings:
         return resolve(environment=environment, url=url, template=template, url_allowed=allowed)
 
-    wanted = _wanted(saved)
-    without, linked = _settings(under({})), _settings(under(wanted))
+    wanted = _saved_link(saved)
+    without, linked = _link_settings(resolve_with({})), _link_settings(resolve_with(wanted))
     link = {
         name: value
         for name, value in wanted.items()
         if linked[name].source == "URL" and str(without[name].value) != value
     }
-    here = under(link)
-    missed = any(str(_settings(here)[name].value) != value for name, value in wanted.items())
+    here = resolve_with(link)
+    applied = _link_settings(here)
+    missed = any(str(applied[name].value) != value for name, value in wanted.items())
     if not missed and here.tokens.value == saved.tokens:
-        return Resumed(query=urlencode(link))
+        return ResumedSettings(query=urlencode(link))
     why = f" {here.lock_reason}" if here.locked else ""
-    return Resumed(
+    return ResumedSettings(
         query=urlencode(link),
-        note=f"Its last answer was decided under {_words(saved)}. Here “{here.in_words}” applies."
-        f"{why}",
+        note=f"Its last answer was decided under {_describe(saved)}. "
+        f"Here “{here.in_words}” applies.{why}",
     )
 
 
-def cleanup_of(site: Site, agent: str) -> str:
+def cleanup_strategy(site: Site, agent: str) -> str:
     """The cache's strategy in force for the agent, for its file; the built-in one's, or the
     environment's, where the agent is gone."""
     try:
@@ -72,7 +73,7 @@ def cleanup_of(site: Site, agent: str) -> str:
     return resolve_cleanup(environment=configured.CACHE_CLEANUP, template=template).value
 
 
-def _settings(settings: Settings) -> dict[str, Setting[Any]]:
+def _link_settings(settings: Settings) -> dict[str, Setting[Any]]:
     """What a link may set, by its name there."""
     return {
         "historyPolicy": settings.policy,
@@ -82,7 +83,7 @@ def _settings(settings: Settings) -> dict[str, Setting[Any]]:
     }
 
 
-def _wanted(saved: SavedSettings) -> dict[str, str]:
+def _saved_link(saved: SavedSettings) -> dict[str, str]:
     """What a link would say; what the policy doesn't look at is left out."""
     policy = POLICIES.get(saved.policy, saved.selector)
     wanted = {"historyPolicy": saved.policy}
@@ -95,7 +96,7 @@ def _wanted(saved: SavedSettings) -> dict[str, str]:
     return wanted
 
 
-def _words(saved: SavedSettings) -> str:
+def _describe(saved: SavedSettings) -> str:
     policy = POLICIES.get(saved.policy, saved.selector)
     if policy is None:
         return f"the policy {saved.policy!r}, which isn't known here"

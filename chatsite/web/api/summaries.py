@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatsite.conversations import store
 from chatsite.errors import BadCommand
-from chatsite.web.api.conversations import answers_errors, fields, sound
-from chatsite.web.people import is_staff, owner_of, site_of
+from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.people import is_staff, request_owner, site_of
 
 MAX_CHARACTERS = 50_000
 MAX_QUERY = 4_096
@@ -22,9 +22,9 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
     """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and
     what version 3 covers; without a text version 3 itself comes back, as a new version. `query`
     is the page's own: it says how much room there is."""
-    site, owner, conversation = site_of(request), await owner_of(request), str(id)
+    site, owner, conversation = site_of(request), await request_owner(request), str(id)
     if request.method == "POST":
-        body = fields(request)
+        body = json_fields(request)
         version, text = _edit(body)
         asking = site.asking(
             owner=owner,
@@ -43,10 +43,10 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     """POST `{"on": false}`."""
-    on = fields(request).get("on")
+    on = json_fields(request).get("on")
     if not isinstance(on, bool):
         raise BadCommand("on is true or false.")
-    site, owner, conversation = site_of(request), await owner_of(request), str(id)
+    site, owner, conversation = site_of(request), await request_owner(request), str(id)
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
     found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
@@ -56,7 +56,7 @@ def _query(body: dict[str, object]) -> str:
     query = body.get("query", "")
     if not isinstance(query, str) or len(query) > MAX_QUERY:
         raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
-    return sound(query)
+    return storable(query)
 
 
 def _edit(body: dict[str, object]) -> tuple[int, str | None]:
@@ -73,4 +73,4 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
             f"This summary has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed. "
             "Your text is kept; shorten it."
         )
-    return version, sound(text.strip())
+    return version, storable(text.strip())

@@ -24,7 +24,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 FILES = "/files"
 # A conversation that is restored may have 20 MB, and what a form wraps it in.
 LARGEST = 21 * 1024 * 1024
-LARGEST_SAID = "A request may have 21 MB. This one is larger; nothing of it was kept."
+TOO_LARGE_REQUEST = "A request may have 21 MB. This one is larger; nothing of it was kept."
 # How long what still comes is thrown away after a refusal. Closing a line that holds unread bytes
 # resets it, and whoever sends then never reads why.
 LINGER_SECONDS = 2.0
@@ -32,7 +32,7 @@ EMPTY: Event = {"type": "http.request", "body": b"", "more_body": False}
 GONE: Event = {"type": "http.disconnect"}
 
 
-class Bodies:
+class BodyLimits:
     """In front of Django."""
 
     def __init__(self, app: App) -> None:
@@ -40,7 +40,7 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         file = scope["path"] == FILES and scope["method"] == "POST"
-        bounded = _Bounded(receive, send, MAX_ATTACHMENT_BYTES if file else LARGEST)
+        bounded = _BoundedConnection(receive, send, MAX_ATTACHMENT_BYTES if file else LARGEST)
         length = _stated_length(scope)
         if length > bounded.limit:
             await bounded.refuse()
@@ -48,15 +48,15 @@ class Bodies:
         if not file:
             await self._app(scope, bounded.receive, bounded.send)
             return
-        body = Body(bounded.receive, length=length)
+        body = StreamedBody(bounded.receive, length=length)
         # Whatever type is said of it: it must not be read as a form.
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         headers = [(name, value) for name, value in headers if name != b"content-length"]
         streamed = {**scope, "headers": headers, "chatsite.body": body}
-        await self._app(streamed, body.seen_by_django, bounded.send)
+        await self._app(streamed, body.receive_for_django, bounded.send)
 
 
-class Body:
+class StreamedBody:
     """The body of one request, still to be read. `length` is what it states, 0 where it doesn't."""
 
     def __init__(self, receive: Receive, *, length: int) -> None:
@@ -80,7 +80,7 @@ class Body:
                 yield event["body"]
         self._ended.set()
 
-    async def seen_by_django(self) -> Event:
+    async def receive_for_django(self) -> Event:
         """An empty body at once; after it, that the client went away, once it did."""
         if not self._given:
             self._given = True
@@ -89,7 +89,7 @@ class Body:
         return GONE if self._gone else await self._receive()
 
 
-class _Bounded:
+class _BoundedConnection:
     """A client's line on which no body is longer than `limit` bytes."""
 
     def __init__(self, receive: Receive, send: Send, limit: int) -> None:
@@ -116,7 +116,7 @@ class _Bounded:
     async def refuse(self) -> None:
         """Say what is allowed, and close the line."""
         self._refused = True
-        said = TOO_LARGE if self.limit == MAX_ATTACHMENT_BYTES else LARGEST_SAID
+        said = TOO_LARGE if self.limit == MAX_ATTACHMENT_BYTES else TOO_LARGE_REQUEST
         body = json.dumps({"code": "too_large", "message": said}).encode()
         headers = [
             (b"content-type", b"application/json"),

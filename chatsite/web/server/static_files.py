@@ -12,7 +12,7 @@ from asgiref.sync import markcoroutinefunction
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.http import HttpRequest
+from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -47,8 +47,8 @@ class StaticFiles(WhiteNoiseMiddleware):
         return found if isinstance(found, HttpResponseBase) else await found
 
     @staticmethod
-    def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-        response = WhiteNoiseMiddleware.serve(static_file, request)
+    def serve(static_file: Any, request: HttpRequest) -> FileResponse:
+        response: FileResponse = WhiteNoiseMiddleware.serve(static_file, request)
         response.streaming_content = read_blocks(response.file_to_stream)
         return response
 

@@ -7,7 +7,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 LINGER_SECONDS = 2.0
 
 
-class Wire(WebSocketsSansIOProtocol):
+class LingeringWebSocket(WebSocketsSansIOProtocol):
     """After a frame that is too long, the rest of it is read and thrown away.
 
     Closing a TCP connection that holds unread bytes resets it: the browser then never reads the

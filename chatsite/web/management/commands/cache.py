@@ -58,7 +58,7 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
             offered = await _offered(site, stored, books.model)
             return await _cleaned(site, stored, offered, strategy)
         try:
-            offers = in_words(await _offered(site, stored, books.model))
+            offers = describe_offers(await _offered(site, stored, books.model))
         except ChatsiteError as error:  # its agent is gone, or no model can be reached
             offers = [error.message]
         return [*table(books.rows), "", *remarks(books), "", *offers]
@@ -94,24 +94,25 @@ async def _cleaned(
         conversation=stored.id,
         turns=offer.turns,
     )
+    unloaded = turns_text(len(offer.turns))
     return [
-        f"{strategy}: {turns_of(len(offer.turns))} unloaded, {offer.messages:,} messages. The next "
+        f"{strategy}: {unloaded} unloaded, {offer.messages:,} messages. The next "
         f"message's prompt is {offer.tokens:,} tokens shorter.",
         "What was said stays stored; it can be brought back in the page, reloaded if it is open.",
     ]
 
 
-def in_words(offered: CleanupOffers) -> list[str]:
+def describe_offers(offered: CleanupOffers) -> list[str]:
     """What each strategy would unload."""
     if offered.note:
         return [offered.note]
     return ["--cleanup would free:"] + [
-        f"  {offer.name}: {turns_of(len(offer.turns))}, {offer.tokens:,} tokens"
+        f"  {offer.name}: {turns_text(len(offer.turns))}, {offer.tokens:,} tokens"
         for offer in offered.offers
     ]
 
 
-def turns_of(count: int) -> str:
+def turns_text(count: int) -> str:
     return f"{count:,} {'turn' if count == 1 else 'turns'}"
 
 
@@ -136,7 +137,7 @@ def remarks(books: CacheBooks) -> list[str]:
     said = []
     if gone["turns"]:
         said.append(
-            f"Unloaded or marked: {turns_of(gone['turns'])}, {gone['messages']:,} messages, "
+            f"Unloaded or marked: {turns_text(gone['turns'])}, {gone['messages']:,} messages, "
             f"{gone['tokens']:,} tokens."
         )
     if saved is None:

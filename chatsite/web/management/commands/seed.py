@@ -15,7 +15,7 @@ from django.urls import reverse
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
-from chatsite.web.management.commands.serve import shown
+from chatsite.web.management.commands.serve import browsable_host
 from chatsite.web.seed.samples import SAMPLES, short
 from chatsite.web.seed.seeder import Seeder
 
@@ -71,4 +71,4 @@ class Command(BaseCommand):
 
 
 def _site(name: str, *arguments: str) -> str:
-    return f"http://{shown(settings.HOST)}:{settings.PORT}{reverse(name, args=arguments)}"
+    return f"http://{browsable_host(settings.HOST)}:{settings.PORT}{reverse(name, args=arguments)}"

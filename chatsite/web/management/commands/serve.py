@@ -32,7 +32,7 @@ def require_free(host: str, port: int) -> None:
         ) from None
 
 
-def shown(host: str) -> str:
+def browsable_host(host: str) -> str:
     """An address to open: that which listens everywhere is no address to go to."""
     if host in ("0.0.0.0", "::"):
         return "127.0.0.1"
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0, interactive=False)
         if not settings.DEBUG:
             collect_if_changed()
-        self.stdout.write(f"Chatsite: http://{shown(host)}:{port} (Ctrl-C stops it)")
+        self.stdout.write(f"Chatsite: http://{browsable_host(host)}:{port} (Ctrl-C stops it)")
         uvicorn.run(
             "chatsite.asgi:application",
             host=host,
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
             lifespan="on",
             # sansio pushes back on a reader that doesn't read; frames above the limit close 1009.
-            ws="chatsite.web.server.websocket_protocol:Wire",
+            ws="chatsite.web.server.websocket_protocol:LingeringWebSocket",
             ws_max_size=settings.MAX_FRAME_BYTES,
             # Twice the memory of an idle socket, and nothing gained on frames of 30 bytes.
             ws_per_message_deflate=False,

@@ -34,7 +34,7 @@ OPTIONS = ("policy", "length", "tokens", "step", "low_water", "selector")
 
 
 @dataclass(slots=True)
-class Simulated:
+class SimulationReport:
     """What was found, by setting; `skipped` says why a conversation was left out."""
 
     sums: dict[str, SimulationTotals] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Simulated:
         self.sums.setdefault(label, SimulationTotals()).merge(found)
 
 
-def whole(least: int, most: int = LARGEST) -> Callable[[str], int]:
+def number_reader(least: int, most: int = LARGEST) -> Callable[[str], int]:
     """Reads a number by the rules of the settings."""
 
     def read(text: str) -> int:
@@ -67,13 +67,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--agent", default="", help="only this agent's conversations")
         parser.add_argument("--conversation", default="", help="only the one with this id")
-        parser.add_argument("--limit", type=whole(1), help="at most so many, the newest first")
-        parser.add_argument("--policy", choices=list(POLICIES.names), help="only this policy")
-        parser.add_argument("--length", type=whole(0), help="lastN: how many user messages")
-        parser.add_argument("--step", type=whole(1), help="lastN: by how many the cut moves")
-        parser.add_argument("--tokens", type=whole(1), help="the token budget")
         parser.add_argument(
-            "--low-water", type=whole(1, 100), help="percent of the budget kept at a cut"
+            "--limit", type=number_reader(1), help="at most so many, the newest first"
+        )
+        parser.add_argument("--policy", choices=list(POLICIES.names), help="only this policy")
+        parser.add_argument("--length", type=number_reader(0), help="lastN: how many user messages")
+        parser.add_argument(
+            "--step", type=number_reader(1), help="lastN: by how many the cut moves"
+        )
+        parser.add_argument("--tokens", type=number_reader(1), help="the token budget")
+        parser.add_argument(
+            "--low-water", type=number_reader(1, 100), help="percent of the budget kept at a cut"
         )
         parser.add_argument("--selector", choices=POLICIES.selectors, help="relevant: who selects")
         parser.add_argument("--json", action="store_true", help="print JSON")
@@ -85,8 +89,8 @@ class Command(BaseCommand):
         else:
             self.stdout.write(as_table(found))
 
-    async def _simulate(self, options: dict[str, Any]) -> Simulated:
-        site, found = Site(), Simulated()
+    async def _simulate(self, options: dict[str, Any]) -> SimulationReport:
+        site, found = Site(), SimulationReport()
         try:
             wanted = await site.run(
                 store.list_all_conversations,
@@ -97,7 +101,9 @@ class Command(BaseCommand):
             if not wanted:
                 raise CommandError("There is no such conversation here.")
             for number, stored in enumerate(wanted, 1):
-                progress = Progress(self.stderr.write, f"conversation {number} of {len(wanted)}")
+                progress = ProgressLine(
+                    self.stderr.write, f"conversation {number} of {len(wanted)}"
+                )
                 try:
                     await self._replay(site, stored, options, found, progress)
                 except NotFound as error:
@@ -113,8 +119,8 @@ class Command(BaseCommand):
         site: Site,
         stored: StoredConversation,
         options: dict[str, Any],
-        found: Simulated,
-        progress: Progress,
+        found: SimulationReport,
+        progress: ProgressLine,
     ) -> None:
         answering = site.agents.would_answer(stored.agent)
         decider = site.turns.decider
@@ -154,7 +160,7 @@ class Command(BaseCommand):
                 found.add(AS_SET, result)
 
 
-class Progress:
+class ProgressLine:
     """A line every few seconds of a long run."""
 
     def __init__(self, write: Any, place: str) -> None:
@@ -185,7 +191,7 @@ def variants(sources: SettingSources, options: dict[str, Any]) -> list[tuple[str
     return [(label, False, settings), (AS_SET, False, present)]
 
 
-def as_json(found: Simulated) -> dict[str, Any]:
+def as_json(found: SimulationReport) -> dict[str, Any]:
     return {
         "conversations": found.conversations,
         "prices": PUBLISHED,
@@ -195,7 +201,7 @@ def as_json(found: Simulated) -> dict[str, Any]:
     }
 
 
-def as_table(found: Simulated) -> str:
+def as_table(found: SimulationReport) -> str:
     """One line a policy."""
     heads = ("policy", "turns", "messages", "tokens", "reused", "tool groups left out", "cost")
     rows = [heads, *(cells(label, one) for label, one in ordered(found))]
@@ -210,7 +216,7 @@ def as_table(found: Simulated) -> str:
     return "\n".join([*lines, "", *remarks(found)])
 
 
-def ordered(found: Simulated) -> list[tuple[str, SimulationTotals]]:
+def ordered(found: SimulationReport) -> list[tuple[str, SimulationTotals]]:
     """What applies now comes first."""
     return sorted(found.sums.items(), key=lambda one: one[0] != AS_SET)
 
@@ -228,7 +234,7 @@ def cells(label: str, one: SimulationTotals) -> tuple[str, ...]:
     )
 
 
-def remarks(found: Simulated) -> list[str]:
+def remarks(found: SimulationReport) -> list[str]:
     plural = "conversation" if found.conversations == 1 else "conversations"
     said = [
         f"{found.conversations:,} {plural}. Messages and tokens are those of all requests, added "

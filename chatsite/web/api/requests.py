@@ -1,0 +1,81 @@
+"""Reading requests and answering errors, for every view of this folder."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+
+from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
+from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
+
+MAX_MODEL = 200
+STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
+    (NotFound, 404),
+    (Refused, 409),
+    (BadCommand, 400),
+    (BadRestore, 400),
+    (ChatsiteError, 500),
+)
+View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
+
+
+def answers_errors(view: View) -> View:
+    """Our own errors become `{code, message}` with their status."""
+
+    @functools.wraps(view)
+    async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return await view(request, *args, **kwargs)
+        except ChatsiteError as error:
+            status = next(status for kind, status in STATUS if isinstance(error, kind))
+            return JsonResponse({"code": error.code, "message": error.message}, status=status)
+
+    return wrapped
+
+
+def request_body(request: HttpRequest) -> bytes:
+    try:
+        return request.body
+    except RequestDataTooBig:
+        raise BadCommand("The request's body is too large.") from None
+
+
+def json_fields(request: HttpRequest) -> dict[str, Any]:
+    try:
+        body = json.loads(request_body(request) or b"{}")
+    except (ValueError, RecursionError):
+        raise BadCommand("The request's body is not JSON.") from None
+    if not isinstance(body, dict):
+        raise BadCommand("The request's body is not a JSON object.")
+    return body
+
+
+def storable(text: str) -> str:
+    """Raise BadCommand for what no database can store: halves of characters, and NUL."""
+    if UNSOUND.search(text):
+        raise BadCommand("This text holds characters that can't be stored.")
+    return text
+
+
+def model_name(value: Any) -> str:
+    """`provider:name`, or "" for the agent's own."""
+    if not isinstance(value, str) or len(value) > MAX_MODEL:
+        raise BadCommand(f"model is a text of at most {MAX_MODEL} characters.")
+    return storable(value)
+
+
+def upload_ids(value: Any) -> list[str]:
+    """Those of uploaded files."""
+    if not isinstance(value, list) or len(value) > MAX_ATTACHMENTS:
+        raise BadCommand(f"attachments are a list of at most {MAX_ATTACHMENTS} ids.")
+    try:
+        return [str(UUID(one)) for one in value]
+    except (ValueError, AttributeError, TypeError):
+        raise BadCommand("attachments are the ids of files.") from None
