@@ -5,7 +5,7 @@ from chatsite.history.decision.receipt import Decision
 from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.live_list import History
 from chatsite.history.path.cleanup import Cleaner
-from chatsite.history.path.room import Part, Room
+from chatsite.history.path.room import RequestPart, RequestRoom
 from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tokens, Users
 from chatsite.history.policies.table import POLICIES, apply_history_policy
 from chatsite.history.selection import Selection
@@ -17,7 +17,7 @@ from chatsite.history.settings.resolve import (
     resolve,
 )
 from chatsite.history.settings.settings import Settings
-from chatsite.history.settings.sources import URL_NAMES, Said, Setting
+from chatsite.history.settings.sources import URL_NAMES, Setting, SourceValue
 from chatsite.history.values.evidence import (
     NO_EVIDENCE,
     Evidence,
@@ -29,11 +29,11 @@ from chatsite.history.values.evidence import (
     StrategySlot,
     TriageChoice,
 )
-from chatsite.history.values.layout import Run, Written
+from chatsite.history.values.layout import AddedMessage, StoredRun
 from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
-from chatsite.history.values.transcript import Entry, Transcript, Turn, Unloaded, turns
+from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
 from chatsite.history.values.window import Head, Window
 
 __all__ = [
@@ -55,16 +55,16 @@ __all__ = [
     "Head",
     "History",
     "Hit",
-    "Part",
+    "RequestPart",
     "Policy",
     "Previous",
     "Reach",
     "Recall",
-    "Run",
-    "Room",
+    "StoredRun",
+    "RequestRoom",
     "RunningSummary",
     "Reason",
-    "Said",
+    "SourceValue",
     "Selection",
     "Setting",
     "Settings",
@@ -72,11 +72,11 @@ __all__ = [
     "Transcript",
     "TriageChoice",
     "Turn",
-    "Unloaded",
+    "NotLoaded",
     "Users",
     "Verdict",
     "Window",
-    "Written",
+    "AddedMessage",
     "apply_history_policy",
     "decide",
     "estimate",
@@ -86,5 +86,5 @@ __all__ = [
     "reach",
     "resolve",
     "tokens_of",
-    "turns",
+    "split_turns",
 ]

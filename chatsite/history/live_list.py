@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from chatsite.errors import BadRestore, TurnRunning
-from chatsite.history.values.normaliser import broken
+from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import ROLES, Message
 
@@ -25,7 +25,7 @@ class History:
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         """Raises BadRestore like `restore`."""
-        self._messages = checked(messages)
+        self._messages = checked_messages(messages)
         self._listeners: dict[Listener, None] = {}
         self._running = False
 
@@ -63,7 +63,7 @@ class History:
         TurnRunning while an answer is written.
         """
         self._require_rest("restored")
-        self._change(checked(messages))
+        self._change(checked_messages(messages))
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -93,7 +93,7 @@ class History:
                 log.exception("a listener of a history failed")
 
 
-def checked(messages: Iterable[Message]) -> tuple[Message, ...]:
+def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The same messages as a tuple. Raises BadRestore, naming the first that can't be taken."""
     found = tuple(messages)
     seen: set[str] = set()
@@ -103,7 +103,7 @@ def checked(messages: Iterable[Message]) -> tuple[Message, ...]:
             raise BadRestore(f"Message {position} can't be restored: {problem}. Nothing changed.")
         seen.add(message.id)
     entries = [Entry(message=message, seq=seq) for seq, message in enumerate(found)]
-    for position, reason in sorted(broken(entries).items()):
+    for position, reason in sorted(unsendable(entries).items()):
         if reason == "incomplete_tool_group":
             raise BadRestore(
                 f"Message {position} can't be restored: {_unpaired(found[position])}. "

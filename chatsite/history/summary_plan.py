@@ -19,25 +19,25 @@ from chatsite.history.values.marks import (
     is_excluded,
 )
 from chatsite.history.values.tokens import estimate, tokens_of
-from chatsite.history.values.transcript import Entry, Turn, turns
+from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
 
 # Percentages of the limit: a fold begins this early, so that the summary is there before it is
 # needed, and a summary takes at most this much of a request.
-BEGIN = 75
-MOST = 15
+FOLD_FROM = 75
+SUMMARY_SHARE = 15
 # With fewer tokens a summary would say next to nothing.
 LEAST_TOKENS = 64
 # English prose has three words to four tokens; a model asked for a number of words exceeds it.
 WORDS_PER_TOKEN = 0.55
-LEFT_OUT = "\n[...]\n"
-CUT = " [...]"
+GAP = "\n[...]\n"
+CUT_MARK = " [...]"
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 
 
 # ---- which turns -----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class RequestLoad:
     """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
     running summary, 0 without one. `low_water` is a percentage of the limit."""
 
@@ -49,19 +49,19 @@ class Load:
 
 def most_tokens(limit: int) -> int:
     """How many tokens a summary may take, as a message of its own."""
-    return max(LEAST_TOKENS, limit * MOST // 100)
+    return max(LEAST_TOKENS, limit * SUMMARY_SHARE // 100)
 
 
-def to_fold(entries: Sequence[Entry], load: Load) -> tuple[Turn, ...]:
+def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ...]:
     """The oldest turns of the path below its summary, down to the low-water mark.
 
     None where there is room enough, or where nothing of them can be told. The newest turn stays.
     """
-    path = turns([entry for entry in entries if entry.message.role != "system"])
+    path = split_turns([entry for entry in entries if entry.message.role != "system"])
     always = [entry for entry in entries if entry.message.role == "system"]
-    sizes = [_tokens(told(turn)) for turn in path]
+    sizes = [_tokens(summarised_entries(turn)) for turn in path]
     rest = load.fixed + load.summary + _tokens(always) + sum(sizes)
-    if rest * 100 <= load.limit * BEGIN:
+    if rest * 100 <= load.limit * FOLD_FROM:
         return ()
     rest += max(0, most_tokens(load.limit) - load.summary)
     count = 0
@@ -69,10 +69,10 @@ def to_fold(entries: Sequence[Entry], load: Load) -> tuple[Turn, ...]:
         rest -= sizes[count]
         count += 1
     chosen = tuple(path[:count])
-    return chosen if any(told(turn) for turn in chosen) else ()
+    return chosen if any(summarised_entries(turn) for turn in chosen) else ()
 
 
-def told(turn: Turn) -> tuple[Entry, ...]:
+def summarised_entries(turn: Turn) -> tuple[Entry, ...]:
     """The messages of a turn that a summary takes up: not a greeting, nothing that is left out,
     nothing of a background task."""
     if turn.user is None or is_excluded(turn) or is_background(turn):
@@ -87,7 +87,7 @@ def _tokens(entries: Iterable[Entry]) -> int:
 
 # ---- as which text ---------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class SummaryPiece:
     """What one question to the model holds: its answer covers all of `entries`, of which
     `messages` are told in `text`."""
 
@@ -96,23 +96,23 @@ class Piece:
     text: str
 
 
-def pieces(
+def split_into_pieces(
     entries: Sequence[Entry], folded: Sequence[Turn], *, room: int, most: int
-) -> list[Piece]:
+) -> list[SummaryPiece]:
     """The folded turns of `entries`, in order, in pieces of at most `room` tokens by estimate,
     and of those the first `most`.
 
     A turn that is too large alone is shortened in its middle.
     """
-    found: list[Piece] = []
+    found: list[SummaryPiece] = []
     start = 0
     for group in _grouped(folded, room, most):
         last = group[-1].entries[-1].seq
         end = bisect_right(entries, last, lo=start, key=lambda entry: entry.seq)
         found.append(
-            Piece(
+            SummaryPiece(
                 entries=tuple(entries[start:end]),
-                messages=sum(len(told(turn)) for turn in group),
+                messages=sum(len(summarised_entries(turn)) for turn in group),
                 text="\n\n".join(filter(None, (_text(turn, room) for turn in group))),
             )
         )
@@ -137,8 +137,8 @@ def _grouped(folded: Sequence[Turn], room: int, most: int) -> list[list[Turn]]:
 
 
 def _text(turn: Turn, room: int) -> str:
-    entries = told(turn)
-    return shortened("\n".join(filter(None, map(_line, entries))), tokens=room)
+    entries = summarised_entries(turn)
+    return shorten_middle("\n".join(filter(None, map(_line, entries))), tokens=room)
 
 
 def _line(entry: Entry) -> str:
@@ -155,7 +155,7 @@ def _line(entry: Entry) -> str:
     return f"{'User' if message.role == 'user' else 'Assistant'}: {words}" if words else ""
 
 
-def shortened(text: str, *, tokens: int) -> str:
+def shorten_middle(text: str, *, tokens: int) -> str:
     """The text, or its beginning and end where it takes more than `tokens` by estimate."""
     size = estimate(text)
     if size <= tokens:
@@ -163,7 +163,7 @@ def shortened(text: str, *, tokens: int) -> str:
     keep = max(0, len(text) * tokens // size)
     while True:
         half = keep // 2
-        short = f"{text[:half].rstrip()}{LEFT_OUT}{text[len(text) - half :].lstrip()}"
+        short = f"{text[:half].rstrip()}{GAP}{text[len(text) - half :].lstrip()}"
         if estimate(short) <= tokens or not half:
             return short
         keep = keep * 9 // 10  # what stands at either end may be denser than the whole
@@ -190,29 +190,29 @@ _TOO_LONG = "This summary of a conversation is too long:"
 _AGAIN = "Write it again in at most {words} words. Keep the facts that may be asked about later."
 
 
-def words_for(tokens: int) -> int:
+def words_for_tokens(tokens: int) -> int:
     """How many words to ask for, so that the answer takes no more than these tokens."""
     return max(20, int(tokens * WORDS_PER_TOKEN))
 
 
-def question(*, summary: str, text: str, words: int) -> tuple[Message, ...]:
+def summary_question(*, summary: str, text: str, words: int) -> tuple[Message, ...]:
     """What the model is asked: `summary` is the text so far, "" where there is none."""
     parts = [_BEFORE, summary, _SAID, text, _BOTH] if summary else [_FIRST, text, _ALL]
     asked = "\n\n".join([*parts[:-1], parts[-1].format(words=words)])
     return (Message.system(_TASK, id="task"), Message.user(asked, id="question"))
 
 
-def again(reply: str, *, words: int) -> tuple[Message, ...]:
+def shorter_question(reply: str, *, words: int) -> tuple[Message, ...]:
     """What the model is asked about a reply that was too long."""
     asked = "\n\n".join([_TOO_LONG, reply, _AGAIN.format(words=words)])
     return (Message.system(_TASK, id="task"), Message.user(asked, id="again"))
 
 
-def cut(text: str, *, characters: int) -> str:
+def cut_at_sentence(text: str, *, characters: int) -> str:
     """The text up to the last sentence that ends within so many characters, and a mark."""
     if len(text) <= characters:
         return text
     within = text[:characters]
     ends = [found.end() for found in _SENTENCE_END.finditer(within)]
     end = ends[-1] if ends and ends[-1] * 2 > characters else within.rfind(" ")
-    return within[: end if end > 0 else characters].rstrip() + CUT
+    return within[: end if end > 0 else characters].rstrip() + CUT_MARK

@@ -15,7 +15,7 @@ from typing import TypeVar
 import psutil
 
 from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.ranking import asked_in_chat, recalled
+from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.evidence.recall import CHUNK
@@ -89,15 +89,17 @@ def _measured(
                 texts = index.extend(lines[start : start + CHUNK])
                 if meaning is not None:
                     meaning.add(texts)
-            recalled(index, asked_in_chat(talk.questions[0]), meaning=meaning, before=size + 1)
+            recall_messages(
+                index, question_in_chat(talk.questions[0]), meaning=meaning, before=size + 1
+            )
 
         firsts.append(_milliseconds(first))
     grown = psutil.Process().memory_info().rss - before
     warm = []
     for text in talk.questions[: options.times(151, 15)]:
-        asked = asked_in_chat(text)
+        asked = question_in_chat(text)
         warm.append(
-            _milliseconds(partial(recalled, index, asked, meaning=meaning, before=size + 1))
+            _milliseconds(partial(recall_messages, index, asked, meaning=meaning, before=size + 1))
         )
     return firsts, warm, grown
 

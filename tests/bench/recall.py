@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.ranking import Asked, ranked
+from chatsite.history.lexical.ranking import SearchQuestion, rank_messages
 from chatsite.messages import Message
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
@@ -191,8 +191,10 @@ def lexical_order(
     newest = range(len(dialogue.spoken) - 1, -1, -1)
 
     def order(question: Question) -> Sequence[int]:
-        asked = Asked(text=question.text, author=_named(question, dialogue) if author else "")
-        scores = ranked(index, asked, meaning=meaning)
+        asked = SearchQuestion(
+            text=question.text, author=_named(question, dialogue) if author else ""
+        )
+        scores = rank_messages(index, asked, meaning=meaning)
         return sorted(newest, key=lambda place: -scores.get(place + 1, float("-inf")))
 
     return order

@@ -33,7 +33,7 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.ranking import asked_in_chat, recalled
+from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.tokens.tokenizers import O200k
 from tests.bench import locomo
@@ -149,8 +149,8 @@ class Ours:
         *older, current = path
         self._index.extend(line_of(entry) for entry in older[self._indexed :])
         self._indexed = max(self._indexed, len(older))
-        asked = asked_in_chat(current.message.content or "")
-        return Recall(hits=recalled(self._index, asked, before=current.seq))
+        asked = question_in_chat(current.message.content or "")
+        return Recall(hits=recall_messages(self._index, asked, before=current.seq))
 
 
 def previous_of(decision: Decision) -> Previous:

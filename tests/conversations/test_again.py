@@ -12,7 +12,7 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused, TurnRunning
-from chatsite.history import Written
+from chatsite.history import AddedMessage
 from chatsite.messages import Role
 from chatsite.views import Problem
 from tests.conversations.given import (
@@ -253,7 +253,7 @@ class TestContinuing:
         chat, begun = broken_off()
         first = again(chat, begun.answer, mode="continue")
         run = {"first": 1, "last": 1}
-        source = Written(
+        source = AddedMessage(
             kind="continue", role="assistant", digest="", tokens=1, id="7", sources=(2,)
         ).to_dict()
         store.end_turn(

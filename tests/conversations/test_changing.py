@@ -14,7 +14,7 @@ from chatsite.conversations.upkeep.edits import WORDS_DELETED
 from chatsite.errors import Refused
 from chatsite.history import Users
 from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.ranking import Asked, recalled
+from chatsite.history.lexical.ranking import SearchQuestion, recall_messages
 from tests.conversations.given import (
     ADA,
     again,
@@ -40,7 +40,7 @@ def sentences() -> dict[int, str]:
     """What the selector says of each of the messages, by seq."""
     index = Index()
     index.extend([Line(seq=1 + n, author="ua"[n % 2], text=text) for n, text in enumerate(SAID)])
-    hits = recalled(index, Asked(text=QUESTION), before=100)
+    hits = recall_messages(index, SearchQuestion(text=QUESTION), before=100)
     return {hit.seq: hit.why for hit in hits}
 
 

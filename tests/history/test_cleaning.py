@@ -21,9 +21,9 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.policies.triage import plan_of
-from chatsite.history.records.forgetting import Asked, Trail, why
-from chatsite.history.values.selectable import offered
+from chatsite.history.policies.triage import plan_triage
+from chatsite.history.records.forgetting import MessageTrail, TrailMessage, explain_forgetting
+from chatsite.history.values.selectable import selectable_entries
 from tests.history.older import firsts, triage_terms, turn
 from tests.history.test_decision import HEAD, WIDE, answer, reasons, sent, user
 
@@ -118,17 +118,17 @@ class TestAnUnloadedTurn:
     def test_nobody_else_may_choose_it(self) -> None:
         path = [unloaded(e) if e.seq in (1, 3) else e for e in talk(3)]
         path[2] = replace(path[2], pinned=True)
-        assert [e.seq for e in offered(Transcript(entries=tuple(path)))] == [3, 4, 5, 6]
+        assert [e.seq for e in selectable_entries(Transcript(entries=tuple(path)))] == [3, 4, 5, 6]
         older = [turn(1), turn(3), turn(5)]
         older[1] = replace(older[1], entries=(unloaded(older[1].entries[0]), older[1].entries[1]))
-        plan = plan_of(older, triage_terms(skip_selection_threshold=0, always_include_recent=1))
+        plan = plan_triage(older, triage_terms(skip_selection_threshold=0, always_include_recent=1))
         assert (firsts(plan.candidates), firsts(plan.certain)) == ([1], [5])
 
     def test_why_names_what_brings_it_back(self) -> None:
         path = [unloaded(e) if e.seq in (1, 2) else e for e in talk(2)]
         receipt = decided(path).to_dict()
-        asked = Asked(number=1, since=0, text="question", turn="t", receipt=receipt)
-        told = why(1, trail=Trail(asked=(asked,), whole=True), coming=receipt)
+        asked = TrailMessage(number=1, since=0, text="question", turn="t", receipt=receipt)
+        told = explain_forgetting(1, trail=MessageTrail(asked=(asked,), whole=True), coming=receipt)
         assert told.fixes == ("bring_back", "pin", "ask")
         assert "because it was unloaded by a cleanup, until you bring it back." in told.sentences[0]
 

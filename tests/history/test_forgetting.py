@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from chatsite.history.records.forgetting import Asked, Trail, is_sent, why
+from chatsite.history.records.forgetting import (
+    MessageTrail,
+    TrailMessage,
+    explain_forgetting,
+    was_sent,
+)
 
 SEQ = 5
 OLDER = "older than the last 5 user messages"
@@ -34,16 +39,18 @@ PINNED = receipt("pinned", "its turn is pinned", sent=True)
 NOTHING: dict[str, Any] = {"verdicts": [], "settings": {}, "facts": {}}
 
 
-def trail(*receipts: dict[str, Any] | None, whole: bool = True, first: int = 3) -> Trail:
+def trail(*receipts: dict[str, Any] | None, whole: bool = True, first: int = 3) -> MessageTrail:
     """What was asked after the message, whose turn was the one before `first`."""
     asked = [
-        Asked(number=n, since=n - first + 1, text=f"Question {n}", turn=f"t{n}", receipt=receipt)
+        TrailMessage(
+            number=n, since=n - first + 1, text=f"Question {n}", turn=f"t{n}", receipt=receipt
+        )
         for n, receipt in enumerate(receipts, first)
     ]
-    return Trail(asked=tuple(asked), whole=whole)
+    return MessageTrail(asked=tuple(asked), whole=whole)
 
 
-STORIES: dict[str, tuple[Trail, dict[str, Any] | None, tuple[str, ...], str | None]] = {
+STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], str | None]] = {
     "it left long ago": (
         trail(IN, IN, IN, IN, OUT, OUT, OUT),
         OUT,
@@ -160,14 +167,16 @@ STORIES: dict[str, tuple[Trail, dict[str, Any] | None, tuple[str, ...], str | No
 @pytest.mark.parametrize("name", STORIES)
 def test_the_story_is_told_in_sentences(name: str) -> None:
     given, coming, sentences, turn = STORIES[name]
-    told = why(SEQ, trail=given, coming=coming)
+    told = explain_forgetting(SEQ, trail=given, coming=coming)
     assert told.sentences == sentences
     assert told.turn == turn
-    assert told.sent is bool(is_sent(coming or {}, SEQ))
+    assert told.sent is bool(was_sent(coming or {}, SEQ))
 
 
 def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_the_way() -> None:
-    told = why(SEQ, trail=trail(IN, OUT, OUT), coming=None, problem="No model answers.")
+    told = explain_forgetting(
+        SEQ, trail=trail(IN, OUT, OUT), coming=None, problem="No model answers."
+    )
     assert told.sentences == (
         "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
         f"because it is {OLDER} (set in the page's address).",
@@ -175,7 +184,7 @@ def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_t
         "What holds for your next message can't be said now. No model answers.",
     )
     assert not told.sent
-    nothing = why(SEQ, trail=trail(), coming=None, problem="No model answers.")
+    nothing = explain_forgetting(SEQ, trail=trail(), coming=None, problem="No model answers.")
     assert nothing.sentences == (
         "What holds for your next message can't be said now. No model answers.",
     )
@@ -184,7 +193,7 @@ def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_t
 
 def test_what_a_preview_cannot_say_yet_is_said() -> None:
     coming = OUT | {"notes": ["Which older turns matter is chosen on sending."]}
-    told = why(SEQ, trail=trail(OUT), coming=coming)
+    told = explain_forgetting(SEQ, trail=trail(OUT), coming=coming)
     assert told.sentences[-1] == "Which older turns matter is chosen on sending."
 
 
@@ -199,7 +208,9 @@ def test_what_a_preview_cannot_say_yet_is_said() -> None:
     ],
 )
 def test_it_says_who_set_the_rule(source: str, words: str) -> None:
-    told = why(SEQ, trail=trail(), coming=receipt("over_length", OLDER, source=source))
+    told = explain_forgetting(
+        SEQ, trail=trail(), coming=receipt("over_length", OLDER, source=source)
+    )
     assert told.sentences[0].endswith(f"{OLDER}{words}.")
 
 
@@ -207,7 +218,7 @@ def test_a_policy_without_a_length_is_the_rule_itself() -> None:
     coming = receipt("over_length", "older than this message")
     coming["settings"]["length"] = {"value": 20, "source": "built in"}
     coming["facts"] = {"length": ""}
-    told = why(SEQ, trail=trail(), coming=coming)
+    told = explain_forgetting(SEQ, trail=trail(), coming=coming)
     assert "set in the page's address" in told.sentences[0]
 
 
@@ -223,7 +234,7 @@ def test_a_policy_without_a_length_is_the_rule_itself() -> None:
     ],
 )
 def test_any_rule_ends_a_sentence(sentence: str, end: str) -> None:
-    told = why(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
+    told = explain_forgetting(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
     assert told.sentences == (f"Your next message will not see it{end}",)
 
 
@@ -241,17 +252,17 @@ def test_any_rule_ends_a_sentence(sentence: str, end: str) -> None:
     ],
 )
 def test_only_what_helps_is_offered(reason: str, pinned: bool, fixes: tuple[str, ...]) -> None:
-    told = why(SEQ, trail=trail(), coming=receipt(reason, "so"), pinned=pinned)
+    told = explain_forgetting(SEQ, trail=trail(), coming=receipt(reason, "so"), pinned=pinned)
     assert told.fixes == fixes
-    assert why(SEQ, trail=trail(), coming=IN).fixes == ()
+    assert explain_forgetting(SEQ, trail=trail(), coming=IN).fixes == ()
 
 
 def test_a_marked_turn_is_found_inside_what_was_not_loaded() -> None:
     wide = {"first": 1, "last": 90, "sent": False, "reason": "over_length", "sentence": OLDER}
     coming = PINNED | {"verdicts": [wide, *PINNED["verdicts"]]}
-    assert is_sent(coming, SEQ) is True
-    assert is_sent(coming, 9) is False
-    assert is_sent(coming, 91) is None
+    assert was_sent(coming, SEQ) is True
+    assert was_sent(coming, 9) is False
+    assert was_sent(coming, 91) is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +270,9 @@ def test_a_marked_turn_is_found_inside_what_was_not_loaded() -> None:
     [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")],
 )
 def test_it_counts_as_people_do(since: int, words: str) -> None:
-    asked = Asked(number=since, since=since, text="x", turn="t", receipt=OUT)
-    before = Asked(number=since, since=since - 1, text="w", turn="s", receipt=IN)
-    told = why(SEQ, trail=Trail(asked=(before, asked), whole=False), coming=OUT)
+    asked = TrailMessage(number=since, since=since, text="x", turn="t", receipt=OUT)
+    before = TrailMessage(number=since, since=since - 1, text="w", turn="s", receipt=IN)
+    told = explain_forgetting(
+        SEQ, trail=MessageTrail(asked=(before, asked), whole=False), coming=OUT
+    )
     assert f", the {words} after it)" in told.sentences[0]

@@ -20,6 +20,7 @@ from chatsite.history import (
     Entry,
     Evidence,
     Hit,
+    NotLoaded,
     Previous,
     Recall,
     RunningSummary,
@@ -27,7 +28,6 @@ from chatsite.history import (
     StrategySlot,
     Transcript,
     TriageChoice,
-    Unloaded,
     Window,
     decide,
     resolve,
@@ -98,7 +98,7 @@ def path() -> Transcript:
         for seq, message in enumerate((call, result, note), 19)
     ]
     entries.append(Entry(message=with_tokens(Message.user("And now?", id="m22")), seq=22))
-    away = Unloaded(messages=4, users=2, tokens=120, first=1, last=2)
+    away = NotLoaded(messages=4, users=2, tokens=120, first=1, last=2)
     return Transcript(entries=tuple(entries[2:]), unloaded=away)
 
 

@@ -8,10 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatsite.history.lexical.cues import asks_when, is_question, speaker, tells_time
+from chatsite.history.lexical.cues import asks_when, author_meant, is_question, tells_time
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.passages import LONG, passages
-from chatsite.history.lexical.ranking import Asked, asked_in_chat, ranked, recalled
+from chatsite.history.lexical.ranking import (
+    SearchQuestion,
+    question_in_chat,
+    rank_messages,
+    recall_messages,
+)
 from chatsite.history.lexical.scoring import SPREAD
 from chatsite.history.lexical.words import spelled, terms
 from chatsite.history.values.evidence import Hit
@@ -42,7 +47,7 @@ def indexed(*groups: list[Line]) -> Index:
 
 
 def find(index: Index, question: str, *, before: int = 10_000) -> tuple[Hit, ...]:
-    return recalled(index, asked_in_chat(question), before=before)
+    return recall_messages(index, question_in_chat(question), before=before)
 
 
 class TestSplitting:
@@ -86,13 +91,13 @@ class TestSplitting:
 
 class TestCues:
     def test_whose_words_are_meant(self) -> None:
-        assert speaker("What did you suggest for dinner?") == "assistant"
-        assert speaker("What was your advice on my lease?") == "assistant"
-        assert speaker("Where does my sister live?") == "user"
-        assert speaker("Where is the harbour?") is None
+        assert author_meant("What did you suggest for dinner?") == "assistant"
+        assert author_meant("What was your advice on my lease?") == "assistant"
+        assert author_meant("Where does my sister live?") == "user"
+        assert author_meant("Where is the harbour?") is None
 
     def test_other_languages_give_no_cue(self) -> None:
-        assert speaker("Wo wohnt meine Schwester?") is None
+        assert author_meant("Wo wohnt meine Schwester?") is None
         assert not asks_when("Wann war das?")
 
     def test_times(self) -> None:
@@ -191,11 +196,11 @@ class TestFinding:
     def test_only_what_may_be_recalled_is(self) -> None:
         turns = [(f"Petrel number {n}", "Seen") for n in range(10)]
         index = indexed(lines(turns), lines(SMALL_TALK * 8, first=21))
-        asked = Asked(text="petrel")
-        hits = recalled(index, asked, before=15, after=4, without={7})
+        asked = SearchQuestion(text="petrel")
+        hits = recall_messages(index, asked, before=15, after=4, without={7})
         assert hits
         assert all(4 < hit.seq < 15 and hit.seq != 7 for hit in hits)
-        assert len(recalled(index, asked, before=99, most=3)) == 3
+        assert len(recall_messages(index, asked, before=99, most=3)) == 3
 
     def test_an_empty_index_and_a_single_message(self) -> None:
         assert find(Index(), "petrel") == ()
@@ -231,7 +236,9 @@ class TestGrowing:
         cut.extend(other[kept:])
         fresh = indexed(every[:kept], other[kept:])
         for question in ("bax gern", "dimp kov fult", "1 march 2026"):
-            found, expected = (ranked(index, Asked(text=question)) for index in (cut, fresh))
+            found, expected = (
+                rank_messages(index, SearchQuestion(text=question)) for index in (cut, fresh)
+            )
             assert found == pytest.approx(expected)
         assert cut.size == fresh.size
 
@@ -244,9 +251,9 @@ class TestGrowing:
 
     def test_one_by_one_is_the_same_as_at_once(self) -> None:
         every = made(100, seed=5)
-        assert ranked(indexed(*([line] for line in every)), Asked(text="bax kov")) == ranked(
-            indexed(every), Asked(text="bax kov")
-        )
+        assert rank_messages(
+            indexed(*([line] for line in every)), SearchQuestion(text="bax kov")
+        ) == rank_messages(indexed(every), SearchQuestion(text="bax kov"))
 
     def test_very_common_words_change_little_in_a_long_conversation(self) -> None:
         """They are followed only where a rarer word led; the best stay the best."""

@@ -17,6 +17,7 @@ from chatsite.history import (
     Entry,
     Evidence,
     Hit,
+    NotLoaded,
     Previous,
     Recall,
     RunningSummary,
@@ -24,7 +25,6 @@ from chatsite.history import (
     StrategySlot,
     Transcript,
     TriageChoice,
-    Unloaded,
     Window,
     decide,
     resolve,
@@ -55,14 +55,14 @@ def decided(
     policy: str,
     *,
     evidence: Evidence | None = None,
-    unloaded: Unloaded | None = None,
+    unloaded: NotLoaded | None = None,
     window: int = 100_000,
     **template: Any,
 ) -> Decision:
     names = {"tokens": "historyTokens", "length": "historyLength", "step": "historyStep"}
     said_by = {names.get(name, name): value for name, value in template.items()}
     return decide(
-        Transcript(entries=tuple(entries), unloaded=unloaded or Unloaded()),
+        Transcript(entries=tuple(entries), unloaded=unloaded or NotLoaded()),
         resolve(environment={}, url={}, template={"historyPolicy": policy, **said_by}),
         head=HEAD,
         window=Window(window, 100),
@@ -112,7 +112,7 @@ class TestStep:
 
     def test_what_was_not_read_counts_too(self) -> None:
         whole = decided(chat(20), "lastN", length=5, step=3)
-        away = Unloaded(messages=24, users=12, tokens=999, first=1, last=24)
+        away = NotLoaded(messages=24, users=12, tokens=999, first=1, last=24)
         part = decided(chat(20, start=12), "lastN", length=5, step=3, unloaded=away)
         assert in_place(part) == in_place(whole)
 
@@ -147,21 +147,21 @@ class TestTokens:
 
     def test_what_was_not_read_is_over_the_budget(self) -> None:
         whole = decided(chat(20), "tokens", tokens=600)
-        away = Unloaded(messages=20, users=10, tokens=1_000, first=1, last=20)
+        away = NotLoaded(messages=20, users=10, tokens=1_000, first=1, last=20)
         part = decided(chat(20, start=10), "tokens", tokens=600, unloaded=away)
         assert in_place(part) == in_place(whole)
         assert reason_of(part, 1) == "over_budget"
         assert part.horizon == whole.horizon
 
     def test_counts_that_were_made_anew_never_bring_back_what_was_not_read(self) -> None:
-        away = Unloaded(messages=20, users=10, tokens=1, first=1, last=20)
+        away = NotLoaded(messages=20, users=10, tokens=1, first=1, last=20)
         part = decided(chat(12, start=10), "tokens", tokens=9_000, unloaded=away)
         assert part.cut is not None
         assert reason_of(part, 1) == "over_budget"
 
 
 class TestUnread:
-    AWAY = Unloaded(messages=34, users=17, tokens=1_700, first=3, last=36)
+    AWAY = NotLoaded(messages=34, users=17, tokens=1_700, first=3, last=36)
 
     def path(self, **marks: Any) -> list[Entry]:
         first = [said(1, "user", 50, **marks), said(2, "assistant", 50)]

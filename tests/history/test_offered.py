@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatsite.history import Entry, Transcript
-from chatsite.history.values.selectable import offered
+from chatsite.history.values.selectable import selectable_entries
 from chatsite.messages import Message, ToolCall
 
 PATH = (
@@ -21,7 +21,9 @@ PATH = (
 
 
 def seqs(*entries: Entry, reply_to: frozenset[str] = frozenset()) -> list[int]:
-    return [entry.seq for entry in offered(Transcript(entries=entries), reply_to=reply_to)]
+    return [
+        entry.seq for entry in selectable_entries(Transcript(entries=entries), reply_to=reply_to)
+    ]
 
 
 def with_mark(seq: int, **marks: Any) -> list[Entry]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chatsite.history import (
+    AddedMessage,
     Decision,
     Entry,
     Evidence,
@@ -21,12 +22,11 @@ from chatsite.history import (
     Transcript,
     TriageChoice,
     Window,
-    Written,
     decide,
     resolve,
 )
-from chatsite.history.records.replay import Kept, rebuild
-from chatsite.history.values.continuation import CONTINUE_TEXT, begun_message, continue_message
+from chatsite.history.records.replay import StoredRequest, rebuild_messages
+from chatsite.history.values.continuation import CONTINUE_TEXT, continue_message, unfinished_message
 from chatsite.messages import Message, TokenCount, ToolCall
 
 COUNT = TokenCount(count=100, tokenizer="words", basis="counted")
@@ -72,9 +72,11 @@ def said(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
     return [(m.role, m.content, m.calls, m.call_id) for m in messages]
 
 
-def kept(decision: Decision, **more: Any) -> Kept:
+def kept(decision: Decision, **more: Any) -> StoredRequest:
     receipt = json.loads(json.dumps(decision.to_dict()))  # as it comes from storage
-    stored = Kept(agent="demo", receipt=receipt, entries=path(), summaries={"v3": SUMMARY.text})
+    stored = StoredRequest(
+        agent="demo", receipt=receipt, entries=path(), summaries={"v3": SUMMARY.text}
+    )
     return replace(stored, **more)
 
 
@@ -99,7 +101,7 @@ CASES: dict[str, tuple[dict[str, Any], Evidence]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_the_same_to_the_last_letter(name: str) -> None:
     decision = decided(*CASES[name])
-    messages, differences = rebuild(kept(decision), HEAD)
+    messages, differences = rebuild_messages(kept(decision), HEAD)
     assert differences == ()
     assert said(messages) == said(decision.request)
 
@@ -113,21 +115,21 @@ def test_the_cases_hold_what_their_names_promise() -> None:
 
 def test_what_is_not_as_it_was_is_named() -> None:
     summary = kept(decided(*CASES["summary"]))
-    _, gone = rebuild(replace(summary, summaries={}), HEAD)
+    _, gone = rebuild_messages(replace(summary, summaries={}), HEAD)
     assert gone == ("The summary that was sent isn't stored any more.",)
-    _, edited = rebuild(replace(summary, summaries={"v3": "They spoke of fog."}), HEAD)
+    _, edited = rebuild_messages(replace(summary, summaries={"v3": "They spoke of fog."}), HEAD)
     assert edited == ("The summary reads differently now.",)
     relevant = kept(decided(*CASES["relevant"]))
-    _, missing = rebuild(replace(relevant, entries=path()[2:]), HEAD)
+    _, missing = rebuild_messages(replace(relevant, entries=path()[2:]), HEAD)
     assert any("which was quoted, isn't stored any more" in one for one in missing)
-    _, other = rebuild(relevant, Head.of("You are someone else.", ()))
+    _, other = rebuild_messages(relevant, Head.of("You are someone else.", ()))
     assert other[0].startswith("The agent was changed since")
 
 
 def test_of_a_strategys_own_text_only_its_fingerprint_is_known() -> None:
     chosen = StrategyChoice(slots=(StrategySlot(name="facts", priority=1, items=(TEXT, 12, 13)),))
     decision = decided({"historyPolicy": "strategy"}, Evidence(chosen=chosen))
-    messages, differences = rebuild(kept(decision), HEAD)
+    messages, differences = rebuild_messages(kept(decision), HEAD)
     assert len(differences) == 1 and "only its fingerprint" in differences[0]
     without = [one for one in said(decision.request) if one[1] != TEXT.content]
     assert said(messages) == without
@@ -140,17 +142,17 @@ class TestContinued:
 
     def asked(self, *, before: int = 9) -> dict[str, Any]:
         receipt = decided({"historyPolicy": "all"}, Evidence()).to_dict()
-        begun = begun_message(Message.assistant(self.said, id="a7"), before)
-        further = Written.of(begun, "continue", sources=[19], id=str(before))
-        instruction = Written.of(continue_message(), "continue")
+        begun = unfinished_message(Message.assistant(self.said, id="a7"), before)
+        further = AddedMessage.of(begun, "continue", sources=[19], id=str(before))
+        instruction = AddedMessage.of(continue_message(), "continue")
         run = {"first": 1, "last": 18}
         return receipt | {"layout": [run, further.to_dict(), instruction.to_dict()]}
 
     def rebuilt(
         self, receipt: dict[str, Any], entries: tuple[Entry, ...]
     ) -> tuple[list[str | None], tuple[str, ...]]:
-        messages, differences = rebuild(
-            Kept(agent="demo", receipt=receipt, entries=entries, summaries={}), HEAD
+        messages, differences = rebuild_messages(
+            StoredRequest(agent="demo", receipt=receipt, entries=entries, summaries={}), HEAD
         )
         return [message.content for message in messages[-2:]], differences
 

@@ -11,9 +11,9 @@ from chatsite.history import (
     ENVIRONMENT_NAMES,
     URL_NAMES,
     Everything,
-    Said,
     Setting,
     Settings,
+    SourceValue,
     Users,
     first_values,
     may_use_url,
@@ -39,7 +39,7 @@ def resolved(
     )
 
 
-def said_by(setting: Setting[str] | Setting[int] | Setting[int | None], source: str) -> Said:
+def said_by(setting: Setting[str] | Setting[int] | Setting[int | None], source: str) -> SourceValue:
     return next(said for said in setting.said if said.source == source)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.policies.strategy_slots import SlotLayout, lay_out
+from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
 from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message, Role, TokenCount
 
@@ -33,7 +33,7 @@ def gave_way(laid: SlotLayout) -> list[int | str]:
 
 
 def test_with_room_everything_is_kept() -> None:
-    laid = lay_out([slot("history", 1, 2), slot("more", text("t"))], room=30, tokens_of_seq=TEN)
+    laid = fit_slots([slot("history", 1, 2), slot("more", text("t"))], room=30, tokens_of_seq=TEN)
     assert laid.kept == {1: "history", 2: "history"}
     assert said(laid) == ["t"]
     assert (laid.dropped, laid.tokens) == ((), 30)
@@ -41,41 +41,41 @@ def test_with_room_everything_is_kept() -> None:
 
 def test_the_lowest_priority_gives_way_first_and_in_a_slot_the_oldest() -> None:
     slots = [slot("notes", 1, 4, priority=2), slot("history", 5, 6, 7, priority=1)]
-    laid = lay_out(slots, room=20, tokens_of_seq=TEN)
+    laid = fit_slots(slots, room=20, tokens_of_seq=TEN)
     assert laid.kept == {1: "notes", 4: "notes"}
     assert gave_way(laid) == [5, 6, 7]
     assert [gone.slot for gone in laid.dropped] == ["history"] * 3
-    assert lay_out(slots, room=10, tokens_of_seq=TEN).kept == {4: "notes"}
+    assert fit_slots(slots, room=10, tokens_of_seq=TEN).kept == {4: "notes"}
 
 
 def test_of_equal_priorities_the_slot_added_last_gives_way_first() -> None:
-    laid = lay_out([slot("one", 1, 2), slot("two", 3, 4)], room=30, tokens_of_seq=TEN)
+    laid = fit_slots([slot("one", 1, 2), slot("two", 3, 4)], room=30, tokens_of_seq=TEN)
     assert gave_way(laid) == [3]
 
 
 def test_system_texts_give_way_when_nothing_else_is_left() -> None:
     rules = slot("system", text("rules", "system"), priority=-5)
     slots = [rules, slot("history", 1, 2, priority=9), slot("aside", text("aside"), priority=9)]
-    laid = lay_out(slots, room=10, tokens_of_seq=TEN)
+    laid = fit_slots(slots, room=10, tokens_of_seq=TEN)
     assert said(laid) == ["rules"]
     assert gave_way(laid) == ["aside", 1, 2]
-    assert gave_way(lay_out(slots, room=9, tokens_of_seq=TEN)) == ["aside", 1, 2, "rules"]
+    assert gave_way(fit_slots(slots, room=9, tokens_of_seq=TEN)) == ["aside", 1, 2, "rules"]
 
 
 def test_a_stored_message_counts_once_in_the_slot_that_gives_way_last() -> None:
     slots = [slot("all", 1, 2, 3), slot("important", 1, 1, priority=1)]
-    assert lay_out(slots, room=30, tokens_of_seq=TEN).tokens == 30
-    laid = lay_out(slots, room=10, tokens_of_seq=TEN)
+    assert fit_slots(slots, room=30, tokens_of_seq=TEN).tokens == 30
+    laid = fit_slots(slots, room=10, tokens_of_seq=TEN)
     assert laid.kept == {1: "important"}
     assert gave_way(laid) == [2, 3]
     equal = [slot("first", 1), slot("second", 1)]
-    assert lay_out(equal, room=10, tokens_of_seq=TEN).kept == {1: "first"}
+    assert fit_slots(equal, room=10, tokens_of_seq=TEN).kept == {1: "first"}
 
 
 def test_the_oldest_gives_way_first_however_the_strategy_ordered_them() -> None:
-    laid = lay_out([slot("history", 7, 3, 5)], room=10, tokens_of_seq=TEN)
+    laid = fit_slots([slot("history", 7, 3, 5)], room=10, tokens_of_seq=TEN)
     assert gave_way(laid) == [3, 5]
-    assert list(lay_out([slot("h", 7, 3, 5)], room=30, tokens_of_seq=TEN).kept) == [3, 5, 7]
+    assert list(fit_slots([slot("h", 7, 3, 5)], room=30, tokens_of_seq=TEN).kept) == [3, 5, 7]
 
 
 def test_texts_stand_before_the_history_unless_they_were_added_after_it() -> None:
@@ -85,7 +85,7 @@ def test_texts_stand_before_the_history_unless_they_were_added_after_it() -> Non
         slot("system", text("e", "system")),
         slot("last", text("f")),
     ]
-    laid = lay_out(slots, room=100, tokens_of_seq=TEN)
+    laid = fit_slots(slots, room=100, tokens_of_seq=TEN)
     assert [(t.message.content, t.place, t.slot) for t in laid.texts] == [
         ("e", "system", "system"),
         ("a", "before", "first"),
@@ -98,19 +98,19 @@ def test_texts_stand_before_the_history_unless_they_were_added_after_it() -> Non
 
 def test_a_text_keeps_its_place_when_the_history_gave_way() -> None:
     slots = [slot("history", 1), slot("last", text("f"), priority=1)]
-    (placed,) = lay_out(slots, room=10, tokens_of_seq=TEN).texts
+    (placed,) = fit_slots(slots, room=10, tokens_of_seq=TEN).texts
     assert placed.place == "after"
 
 
 def test_what_may_not_be_chosen_is_passed_over() -> None:
-    laid = lay_out([slot("history", 1, 99, 2)], room=10, tokens_of_seq=TEN)
+    laid = fit_slots([slot("history", 1, 99, 2)], room=10, tokens_of_seq=TEN)
     assert laid.kept == {2: "history"}
     assert gave_way(laid) == [1]
 
 
 def test_a_text_without_tokens_is_a_mistake_of_ours() -> None:
     with pytest.raises(ValueError, match="has no token count"):
-        lay_out([slot("a", Message.user("hi", id="x"))], room=9, tokens_of_seq={})
+        fit_slots([slot("a", Message.user("hi", id="x"))], room=9, tokens_of_seq={})
 
 
 ROLES: Sequence[Role] = ("system", "user", "assistant")
@@ -141,18 +141,18 @@ def test_less_room_keeps_a_part_and_nothing_of_higher_priority_goes_first(
     drawn: list[tuple[float, list[int | tuple[Role, int]]]], room: int, sizes: list[int]
 ) -> None:
     slots, tokens = made(drawn), dict(enumerate(sizes, 1))
-    laid = lay_out(slots, room=room, tokens_of_seq=tokens)
+    laid = fit_slots(slots, room=room, tokens_of_seq=tokens)
     assert laid.tokens <= room
-    assert laid == lay_out(slots, room=room, tokens_of_seq=tokens)
+    assert laid == fit_slots(slots, room=room, tokens_of_seq=tokens)
     kept = sum(tokens[seq] for seq in laid.kept)
     assert laid.tokens == kept + sum(t.message.tokens.count for t in laid.texts if t.message.tokens)
     assert list(laid.kept) == sorted(laid.kept)
 
-    whole = lay_out(slots, room=10_000, tokens_of_seq=tokens)
+    whole = fit_slots(slots, room=10_000, tokens_of_seq=tokens)
     assert not whole.dropped
     assert set(laid.kept) <= set(whole.kept) and set(said(laid)) <= set(said(whole))
     assert [s for s in said(whole) if s in said(laid)] == said(laid)
-    less = lay_out(slots, room=room * 2 // 3, tokens_of_seq=tokens)
+    less = fit_slots(slots, room=room * 2 // 3, tokens_of_seq=tokens)
     assert set(less.kept) <= set(laid.kept) and set(said(less)) <= set(said(laid))
     assert len(laid.kept) + len(laid.texts) + len(laid.dropped) == len(whole.kept) + len(
         whole.texts

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from chatsite.conformance.kit.cases import with_tokens
 from chatsite.conformance.kit.generation import paths
 from chatsite.conformance.policies.adapter import stored_entries
-from chatsite.history import Entry, estimate, turns
+from chatsite.history import Entry, estimate, split_turns
 from chatsite.history.summary_plan import (
-    Load,
-    again,
-    cut,
+    RequestLoad,
+    cut_at_sentence,
     most_tokens,
-    pieces,
-    question,
-    shortened,
-    to_fold,
-    told,
-    words_for,
+    shorten_middle,
+    shorter_question,
+    split_into_pieces,
+    summarised_entries,
+    summary_question,
+    turns_to_fold,
+    words_for_tokens,
 )
 from chatsite.messages import Message, ToolCall
 
@@ -41,12 +41,12 @@ def talk(count: int, *, first: int = 1) -> list[Entry]:
     return found
 
 
-def load(limit: int, *, fixed: int = 0, summary: int = 0, low_water: int = 50) -> Load:
-    return Load(fixed=fixed, summary=summary, limit=limit, low_water=low_water)
+def load(limit: int, *, fixed: int = 0, summary: int = 0, low_water: int = 50) -> RequestLoad:
+    return RequestLoad(fixed=fixed, summary=summary, limit=limit, low_water=low_water)
 
 
-def firsts(entries: Sequence[Entry], given: Load) -> list[int]:
-    return [turn.entries[0].seq for turn in to_fold(entries, given)]
+def firsts(entries: Sequence[Entry], given: RequestLoad) -> list[int]:
+    return [turn.entries[0].seq for turn in turns_to_fold(entries, given)]
 
 
 class TestWhichTurns:
@@ -80,9 +80,9 @@ class TestWhichTurns:
     ) -> None:
         """P17, and each message is told once."""
         path, covered, messages = list(entries), [], 0
-        newest = turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
-        while folded := to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
-            made = pieces(path, folded, room=400, most=99)
+        newest = split_turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
+        while folded := turns_to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
+            made = split_into_pieces(path, folded, room=400, most=99)
             taken = [entry for piece in made for entry in piece.entries]
             covered += taken
             messages += sum(piece.messages for piece in made)
@@ -90,8 +90,8 @@ class TestWhichTurns:
             assert covered + path == list(entries)
             assert path[0].message.role in ("user", "system")
         assert newest in [entry.seq for entry in path]
-        folded_turns = turns([entry for entry in covered if entry.message.role != "system"])
-        assert messages == sum(len(told(turn)) for turn in folded_turns)
+        folded_turns = split_turns([entry for entry in covered if entry.message.role != "system"])
+        assert messages == sum(len(summarised_entries(turn)) for turn in folded_turns)
 
 
 class TestAsWhichText:
@@ -104,7 +104,7 @@ class TestAsWhichText:
             said(4, "assistant", "At six."),
             *talk(1, first=5),
         ]
-        (piece,) = pieces(entries, turns(entries)[:1], room=500, most=99)
+        (piece,) = split_into_pieces(entries, split_turns(entries)[:1], room=500, most=99)
         assert piece.text == (
             "User: When is high water?\nAssistant: [Did: search (query: tides)]\nAssistant: At six."
         )
@@ -126,22 +126,24 @@ class TestAsWhichText:
         entries[-3:] = [
             Entry(message=entry.message, seq=8 + place) for place, entry in enumerate(entries[-3:])
         ]
-        spoken = turns([entry for entry in entries if entry.message.role != "system"])
-        (piece,) = pieces(entries, spoken[:-1], room=500, most=99)
+        spoken = split_turns([entry for entry in entries if entry.message.role != "system"])
+        (piece,) = split_into_pieces(entries, spoken[:-1], room=500, most=99)
         assert piece.text == "User: Asked\nAssistant: Answered"
         assert [entry.seq for entry in piece.entries] == list(range(1, 9))
         assert piece.messages == 2
 
     def test_a_long_conversation_comes_in_pieces_that_each_fit(self) -> None:
         entries = [said(seq, "user", "word " * 200) for seq in range(1, 21)]
-        made = pieces(entries, turns(entries), room=600, most=99)
+        made = split_into_pieces(entries, split_turns(entries), room=600, most=99)
         assert len(made) > 5
         assert [entry for piece in made for entry in piece.entries] == entries
         assert all(estimate(piece.text) <= 600 for piece in made)
 
     def test_a_message_too_large_alone_keeps_its_beginning_and_end(self) -> None:
         text = "BEGIN " + "漢字かな交じり文 " * 4_000 + "plain words " * 4_000 + " END"
-        (piece,) = pieces(entries := [said(1, "user", text)], turns(entries), room=300, most=99)
+        (piece,) = split_into_pieces(
+            entries := [said(1, "user", text)], split_turns(entries), room=300, most=99
+        )
         assert estimate(piece.text) <= 300
         assert piece.text.startswith("User: BEGIN") and piece.text.endswith("END")
         assert "[...]" in piece.text
@@ -150,41 +152,46 @@ class TestAsWhichText:
     def test_shortening_ends_within_its_room_or_at_the_mark_alone(
         self, text: str, tokens: int
     ) -> None:
-        short = shortened(text, tokens=tokens)
+        short = shorten_middle(text, tokens=tokens)
         assert estimate(short) <= max(tokens, estimate("\n[...]\n"))
 
 
 class TestInWhichWords:
     def test_the_summary_so_far_comes_before_what_was_said_since(self) -> None:
-        task, asked = question(summary="They like tea.", text="User: And coffee?", words=90)
+        task, asked = summary_question(summary="They like tea.", text="User: And coffee?", words=90)
         assert task.role == "system" and asked.role == "user"
         assert asked.content is not None
         assert asked.content.index("They like tea.") < asked.content.index("And coffee?")
         assert "at most 90 words" in asked.content
-        first = question(summary="", text="User: Hello", words=90)[1]
+        first = summary_question(summary="", text="User: Hello", words=90)[1]
         assert "Summary so far" not in (first.content or "")
 
     def test_a_reply_that_is_too_long_is_asked_for_again_without_the_conversation(self) -> None:
-        _, asked = again("Very long notes.", words=30)
+        _, asked = shorter_question("Very long notes.", words=30)
         assert "Very long notes." in (asked.content or "")
         assert "at most 30 words" in (asked.content or "")
 
     def test_the_bound_is_a_share_of_the_limit_and_never_next_to_nothing(self) -> None:
         assert [most_tokens(limit) for limit in (10_000, 1_000, 100)] == [1_500, 150, 64]
-        assert words_for(150) < 150 * 3 / 4
-        assert words_for(1) == 20
+        assert words_for_tokens(150) < 150 * 3 / 4
+        assert words_for_tokens(1) == 20
 
     def test_a_cut_falls_after_a_sentence_where_one_ends_late_enough(self) -> None:
         text = "They walk in May. They sleep in Porto. They have ninety euros a day."
-        assert cut(text, characters=45) == "They walk in May. They sleep in Porto. [...]"
-        assert cut("They walk and walk and walk", characters=20) == "They walk and walk [...]"
-        assert cut("歩く。眠る。食べる。", characters=7) == "歩く。眠る。 [...]"
-        assert cut(text, characters=500) == text
+        assert (
+            cut_at_sentence(text, characters=45) == "They walk in May. They sleep in Porto. [...]"
+        )
+        assert (
+            cut_at_sentence("They walk and walk and walk", characters=20)
+            == "They walk and walk [...]"
+        )
+        assert cut_at_sentence("歩く。眠る。食べる。", characters=7) == "歩く。眠る。 [...]"
+        assert cut_at_sentence(text, characters=500) == text
 
 
 def test_only_as_many_pieces_are_made_as_are_asked_for() -> None:
     entries = [said(seq, "user", "word " * 400) for seq in range(1, 60)]
-    made = pieces(entries, turns(entries), room=600, most=3)
+    made = split_into_pieces(entries, split_turns(entries), room=600, most=3)
     assert len(made) == 3
     assert [entry.seq for piece in made for entry in piece.entries] == list(
         range(1, made[-1].entries[-1].seq + 1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chatsite.history.policies.triage import TriagePlan, plan_of, selected
+from chatsite.history.policies.triage import TriagePlan, plan_triage, triage_reasons
 from chatsite.history.values.shortened import shorten, shorten_answer
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, TokenCount, ToolCall
@@ -14,13 +14,15 @@ from tests.history.older import firsts, triage_terms, turn, turns_of
 
 
 def planned(count: int, **said: object) -> TriagePlan:
-    return plan_of(turns_of(count), triage_terms(**said))
+    return plan_triage(turns_of(count), triage_terms(**said))
 
 
 def kept(plan: TriagePlan, chosen: frozenset[int] | None = frozenset()) -> list[int]:
     sent = ("within_length", "relevant")
     return [
-        first for first, (reason, _) in sorted(selected(plan, chosen).items()) if reason in sent
+        first
+        for first, (reason, _) in sorted(triage_reasons(plan, chosen).items())
+        if reason in sent
     ]
 
 
@@ -76,30 +78,30 @@ class TestLookback:
 
     def test_background_turns_take_no_place_in_it(self) -> None:
         path = [turn(1), turn(3, source="scheduled"), turn(5, source="briefing"), turn(7)]
-        plan = plan_of(path, triage_terms(lookback_count=2))
+        plan = plan_triage(path, triage_terms(lookback_count=2))
         assert firsts(plan.certain) == [1, 7]
-        assert selected(plan, None)[3] == ("over_length", "")
+        assert triage_reasons(plan, None)[3] == ("over_length", "")
 
     def test_what_was_left_out_by_a_person_takes_its_place_but_is_never_shown(self) -> None:
         hidden = turn(5)
         hidden = Turn((replace(hidden.entries[0], excluded=True), hidden.entries[1]))
         path = [turn(1), turn(3), hidden, turn(7)]
-        plan = plan_of(path, triage_terms(lookback_count=3, always_include_recent=0))
+        plan = plan_triage(path, triage_terms(lookback_count=3, always_include_recent=0))
         assert firsts([*plan.candidates, *plan.certain]) == [3, 7]
         assert plan.left_out[5] == ""
 
     def test_an_answer_that_was_left_out_leaves_its_turn_in(self) -> None:
         half = turn(1)
         half = Turn((half.entries[0], replace(half.entries[1], excluded=True)))
-        assert firsts(plan_of([half], triage_terms()).certain) == [1]
+        assert firsts(plan_triage([half], triage_terms()).certain) == [1]
 
     def test_nothing_above_the_marker_is_shown(self) -> None:
         path = turns_of(5)
         marked = Turn((replace(path[2].entries[0], forgets_above=True), *path[2].entries[1:]))
-        inside = plan_of([*path[:2], marked, *path[3:]], triage_terms())
+        inside = plan_triage([*path[:2], marked, *path[3:]], triage_terms())
         assert firsts(inside.certain) == [5, 7, 9]
         assert inside.left_out == {1: "", 3: ""}
-        below = plan_of(path, triage_terms(), marker=11)
+        below = plan_triage(path, triage_terms(), marker=11)
         assert below.certain == ()
 
 
@@ -107,7 +109,7 @@ class TestRecency:
     def ages(self, *hours: float | None, **said: object) -> TriagePlan:
         """Turns of these ages, oldest first; none are asked about."""
         path = [turn(1 + 2 * place, hours=age) for place, age in enumerate(hours)]
-        return plan_of(path, triage_terms(use_selection=False, **said))
+        return plan_triage(path, triage_terms(use_selection=False, **said))
 
     def test_it_is_measured_from_the_newest_turn_and_inclusive(self) -> None:
         plan = self.ages(30.0, 25.01, 25.0, 1.0, context_recency_hours=24, context_min_messages=0)
@@ -141,14 +143,14 @@ class TestRecency:
         report = Message(id="r", role="assistant", content="Done.", source="briefing")
         reported = Turn((*old.entries, Entry(message=report, seq=3, at=new.entries[0].at)))
         settings = triage_terms(context_recency_hours=1, context_min_messages=0)
-        assert firsts(plan_of([reported, new], settings).certain) == [4]
+        assert firsts(plan_triage([reported, new], settings).certain) == [4]
 
 
 class TestSelected:
     def test_the_chosen_are_kept_with_the_certain_in_their_order(self) -> None:
         plan = planned(8)
         assert kept(plan, frozenset({5, 1})) == [1, 5, 7, 9, 11, 13, 15]
-        found = selected(plan, frozenset({5, 1}))
+        found = triage_reasons(plan, frozenset({5, 1}))
         assert found[1] == ("relevant", "chosen by a fast model")
         assert found[3] == ("not_relevant", "a fast model left it out")
         assert found[15] == ("within_length", "within the newest 5 turns")
@@ -159,19 +161,19 @@ class TestSelected:
     def test_without_a_choice_all_of_the_lookback_is_kept(self) -> None:
         plan = planned(30)
         assert kept(plan, None) == list(range(11, 61, 2))
-        found = selected(plan, None)
+        found = triage_reasons(plan, None)
         assert found[11][1] == "within the last 25 turns; no model has chosen among them"
         assert found[9] == ("over_length", "older than the last 25 turns")
 
     def test_one_turn_is_told_as_one(self) -> None:
         said = {"lookback_count": 1, "skip_selection_threshold": 0, "always_include_recent": 0}
         plan = planned(2, **said)
-        assert selected(plan, None) == {
+        assert triage_reasons(plan, None) == {
             1: ("over_length", "older than the last turn"),
             3: ("within_length", "within the last turn; no model has chosen among them"),
         }
         plan = planned(2, **said | {"lookback_count": 2, "always_include_recent": 1})
-        assert selected(plan, frozenset())[3] == ("within_length", "within the newest turn")
+        assert triage_reasons(plan, frozenset())[3] == ("within_length", "within the newest turn")
 
     def test_what_is_no_candidate_can_not_be_chosen(self) -> None:
         assert kept(planned(30), frozenset({1, 2, 999})) == [51, 53, 55, 57, 59]
@@ -179,7 +181,9 @@ class TestSelected:
     def test_every_turn_has_a_reason(self) -> None:
         path = [turn(1), turn(3, source="scheduled"), *turns_of(30)[2:]]
         for chosen in (None, frozenset[int](), frozenset({21})):
-            assert set(selected(plan_of(path, triage_terms()), chosen)) == set(firsts(path))
+            assert set(triage_reasons(plan_triage(path, triage_terms()), chosen)) == set(
+                firsts(path)
+            )
 
 
 class TestShortening:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.history.policies.triage import plan_of
-from chatsite.history.policies.triage_question import prompt, read_reply
+from chatsite.history.policies.triage import plan_triage
+from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Attachment, Message, ToolCall
@@ -15,7 +15,9 @@ ROOM = 100_000
 
 
 def question(older: list[Turn], current: str = "And now?", *, room: int = ROOM) -> str:
-    task, asked = prompt(Message.user(current, id="now"), plan_of(older, triage_terms()), room=room)
+    task, asked = triage_prompt(
+        Message.user(current, id="now"), plan_triage(older, triage_terms()), room=room
+    )
     assert (task.role, asked.role) == ("system", "user")
     assert asked.content is not None
     return asked.content

@@ -16,7 +16,7 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
-from chatsite.history.records.replay import Kept
+from chatsite.history.records.replay import StoredRequest
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import NO_FILES, NoFiles
 from chatsite.providers.base.model import Model
@@ -31,7 +31,7 @@ SENT = (Message.user("Hello", id="m1"), Message.assistant("Hi.", id="m2"))
 ENTRIES = tuple(Entry(message=message, seq=seq) for seq, message in enumerate(SENT, 1))
 
 
-def kept(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> Kept:
+def kept(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> StoredRequest:
     receipt = {
         "head": {"hash": HEAD.hash, "messages": 1},
         "layout": [{"first": 1, "last": 2}],
@@ -39,7 +39,7 @@ def kept(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> Kept:
         "asked": {"model": "some"},
         **more,
     }
-    return Kept(agent="demo", receipt=receipt, entries=entries, summaries={})
+    return StoredRequest(agent="demo", receipt=receipt, entries=entries, summaries={})
 
 
 def as_bytes(messages: Sequence[Message]) -> bytes:
@@ -96,7 +96,9 @@ CHANGED = replace(ENTRIES[1], message=replace(SENT[1], content="Ho."))
         ),
     ],
 )
-async def test_it_says_where_it_can_not_be_the_same(head: Head, what: Kept, note: str) -> None:
+async def test_it_says_where_it_can_not_be_the_same(
+    head: Head, what: StoredRequest, note: str
+) -> None:
     found = (await rebuild_request(what, head, NO_FILES)).to_dict()
     assert not found["complete"] and note in found["note"]
 
@@ -164,7 +166,7 @@ async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> No
         {"first": 2, "last": 2, "sent": True},
     ]
     old = {"head": {"hash": HEAD.hash}, "verdicts": verdicts, "facts": {"sent": 1}}
-    what = Kept(agent="demo", receipt=old, entries=ENTRIES[1:], summaries={})
+    what = StoredRequest(agent="demo", receipt=old, entries=ENTRIES[1:], summaries={})
     found = (await rebuild_request(what, HEAD, NO_FILES)).to_dict()
     assert found["complete"]
     assert [one["content"] for one in found["messages"]] == ["You are Demo.", "Hi."]

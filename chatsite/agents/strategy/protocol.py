@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
-from chatsite.history.path.room import Room
+from chatsite.history.path.room import RequestRoom
 from chatsite.history.values.evidence import TEXT_ROLES, StrategySlot
-from chatsite.history.values.selectable import offered
-from chatsite.history.values.transcript import turns
+from chatsite.history.values.selectable import selectable_entries
+from chatsite.history.values.transcript import split_turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
 
@@ -52,10 +52,10 @@ class StrategyInput:
         `budget` is that of the settings. Every message must carry its tokens (else ValueError).
         """
         stored = [entry for entry in transcript.entries if entry.message.role != "system"]
-        current = [entry.message for entry in turns(stored)[-1].entries]
+        current = [entry.message for entry in split_turns(stored)[-1].entries]
         replied = current[0].reply_to
-        before = offered(transcript, reply_to=frozenset({replied} if replied else ()))
-        room = Room.of(
+        before = selectable_entries(transcript, reply_to=frozenset({replied} if replied else ()))
+        room = RequestRoom.of(
             window,
             budget=budget,
             head=head,

@@ -19,9 +19,9 @@ from chatsite.history import (
     Decision,
     Evidence,
     Head,
+    NotLoaded,
     Settings,
     Transcript,
-    Unloaded,
     Window,
     decide,
     resolve,
@@ -66,7 +66,7 @@ class PolicyCase(Case):
     budget: int | None = None
     low_water: int = LOW_WATER
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
-    not_loaded: Unloaded = Unloaded()
+    not_loaded: NotLoaded = NotLoaded()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "head", self.agent_head.messages)

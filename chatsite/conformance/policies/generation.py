@@ -10,17 +10,17 @@ from chatsite.conformance.kit.cases import Entry, total_tokens, with_tokens
 from chatsite.conformance.kit.generation import Dials, paths
 from chatsite.conformance.policies.adapter import HEADS, PolicyCase
 from chatsite.history import (
+    AddedMessage,
     Evidence,
     Hit,
     Previous,
     Recall,
-    Run,
     RunningSummary,
+    StoredRun,
     StrategyChoice,
     StrategySlot,
     TriageChoice,
     Window,
-    Written,
 )
 from chatsite.kv.cleanup import DEFAULT, STRATEGIES
 from chatsite.messages import Message, TokenCount
@@ -104,8 +104,8 @@ def previous(dials: Dials) -> Previous | None:
     if kind == "none":
         return None
     first = dials.of(range(1, 13))
-    written = Written(kind="summary", role="user", digest="0" * 16, tokens=9)
-    run = Run(first, first + dials.of(range(20)), dials.of((0, 0, 3)))
+    written = AddedMessage(kind="summary", role="user", digest="0" * 16, tokens=9)
+    run = StoredRun(first, first + dials.of(range(20)), dials.of((0, 0, 3)))
     return Previous(
         head_hash="0" * 64 if kind == "wrong" else HEADS[0].hash,
         layout=(run,) if dials.of((True, False)) else (written, run),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from chatsite.conformance.kit.cases import Entry, split_turns
 from chatsite.conformance.policies.adapter import PolicyCase
-from chatsite.history import BACKGROUND, Tokens, Unloaded, Users
+from chatsite.history import BACKGROUND, NotLoaded, Tokens, Users
 
 
 def load_part(
@@ -30,7 +30,7 @@ def load_part(
     return replace(
         case,
         entries=tuple(entry for entry in entries if entry.seq in kept),
-        not_loaded=Unloaded(
+        not_loaded=NotLoaded(
             messages=len(away),
             users=len(users),
             background=sum(entry.message.source in BACKGROUND for entry in users),
@@ -39,7 +39,7 @@ def load_part(
             last=cut - 1,
         )
         if away
-        else Unloaded(),
+        else NotLoaded(),
     )
 
 

@@ -15,8 +15,8 @@ from chatsite.conformance.policies.adapter import (
     SUMMARY,
     PolicyTrial,
 )
-from chatsite.history import Evidence, Written
-from chatsite.history.values.layout import digest_of
+from chatsite.history import AddedMessage, Evidence
+from chatsite.history.values.layout import message_digest
 from chatsite.messages import Message
 
 SPARED = ("pinned", "replied_to")
@@ -82,7 +82,7 @@ def p17_the_summary_stands_for_what_it_covers(trial: PolicyTrial) -> None:
     """Every turn is in place, or covered, or left out for a reason of its own."""
     summarised = {seq for seq, reason in trial.reasons.items() if reason == "summarised"}
     source = trial.case.evidence.summary
-    sent = [item for item in trial.decision.layout if isinstance(item, Written)]
+    sent = [item for item in trial.decision.layout if isinstance(item, AddedMessage)]
     if source is None or not any(item.kind == "summary" for item in sent):
         assert not summarised, "nothing stands for what is said to be summarised"
         return
@@ -131,9 +131,9 @@ def p22_what_is_written_has_its_sources(trial: PolicyTrial) -> None:
     texts = (
         [item for slot in evidence.chosen.slots for item in slot.items] if evidence.chosen else []
     )
-    digests = {digest_of(text) for text in texts if isinstance(text, Message)}
+    digests = {message_digest(text) for text in texts if isinstance(text, Message)}
     seqs = {entry.seq: entry for entry in trial.entries}
-    written = [item for item in trial.decision.layout if isinstance(item, Written)]
+    written = [item for item in trial.decision.layout if isinstance(item, AddedMessage)]
     assert len(written) == len(trial.written)
     for item in written:
         if item.kind == "text":
@@ -173,12 +173,12 @@ def p23_the_layout_is_the_request(trial: PolicyTrial) -> None:
     """Instructions, then what of it is in place and what was written, as the receipt keeps it."""
     found: list[str] = []
     for item in trial.decision.layout:
-        if isinstance(item, Written):
+        if isinstance(item, AddedMessage):
             found.append(item.digest)
             continue
         run = [e.message for e in trial.entries if item.first <= e.seq <= item.last]
         system = run[0].role == "system"
         found += [message.id for message in run if (message.role == "system") == system]
     written = {id(message) for message in trial.written}
-    said = [digest_of(m) if id(m) in written else m.id for m in trial.history]
+    said = [message_digest(m) if id(m) in written else m.id for m in trial.history]
     assert found == said, "the receipt's layout isn't what was sent"

@@ -17,7 +17,7 @@ from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
-from chatsite.history.records.forgetting import Asked, Trail, is_sent
+from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
 
 # A receipt has some 10 KB: the change is mostly near, and beyond the last size nobody looks.
 CHUNKS = (16, 64, 256)
@@ -86,7 +86,7 @@ def _asked(conversation: uuid.UUID) -> QuerySet[Message]:
     return rows.exclude(source__in=BACKGROUND)
 
 
-def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -> Trail:
+def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -> MessageTrail:
     """What was asked from the message on; back to where it fared otherwise than it will now."""
     rows = (
         _asked(uuid.UUID(found.conversation))
@@ -94,12 +94,12 @@ def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -
         .order_by("-seq")
         .values_list("id", "seq", "turn_id", Left("content", 4 * SHOWN), "turn__receipt")
     )
-    asked: list[Asked] = []
-    now = is_sent(coming, found.seq) if coming else None
+    asked: list[TrailMessage] = []
+    now = was_sent(coming, found.seq) if coming else None
     for size in CHUNKS:
         chunk = rows[len(asked) : len(asked) + size]
         more = [
-            Asked(
+            TrailMessage(
                 number=found.asked - number,
                 since=found.since - number,
                 text=excerpt(text or "", SHOWN),
@@ -109,13 +109,13 @@ def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -
             for number, (turn, text, receipt) in enumerate(_answered(list(chunk)), len(asked))
         ]
         asked += more
-        fared = {is_sent(one.receipt, found.seq) for one in more if one.receipt} - {None}
+        fared = {was_sent(one.receipt, found.seq) for one in more if one.receipt} - {None}
         if len(more) < size:
-            return Trail(asked=tuple(reversed(asked)), whole=True)
+            return MessageTrail(asked=tuple(reversed(asked)), whole=True)
         now = now if now is not None else next(iter(fared), None)
         if fared - {now}:
             break
-    return Trail(asked=tuple(reversed(asked)), whole=False)
+    return MessageTrail(asked=tuple(reversed(asked)), whole=False)
 
 
 def _answered(

@@ -30,10 +30,10 @@ from chatsite.history import (
     BACKGROUND,
     Entry,
     Everything,
+    NotLoaded,
     Reach,
     Tokens,
     Transcript,
-    Unloaded,
 )
 from chatsite.kv import LOADED
 
@@ -151,15 +151,15 @@ def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]
     return {seq for seq in found if seq < cut}
 
 
-def _unloaded(row: Conversation, entries: Sequence[Entry], cut: int) -> Unloaded:
+def _unloaded(row: Conversation, entries: Sequence[Entry], cut: int) -> NotLoaded:
     messages = [entry.message for entry in entries]
     left = row.path_messages - len(messages)
     if not cut or left <= 0:
-        return Unloaded()
+        return NotLoaded()
     asked = [message for message in messages if message.role == "user"]
     tokens = sum(message.tokens.count for message in messages if message.tokens)
     background = sum(message.source in BACKGROUND for message in asked)
-    return Unloaded(
+    return NotLoaded(
         messages=left,
         users=row.path_users - len(asked),
         background=row.path_background - background,

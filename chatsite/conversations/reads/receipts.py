@@ -17,10 +17,10 @@ from chatsite.conversations.reads.summary_queries import holding, summary_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound
-from chatsite.history import Run, RunningSummary, Transcript, Written
+from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
-from chatsite.history.records.replay import Kept, items_of
+from chatsite.history.records.replay import StoredRequest, layout_of
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
 RANGES = 100
@@ -28,7 +28,7 @@ RANGES = 100
 
 def request_parts(
     *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
-) -> Kept:
+) -> StoredRequest:
     """What a turn's request can be built from again; without `receipt` by the stored one.
 
     Without an `owner` of anybody: for the administrator. Raises NotFound where there is no such
@@ -38,13 +38,15 @@ def request_parts(
     receipt = receipt or row.receipt
     if receipt is None:
         raise NotFound("This answer has no receipt.")
-    items = items_of(receipt)
-    runs = [(item.first, item.last) for item in items if isinstance(item, Run)]
-    sources = [seq for i in items if isinstance(i, Written) for seq in i.sources]
+    items = layout_of(receipt)
+    runs = [(item.first, item.last) for item in items if isinstance(item, StoredRun)]
+    sources = [seq for i in items if isinstance(i, AddedMessage) for seq in i.sources]
     on_chain = _chain(_deepest(row, max([last for _, last in runs] + sources, default=0)))
     rows = _between(row, [*runs, *((seq, seq) for seq in sources)])
-    wanted = [item.id for item in items if isinstance(item, Written) and item.kind == "summary"]
-    return Kept(
+    wanted = [
+        item.id for item in items if isinstance(item, AddedMessage) and item.kind == "summary"
+    ]
+    return StoredRequest(
         agent=row.conversation.agent,
         receipt=receipt,
         entries=tuple(

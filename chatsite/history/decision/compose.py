@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.policy_choice import StrategyText, TextPlace
-from chatsite.history.values.layout import Item, Run, Written
+from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.messages import Message
 
@@ -18,7 +18,7 @@ class ComposedRequest:
     """`history` are the stored messages sent in their places, `texts` a strategy's own."""
 
     request: tuple[Message, ...]
-    layout: tuple[Item, ...]
+    layout: tuple[LayoutItem, ...]
     history: tuple[Message, ...]
     texts: tuple[Message, ...]
 
@@ -28,7 +28,7 @@ class _Section:
     """Neighbours in the request, and their items in its layout."""
 
     messages: tuple[Message, ...]
-    items: tuple[Item, ...]
+    items: tuple[LayoutItem, ...]
 
 
 def compose(
@@ -69,7 +69,7 @@ def _messages(sections: Sequence[_Section]) -> Iterator[Message]:
 
 def _added(texts: Sequence[StrategyText], place: TextPlace) -> _Section:
     messages = tuple(text.message for text in texts if text.place == place)
-    return _Section(messages, tuple(Written.of(message, "text") for message in messages))
+    return _Section(messages, tuple(AddedMessage.of(message, "text") for message in messages))
 
 
 def _summary(fitted: FittedPath) -> _Section:
@@ -77,7 +77,7 @@ def _summary(fitted: FittedPath) -> _Section:
     if message is None:
         return _Section((), ())
     id = f"{source.id}" if source else ""
-    return _Section((message,), (Written.of(message, "summary", id=id),))
+    return _Section((message,), (AddedMessage.of(message, "summary", id=id),))
 
 
 def _quoted(fitted: FittedPath) -> _Section:
@@ -85,7 +85,7 @@ def _quoted(fitted: FittedPath) -> _Section:
     if message is None:
         return _Section((), ())
     sources = [entry.seq for entry in fitted.quotes.entries]
-    return _Section((message,), (Written.of(message, "recalled", sources=sources),))
+    return _Section((message,), (AddedMessage.of(message, "recalled", sources=sources),))
 
 
 def _shortened(fitted: FittedPath, places: _Places) -> dict[int, int]:
@@ -116,7 +116,7 @@ class _Places:
         messages = tuple(entry.message for entry in entries)
         return _Section(messages, tuple(self._runs(entries, shortened or {})))
 
-    def _runs(self, entries: Sequence[Entry], shortened: Mapping[int, int]) -> Iterator[Run]:
+    def _runs(self, entries: Sequence[Entry], shortened: Mapping[int, int]) -> Iterator[StoredRun]:
         """One run for neighbours; a shortened message is a run by itself, and marked turns among
         what was not loaded are nobody's neighbours."""
         first: Entry | None = None
@@ -131,10 +131,10 @@ class _Places:
             ):
                 last = entry
             else:
-                yield Run(first.seq, last.seq, shortened.get(first.seq, 0))
+                yield StoredRun(first.seq, last.seq, shortened.get(first.seq, 0))
                 first = last = entry
         if first is not None and last is not None:
-            yield Run(first.seq, last.seq, shortened.get(first.seq, 0))
+            yield StoredRun(first.seq, last.seq, shortened.get(first.seq, 0))
 
     def _touch(self, one: Entry, other: Entry) -> bool:
         apart = one.seq <= self._last_not_loaded and other.message.role in ("user", "system")

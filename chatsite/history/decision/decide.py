@@ -14,15 +14,15 @@ from chatsite.history.decision.verdicts import Findings, verdicts
 from chatsite.history.path.cleanup import Cleaner
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.quotes import Quotes, quote_notes
-from chatsite.history.path.room import Room
+from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Users
 from chatsite.history.settings.settings import Settings
 from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
-from chatsite.history.values.marks import BACKGROUND, below_marker
+from chatsite.history.values.marks import BACKGROUND, remembered_from
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.tokens import tokens_of
-from chatsite.history.values.transcript import Entry, Transcript, Unloaded
+from chatsite.history.values.transcript import Entry, NotLoaded, Transcript
 from chatsite.history.values.window import Head, Window
 
 
@@ -67,16 +67,16 @@ class _Prepared:
     reply_to: frozenset[str]
     system_reasons: Mapping[int, Reason]
     instructions: tuple[Entry, ...]
-    room: Room
+    room: RequestRoom
 
 
 def _prepare(given: DecisionInput) -> _Prepared:
     """Raises PromptTooLarge where what always stays doesn't fit."""
     path = Path.of(given.transcript)
-    marker = below_marker(given.transcript.entries)
+    marker = remembered_from(given.transcript.entries)
     reasons = _system_reasons(path.system, marker)
     instructions = tuple(entry for entry in path.system if reasons[entry.seq] in SENT)
-    room = Room.of(
+    room = RequestRoom.of(
         given.window,
         budget=given.settings.tokens.value,
         head=given.head,
@@ -235,7 +235,7 @@ def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
     }
 
 
-def _horizon(verdict: PathVerdict, not_loaded: Unloaded) -> int | None:
+def _horizon(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:
     """The oldest turn of the unbroken tail; None when only greetings are above it.
 
     Turns that are left out one by one (excluded, background) don't end the tail: they carry a

@@ -5,19 +5,19 @@ from __future__ import annotations
 from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.path.overflow import FittedPath, Overflow
 from chatsite.history.path.quotes import Quotes
-from chatsite.history.path.room import Room
+from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Reach, Tokens
 from chatsite.history.settings.settings import Settings
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Unloaded
+from chatsite.history.values.transcript import NotLoaded
 
 
 def fit(
     verdict: PathVerdict,
     given: DecisionInput,
     *,
-    room: Room,
+    room: RequestRoom,
     quotes: Quotes,
     added_tokens: int,
 ) -> FittedPath:
@@ -50,7 +50,7 @@ def fit(
     )
 
 
-def _last_wanted(verdict: PathVerdict, reach: Reach, not_loaded: Unloaded) -> int | None:
+def _last_wanted(verdict: PathVerdict, reach: Reach, not_loaded: NotLoaded) -> int | None:
     """The last of what would be sent of what was not loaded, if there were room; or None.
 
     Only policies that reach by tokens leave out what they would send: so all that a cleanup
@@ -62,7 +62,7 @@ def _last_wanted(verdict: PathVerdict, reach: Reach, not_loaded: Unloaded) -> in
 
 
 def _not_loaded_reason(
-    verdict: PathVerdict, policy: Policy, reach: Reach, not_loaded: Unloaded
+    verdict: PathVerdict, policy: Policy, reach: Reach, not_loaded: NotLoaded
 ) -> Reason:
     if not_loaded.users == 0:
         return "greeting"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chatsite.history.values.evidence import Previous
-from chatsite.history.values.layout import Item, Run, Written
+from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Entry, Transcript
@@ -24,7 +24,7 @@ class _Unit:
 
 
 def leading_tokens(
-    previous: Previous | None, layout: Sequence[Item], *, head: Head, transcript: Transcript
+    previous: Previous | None, layout: Sequence[LayoutItem], *, head: Head, transcript: Transcript
 ) -> int:
     """Tokens at the beginning that are those of the previous request; 0 under another head.
 
@@ -59,15 +59,15 @@ class _Loaded:
         seqs = [entry.seq for entry in transcript.entries]
         return cls(transcript.entries, seqs, transcript.unloaded.last)
 
-    def units(self, layout: Iterable[Item]) -> Iterator[_Unit]:
+    def units(self, layout: Iterable[LayoutItem]) -> Iterator[_Unit]:
         for item in layout:
-            if isinstance(item, Written):
+            if isinstance(item, AddedMessage):
                 system = item.role == "system"
                 yield _Unit((item.role, item.digest), item.tokens, system)
             else:
                 yield from self._run(item)
 
-    def _run(self, run: Run) -> Iterator[_Unit]:
+    def _run(self, run: StoredRun) -> Iterator[_Unit]:
         """The run's messages in path order; an unknown one where a message is not loaded.
 
         A run of system messages holds nothing else, and another run holds none of them.

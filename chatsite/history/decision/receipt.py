@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.path.cleanup import CleanupResult
-from chatsite.history.path.room import Part
+from chatsite.history.path.room import RequestPart
 from chatsite.history.settings.settings import Settings
 from chatsite.history.values.evidence import Report
-from chatsite.history.values.layout import Item
+from chatsite.history.values.layout import LayoutItem
 from chatsite.history.values.window import Window
 from chatsite.messages import Message
 
@@ -35,7 +35,7 @@ class Decision:
     settings: Settings
     request: tuple[Message, ...]
     verdicts: tuple[Verdict, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RequestPart, ...]
     window: Window
     limit: int
     tokens: int
@@ -48,7 +48,7 @@ class Decision:
     cut: int | None
     under: str
     cleanup: CleanupResult | None
-    layout: tuple[Item, ...]
+    layout: tuple[LayoutItem, ...]
     notes: tuple[str, ...]
     reports: Mapping[str, Report]
 

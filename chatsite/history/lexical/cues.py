@@ -40,7 +40,7 @@ _TIME = re.compile(
 )
 
 
-def speaker(question: str) -> Role | None:
+def author_meant(question: str) -> Role | None:
     """Whose messages the question is about: "you said" the assistant's, "I" and "my" the user's."""
     if _YOU.search(question):
         return "assistant"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Protocol
 
-from chatsite.history.lexical.cues import asks_when, speaker
+from chatsite.history.lexical.cues import asks_when, author_meant
 from chatsite.history.lexical.index import ASKS, TELLS_TIME, Index
 from chatsite.history.lexical.scoring import CANDIDATES, Scores, scores
 from chatsite.history.lexical.sharing import Sharing
@@ -53,7 +53,7 @@ class Meaning(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SearchQuestion:
     """A question. `author` is whose messages it is about, "" where it doesn't say, and `favour`
     how much that counts."""
 
@@ -62,20 +62,22 @@ class Asked:
     favour: float = AUTHOR
 
 
-def asked_in_chat(text: str) -> Asked:
+def question_in_chat(text: str) -> SearchQuestion:
     """A person's question to an assistant: "I" and "you said" tell whose words it is about."""
-    role = speaker(text)
-    return Asked(text=text, author=role[0] if role else "", favour=ROLE)
+    role = author_meant(text)
+    return SearchQuestion(text=text, author=role[0] if role else "", favour=ROLE)
 
 
-def ranked(index: Index, asked: Asked, *, meaning: Meaning | None = None) -> dict[int, float]:
+def rank_messages(
+    index: Index, asked: SearchQuestion, *, meaning: Meaning | None = None
+) -> dict[int, float]:
     """Every message that has something to do with the question, with its score, by seq."""
     return _by_message(index, _weighed(index, asked, *_found(index, asked, meaning)))
 
 
-def recalled(
+def recall_messages(
     index: Index,
-    asked: Asked,
+    asked: SearchQuestion,
     *,
     meaning: Meaning | None = None,
     before: int,
@@ -106,7 +108,9 @@ def recalled(
     return tuple(hits.values())
 
 
-def _found(index: Index, asked: Asked, meaning: Meaning | None) -> tuple[Scores, Closeness]:
+def _found(
+    index: Index, asked: SearchQuestion, meaning: Meaning | None
+) -> tuple[Scores, Closeness]:
     terms = {term for _, term in spelled(asked.text)}
     if meaning is None or not terms:
         return scores(index, terms), Closeness(scores={}, close=frozenset())
@@ -114,7 +118,7 @@ def _found(index: Index, asked: Asked, meaning: Meaning | None) -> tuple[Scores,
     return words, meaning.closeness(asked.text, among=words, best=CANDIDATES)
 
 
-def _weighed(index: Index, asked: Asked, words: Scores, closeness: Closeness) -> Scores:
+def _weighed(index: Index, asked: SearchQuestion, words: Scores, closeness: Closeness) -> Scores:
     """Words and meaning together, the neighbours' share, and the cues."""
     plain = dict(words)
     for place, score in closeness.scores.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chatsite.history.path.turn_verdicts import Path
 from chatsite.history.values.added_messages import block_tokens, can_be_quoted, quoted_message
-from chatsite.history.values.marks import following, holds, is_pinned, is_unloaded
+from chatsite.history.values.marks import holds_any, is_pinned, is_unloaded, unanswered_notes
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
@@ -59,12 +59,12 @@ def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry
     elsewhere = {
         entry.seq
         for turn in path.older
-        if is_pinned(turn) or holds(turn, reply_to) or is_unloaded(turn)
+        if is_pinned(turn) or holds_any(turn, reply_to) or is_unloaded(turn)
         for entry in turn.entries
     }
     return [
         entry
-        for entry in following(before)
+        for entry in unanswered_notes(before)
         if can_be_quoted(entry.message)
         and not entry.excluded
         and entry.seq >= marker

@@ -12,7 +12,7 @@ from chatsite.history.values.tokens import known_tokens, weakest
 from chatsite.history.values.window import Head, Window
 from chatsite.messages import Basis, Message
 
-PartName = Literal[
+RequestPartName = Literal[
     "system",
     "prefilled",
     "tools",
@@ -27,15 +27,15 @@ PartName = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RequestPart:
     """A share of the model's window, in tokens. All parts together are the window."""
 
-    name: PartName
+    name: RequestPartName
     tokens: int
     basis: Basis
 
     @classmethod
-    def of(cls, name: PartName, messages: Sequence[Message]) -> Part:
+    def of(cls, name: RequestPartName, messages: Sequence[Message]) -> RequestPart:
         counts = [known_tokens(message) for message in messages]
         return cls(name, sum(c.count for c in counts), weakest(c.basis for c in counts))
 
@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class RequestRoom:
     """What a prompt may take and what always stays in it.
 
     `limit` is the smaller of the budget and the window less the reply's reserve; `overflow_reason`
@@ -54,10 +54,10 @@ class Room:
     window: Window
     limit: int
     overflow_reason: Reason
-    system: Part
-    prefilled: Part
-    tools: Part
-    current: Part
+    system: RequestPart
+    prefilled: RequestPart
+    tools: RequestPart
+    current: RequestPart
 
     @classmethod
     def of(
@@ -68,17 +68,17 @@ class Room:
         head: Head,
         system: Sequence[Message],
         current: Sequence[Message],
-    ) -> Room:
+    ) -> RequestRoom:
         """`system` are the system messages of the path; those of the head come with it."""
         by_budget = budget is not None and budget <= window.room
         return cls(
             window=window,
             limit=budget if budget is not None and by_budget else window.room,
             overflow_reason="over_budget" if by_budget else "over_window",
-            system=Part.of("system", [*head.system, *system]),
-            prefilled=Part.of("prefilled", head.examples),
-            tools=Part("tools", head.tools, "estimated"),
-            current=Part.of("current", current),
+            system=RequestPart.of("system", [*head.system, *system]),
+            prefilled=RequestPart.of("prefilled", head.examples),
+            tools=RequestPart("tools", head.tools, "estimated"),
+            current=RequestPart.of("current", current),
         )
 
     @property
@@ -112,20 +112,20 @@ class Room:
         strategy: Sequence[Message] = (),
         summary: Message | None = None,
         recalled: Message | None = None,
-    ) -> tuple[Part, ...]:
+    ) -> tuple[RequestPart, ...]:
         """All parts of the window, with what is sent; texts of our own only where there are any."""
         added = [
-            Part.of("strategy", strategy),
-            Part.of("summary", [summary] if summary else ()),
+            RequestPart.of("strategy", strategy),
+            RequestPart.of("summary", [summary] if summary else ()),
         ]
         before = [part for part in added if part.tokens]
-        after = [Part.of("recalled", [recalled])] if recalled else []
-        sent = Part.of("history", history)
+        after = [RequestPart.of("recalled", [recalled])] if recalled else []
+        sent = RequestPart.of("history", history)
         tools = [self.tools] if self.tools.tokens else []
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
-        reply = Part("reply", self.window.reply, "counted")
+        reply = RequestPart("reply", self.window.reply, "counted")
         free = self.window.room - sum(part.tokens for part in used)
-        return (*used, reply, Part("free", free, weakest(part.basis for part in used)))
+        return (*used, reply, RequestPart("free", free, weakest(part.basis for part in used)))
 
     def _bound(self) -> str:
         if self.overflow_reason == "over_budget":
@@ -134,13 +134,13 @@ class Room:
         return f"the model's window of {window.size:,} less {window.reply:,} for the reply"
 
 
-_NAMES: dict[PartName, str] = {
+_NAMES: dict[RequestPartName, str] = {
     "system": "the agent's instructions",
     "prefilled": "the agent's example turns",
     "tools": "what the agent's tools are described with",
     "current": "the message itself",
 }
-_ADVICE: dict[PartName, str] = {
+_ADVICE: dict[RequestPartName, str] = {
     "system": "Shorten the agent's personality or choose a model with a larger window.",
     "prefilled": "Shorten the agent's example turns or choose a model with a larger window.",
     "tools": "Give the agent fewer tools or choose a model with a larger window.",

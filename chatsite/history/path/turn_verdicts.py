@@ -9,17 +9,17 @@ from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.values.marks import (
     background_answers,
     excluded_answers,
-    holds,
+    holds_any,
     is_background,
     is_excluded,
     is_pinned,
     is_unloaded,
 )
-from chatsite.history.values.normaliser import broken
+from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.tokens import known_tokens
-from chatsite.history.values.transcript import Entry, Transcript, Turn, turns
+from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 from chatsite.messages import Message
 
 
@@ -36,7 +36,7 @@ class Path:
     def of(cls, transcript: Transcript) -> Path:
         """Raises ValueError when there is no current user message."""
         entries = transcript.entries
-        found = turns([entry for entry in entries if entry.message.role != "system"])
+        found = split_turns([entry for entry in entries if entry.message.role != "system"])
         opening = found.pop(0).entries if found and found[0].user is None else ()
         if not found:
             raise ValueError("a transcript needs a user message: that of the current turn")
@@ -88,7 +88,7 @@ class TurnVerdict:
             if apart
             else turn.entries
         )
-        lost = broken(rest)
+        lost = unsendable(rest)
         entries = tuple(entry for entry in rest if entry.seq not in lost) if lost else rest
         if limit:
             entries = tuple(shorten_answer(entry, limit) for entry in entries)
@@ -202,7 +202,7 @@ def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str
     kept_for: Reason | None = None
     if is_pinned(turn):
         kept_for = "pinned"
-    elif holds(turn, reply_to):
+    elif holds_any(turn, reply_to):
         kept_for = "replied_to"
     reason, why, of_policy = rule.reason, "", False
     if turn.entries[0].seq < marker:

@@ -8,7 +8,7 @@ from operator import index
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Terms
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Entry, Turn, turns
+from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
 
 # Turns, oldest first, how many more lie above them that were not loaded, and the terms -> the
@@ -51,7 +51,7 @@ def cut_messages(cut: Cut) -> Callable[[Sequence[Message], int, bool], list[Mess
     def apply(messages: Sequence[Message], length: int, preserve_system: bool) -> list[Message]:
         system = [message for message in messages if message.role == "system"]
         rest = [message for message in messages if message.role != "system"]
-        path = turns([Entry(message=message, seq=seq) for seq, message in enumerate(rest, 1)])
+        path = split_turns([Entry(message=message, seq=seq) for seq, message in enumerate(rest, 1)])
         start = cut(path, 0, Terms(length=index(length)))
         sent = [entry.message for turn in path[start:] for entry in turn.entries]
         return system + sent if preserve_system else sent

@@ -11,9 +11,9 @@ from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, Turn
 from chatsite.history.path.turn_verdicts import Path, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
-from chatsite.history.policies.strategy_slots import SlotLayout, lay_out
+from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
 from chatsite.history.values.evidence import StrategyChoice
-from chatsite.history.values.normaliser import broken
+from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Turn
@@ -62,9 +62,9 @@ def _chosen_messages(
 ) -> PolicyChoice:
     """What the slots have room for. What would stand before the first user message is left out:
     no provider takes an answer without a question."""
-    whole = lay_out(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
+    whole = fit_slots(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
     usable = _usable(path, whole)
-    layout = lay_out(
+    layout = fit_slots(
         chosen.slots,
         room=available_tokens,
         tokens_of_seq={seq: count for seq, count in tokens.items() if seq in usable},
@@ -93,7 +93,7 @@ def _usable(path: Path, layout: SlotLayout) -> set[int]:
     usable: set[int] = set()
     for turn in path.older:
         rest = [entry for entry in turn.entries if entry.seq in layout.kept and entry.seq >= first]
-        usable |= {entry.seq for entry in rest} - set(broken(rest))
+        usable |= {entry.seq for entry in rest} - set(unsendable(rest))
     return usable
 
 

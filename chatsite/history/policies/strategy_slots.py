@@ -45,7 +45,7 @@ class _SlotItem:
     tokens: int
 
 
-def lay_out(
+def fit_slots(
     slots: Sequence[StrategySlot], *, room: int, tokens_of_seq: Mapping[int, int]
 ) -> SlotLayout:
     """Fit the slots into `room` tokens.

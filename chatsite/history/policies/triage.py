@@ -15,10 +15,10 @@ from chatsite.history.policies.base import DecisionContext, Policy, Reach, Terms
 from chatsite.history.policies.none import choose_current
 from chatsite.history.values.marks import (
     BACKGROUND,
-    below_marker,
     is_background,
     is_excluded,
     is_unloaded,
+    remembered_from,
 )
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry, Turn
@@ -39,7 +39,7 @@ class TriagePlan:
     scope: str
 
 
-def plan_of(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
+def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
     """Divide the older turns, oldest first, the current one not among them.
 
     Turns of background tasks are passed over. Turns that a person left out or asked to forget
@@ -49,7 +49,7 @@ def plan_of(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -> Tr
     lookback, hours = terms.lookback_count, terms.context_recency_hours
     people = [turn for turn in turns if not is_background(turn)]
     looked_at = people[max(0, len(people) - lookback) :]
-    marker = max(marker, below_marker([entry for turn in looked_at for entry in turn.entries]))
+    marker = max(marker, remembered_from([entry for turn in looked_at for entry in turn.entries]))
     usable = [
         turn
         for turn in looked_at
@@ -93,7 +93,9 @@ def _within(time: datetime | None, newest: datetime, hours: float) -> bool:
     return time is None or newest - time <= timedelta(hours=hours)
 
 
-def selected(plan: TriagePlan, chosen: AbstractSet[int] | None) -> dict[int, tuple[Reason, str]]:
+def triage_reasons(
+    plan: TriagePlan, chosen: AbstractSet[int] | None
+) -> dict[int, tuple[Reason, str]]:
     """Every turn of the plan by its first message: the reason and a sentence of its own.
 
     `chosen` are candidates by the same number; None, where no model has chosen, keeps them all.
@@ -137,8 +139,8 @@ def is_of_background(entry: Entry) -> bool:
 def choose_by_model(context: DecisionContext) -> PolicyChoice:
     """The turns that a fast model chose, in their places; the whole lookback where none chose."""
     terms, evidence = context.terms.triage, context.evidence
-    plan = plan_of(context.path.older, terms, marker=context.marker)
-    found = selected(plan, evidence.triaged.turns if evidence.triaged else None)
+    plan = plan_triage(context.path.older, terms, marker=context.marker)
+    found = triage_reasons(plan, evidence.triaged.turns if evidence.triaged else None)
     limit = terms.context_truncation
 
     def rule(turn: Turn) -> TurnRule:

@@ -37,7 +37,7 @@ Reply with one JSON object and nothing else: the key "{KEY}" with the list of th
 you choose, for example {{"{KEY}": [0, 3]}}. An empty list is a valid answer."""
 
 
-def prompt(current: Message, plan: TriagePlan, *, room: int) -> list[Message]:
+def triage_prompt(current: Message, plan: TriagePlan, *, room: int) -> list[Message]:
     """The request for the fast model, within `room` tokens where that is possible.
 
     Long texts are cut alike, so that no single one takes the place of the others.

@@ -13,7 +13,7 @@ from chatsite.messages import Basis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class ToolGroupCounts:
     """Tool groups: a message that calls tools, with all its results.
 
     `held` by the conversation; of them `left_out` entirely, and `cut`: sent in part, which a
@@ -26,7 +26,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class DecisionFigures:
     """`messages` of the path that are sent, all `tokens` of the prompt, and how many of its first
     tokens (`leading`) are those of the request before; `groups` of the whole conversation."""
 
@@ -34,7 +34,7 @@ class Outcome:
     tokens: int
     basis: Basis
     leading: int
-    groups: Groups
+    groups: ToolGroupCounts
 
     @property
     def share(self) -> int:
@@ -74,19 +74,19 @@ class ToolGroups:
                 self._members[-1].add(message.id)
                 self._group_of[message.id] = len(self._members) - 1
 
-    def of(self, decision: Decision, *, last: int) -> Groups:
+    def of(self, decision: Decision, *, last: int) -> ToolGroupCounts:
         """What became of those up to the message `last`: by the request itself, not by what the
         decision says of it."""
         sent = {message.id for message in decision.request if message.id in self._group_of}
         touched = {self._group_of[id] for id in sent}
         whole = sum(self._members[group] <= sent for group in touched)
         held = bisect_right(self._seqs, last)
-        return Groups(held=held, left_out=held - len(touched), cut=len(touched) - whole)
+        return ToolGroupCounts(held=held, left_out=held - len(touched), cut=len(touched) - whole)
 
 
-def outcome(decision: Decision, groups: ToolGroups, *, last: int) -> Outcome:
+def figures_of(decision: Decision, groups: ToolGroups, *, last: int) -> DecisionFigures:
     """The decision's numbers; `last` is its current message's sequence number."""
-    return Outcome(
+    return DecisionFigures(
         messages=decision.sent,
         tokens=decision.tokens,
         basis=weakest(part.basis for part in decision.parts if part.tokens > 0),

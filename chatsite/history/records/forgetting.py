@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Receipt = Mapping[str, Any]
+StoredReceipt = Mapping[str, Any]
 # What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
 # what a cleanup did.
 Fix = Literal["pin", "ask", "remember", "take_back", "bring_back"]
@@ -43,7 +43,7 @@ _SETTING = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TrailMessage:
     """One of the user's messages, with the decision it was sent with.
 
     It is the `number`th of the path and the `since`th after the message in question, 0 where it
@@ -54,22 +54,22 @@ class Asked:
     since: int
     text: str
     turn: str | None
-    receipt: Receipt | None
+    receipt: StoredReceipt | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
+class MessageTrail:
     """What the user asked from the message in question on, oldest first.
 
     Where that is too long only the newest stand here, and `whole` is False.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[TrailMessage, ...]
     whole: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class Explanation:
     """`sent`: whether the next message will see it; `turn` is the one with which that changed."""
 
     sent: bool
@@ -94,36 +94,36 @@ class _Fate:
     reason: str
     sentence: str
     source: str
-    asked: Asked | None
+    asked: TrailMessage | None
 
 
-def is_sent(receipt: Receipt, seq: int) -> bool | None:
+def was_sent(receipt: StoredReceipt, seq: int) -> bool | None:
     """Whether a decision let the message through; None where it says nothing of it."""
     found = _verdict(receipt, seq)
     return None if found is None else bool(found["sent"])
 
 
-def why(
+def explain_forgetting(
     seq: int,
     *,
-    trail: Trail,
-    coming: Receipt | None,
+    trail: MessageTrail,
+    coming: StoredReceipt | None,
     problem: str = "",
     pinned: bool = False,
-) -> Why:
+) -> Explanation:
     """`coming` is the next message's decision; without one `problem` says what is in its way."""
     past = [fate for asked in trail.asked if (fate := _fate(asked.receipt, seq, asked))]
     ahead = _fate(coming, seq, None)
     now = ahead or (past[-1] if past else None)
     if now is None:
-        return Why(sent=False, sentences=_unknown(problem), turn=None, fixes=())
+        return Explanation(sent=False, sentences=_unknown(problem), turn=None, fixes=())
     if now.reason == "greeting":
-        return Why(sent=False, sentences=(f"It is {now.sentence}.",), turn=None, fixes=())
+        return Explanation(sent=False, sentences=(f"It is {now.sentence}.",), turn=None, fixes=())
     changed = next((i for i in range(len(past), 0, -1) if past[i - 1].sent != now.sent), 0)
     story = _changed(past, changed, now) if changed else _unchanged(past, now, trail)
     notes = tuple(str(note) for note in (coming or {}).get("notes", ()))
     turn = past[changed].asked if 0 < changed < len(past) else None
-    return Why(
+    return Explanation(
         sent=now.sent,
         sentences=(*story, *(() if ahead else _unknown(problem)), *notes),
         turn=turn.turn if turn else None,
@@ -144,7 +144,7 @@ def _changed(past: Sequence[_Fate], changed: int, now: _Fate) -> tuple[str, ...]
     return (f"It left the context with {place}{_clause(then)}.", _still(then, now))
 
 
-def _unchanged(past: Sequence[_Fate], now: _Fate, trail: Trail) -> tuple[str, ...]:
+def _unchanged(past: Sequence[_Fate], now: _Fate, trail: MessageTrail) -> tuple[str, ...]:
     """The next message will do with it what all before did, as far as is known."""
     first = f"Your next message {'will' if now.sent else 'will not'} see it{_clause(now)}."
     if now.asked is not None:
@@ -211,7 +211,7 @@ def _fixes(reason: str, *, pinned: bool) -> tuple[Fix, ...]:
     return tuple(fix for fix in found if not (pinned and fix == "pin"))
 
 
-def _fate(receipt: Receipt | None, seq: int, asked: Asked | None) -> _Fate | None:
+def _fate(receipt: StoredReceipt | None, seq: int, asked: TrailMessage | None) -> _Fate | None:
     verdict = _verdict(receipt, seq) if receipt else None
     if receipt is None or verdict is None:
         return None
@@ -225,13 +225,13 @@ def _fate(receipt: Receipt | None, seq: int, asked: Asked | None) -> _Fate | Non
     )
 
 
-def _verdict(receipt: Receipt, seq: int) -> Mapping[str, Any] | None:
+def _verdict(receipt: StoredReceipt, seq: int) -> Mapping[str, Any] | None:
     """The narrowest run that holds it: marked turns lie inside the run of what wasn't loaded."""
     found = [one for one in receipt.get("verdicts", ()) if 0 < one["first"] <= seq <= one["last"]]
     return min(found, key=lambda one: one["last"] - one["first"], default=None)
 
 
-def _source(receipt: Receipt, reason: str) -> str:
+def _source(receipt: StoredReceipt, reason: str) -> str:
     """Who set the rule. Where a policy takes no length, the policy itself is the rule."""
     name = _SETTING.get(reason, "")
     if name == "length" and not receipt.get("facts", {}).get("length"):

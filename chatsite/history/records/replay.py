@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.history.values.added_messages import quoted_message, summary_message
-from chatsite.history.values.continuation import begun_message, continue_message
-from chatsite.history.values.layout import Item, Run, Written, digest_of, items_from
+from chatsite.history.values.continuation import continue_message, unfinished_message
+from chatsite.history.values.layout import (
+    AddedMessage,
+    LayoutItem,
+    StoredRun,
+    message_digest,
+    read_layout,
+)
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry
 from chatsite.history.values.window import Head
@@ -18,7 +24,7 @@ UNCOUNTED = TokenCount(count=0, tokenizer="", basis="estimated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredRequest:
     """What is still stored of a request: the messages its receipt names, in path order, and the
     texts of its summaries by their ids."""
 
@@ -28,18 +34,20 @@ class Kept:
     summaries: Mapping[str, str]
 
 
-def items_of(receipt: Mapping[str, Any]) -> tuple[Item, ...]:
+def layout_of(receipt: Mapping[str, Any]) -> tuple[LayoutItem, ...]:
     """What the request was made of. The first version of receipts had only verdicts for it.
 
     Raises KeyError, TypeError or ValueError for what is no receipt.
     """
     if "layout" in receipt:
-        return items_from(receipt["layout"])
+        return read_layout(receipt["layout"])
     sent = [verdict for verdict in receipt["verdicts"] if verdict["sent"] and verdict["first"]]
-    return tuple(Run(int(verdict["first"]), int(verdict["last"])) for verdict in sent)
+    return tuple(StoredRun(int(verdict["first"]), int(verdict["last"])) for verdict in sent)
 
 
-def rebuild(kept: Kept, head: Head) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+def rebuild_messages(
+    kept: StoredRequest, head: Head
+) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The messages in the order in which they were sent, and a sentence for everything that
     isn't as it was; `head` is the agent's as it is now."""
     rebuilding = _Rebuilding(kept, {entry.seq: entry for entry in kept.entries})
@@ -47,7 +55,7 @@ def rebuild(kept: Kept, head: Head) -> tuple[tuple[Message, ...], tuple[str, ...
         rebuilding.differences.append(
             "The agent was changed since: its own messages are shown as they are now."
         )
-    said = [m for item in items_of(kept.receipt) for m in rebuilding.messages(item)]
+    said = [m for item in layout_of(kept.receipt) for m in rebuilding.messages(item)]
     system = [message for message in said if message.role == "system"]
     rest = [message for message in said if message.role != "system"]
     messages = (*head.system, *system, *head.examples, *rest)
@@ -60,21 +68,21 @@ def rebuild(kept: Kept, head: Head) -> tuple[tuple[Message, ...], tuple[str, ...
 class _Rebuilding:
     """`differences` collects what can't be as it was."""
 
-    kept: Kept
+    kept: StoredRequest
     entries: Mapping[int, Entry]
     differences: list[str] = field(default_factory=list)
 
-    def messages(self, item: Item) -> Iterator[Message]:
-        if isinstance(item, Run):
+    def messages(self, item: LayoutItem) -> Iterator[Message]:
+        if isinstance(item, StoredRun):
             yield from self._stored(item)
             return
         message = self._written(item)
-        if message is not None and digest_of(message) != item.digest:
+        if message is not None and message_digest(message) != item.digest:
             self.differences.append(f"{_named(item)} reads differently now.")
         if message is not None:
             yield message
 
-    def _stored(self, run: Run) -> Iterator[Message]:
+    def _stored(self, run: StoredRun) -> Iterator[Message]:
         inside = [e for e in self.kept.entries if run.first <= e.seq <= run.last]
         gone = [seq for seq in {run.first, run.last} if seq not in self.entries]
         if gone:
@@ -83,7 +91,7 @@ class _Rebuilding:
         for entry in inside:
             yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
 
-    def _written(self, item: Written) -> Message | None:
+    def _written(self, item: AddedMessage) -> Message | None:
         if item.kind == "summary":
             text = self.kept.summaries.get(item.id)
             if text is not None:
@@ -104,13 +112,13 @@ class _Rebuilding:
             )
         return None
 
-    def _continued(self, item: Written) -> Message | None:
+    def _continued(self, item: AddedMessage) -> Message | None:
         """The instruction to write further, or what was said before it."""
         if item.role == "user":
             return continue_message()
         found = next((self.entries[seq] for seq in item.sources if seq in self.entries), None)
         if found is not None:
-            return begun_message(found.message, int(item.id))
+            return unfinished_message(found.message, int(item.id))
         self.differences.append("The answer that was continued isn't stored any more.")
         return None
 
@@ -122,7 +130,7 @@ _NAMES = {
 }
 
 
-def _named(item: Written) -> str:
+def _named(item: AddedMessage) -> str:
     if item.kind == "continue" and item.role == "user":
         return "The instruction to continue"
     return _NAMES.get(item.kind, "A text")

@@ -180,7 +180,7 @@ def is_blank(text: str | None) -> bool:
     return text is None or not text.strip()
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """A value as it may be stored and printed: short, and without control characters.
 
     PostgreSQL refuses a NUL in text and in JSON, and a link can hold one.
@@ -191,8 +191,8 @@ def shown(text: str) -> str:
     return printable + "…" if len(text) > _SHOWN else printable
 
 
-def shown_json(value: object) -> str:
+def printable_json(value: object) -> str:
     """A template's value as its author wrote it; text that is a word stays without quotes."""
     if isinstance(value, str) and fold(value).isalpha():
-        return shown(value)
-    return shown(json.dumps(value, ensure_ascii=False, default=str))
+        return printable(value)
+    return printable(json.dumps(value, ensure_ascii=False, default=str))

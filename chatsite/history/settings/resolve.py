@@ -27,9 +27,9 @@ from chatsite.history.settings.sources import (
     TOKENS,
     WHO_MAY_LINK,
     Claim,
-    Outcome,
-    Row,
+    ClaimOutcome,
     Setting,
+    SettingRow,
     built_in,
     from_environment,
     from_template,
@@ -117,7 +117,7 @@ def resolve(
 
 
 def _refuse_unnamed(
-    setting: Row[str], policy: Policy, said: str, template: Mapping[str, object]
+    setting: SettingRow[str], policy: Policy, said: str, template: Mapping[str, object]
 ) -> str:
     """What asks a model or runs an agent's own code isn't for a link to switch on."""
     if not policy.needs_naming or template.get(setting.template) == said:
@@ -185,7 +185,7 @@ class _Rules:
             limits=Limits(length=number(MAX_LENGTH, 0), tokens=number(MAX_TOKENS, 1)),
         )
 
-    def close_url(self, allowed: bool) -> tuple[Outcome, str] | None:
+    def close_url(self, allowed: bool) -> tuple[ClaimOutcome, str] | None:
         """Why no history parameter of the address counts, or None when they do."""
         if self.locked_by:
             return "locked", f"the environment sets {self.locked_by}, so no link can choose"
@@ -201,9 +201,9 @@ class _Sources:
     environment: Mapping[str, str]
     url: Mapping[str, str]
     template: Mapping[str, object]
-    closed: tuple[Outcome, str] | None
+    closed: tuple[ClaimOutcome, str] | None
 
-    def settle(self, row: Row[T], refuse: Callable[[T, T], str] | None = None) -> Setting[T]:
+    def settle(self, row: SettingRow[T], refuse: Callable[[T, T], str] | None = None) -> Setting[T]:
         """The first usable claim wins. `refuse(said, otherwise)` may refuse what the URL says."""
         above = from_environment(row, self.environment)
         below = [*from_template(row, self.template), built_in(row)]

@@ -21,18 +21,18 @@ from chatsite.history.settings.grammar import (
     Unreadable,
     fold,
     is_blank,
-    shown,
-    shown_json,
+    printable,
+    printable_json,
 )
 
 T = TypeVar("T")
 
 Origin = Literal["environment", "URL", "template", "built in"]
-Outcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
+ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class SourceValue:
     """What one source said about one setting, what became of it, and why in a sentence.
 
     `raw` is the value as it was written, None where the source says nothing.
@@ -41,7 +41,7 @@ class Said:
     source: Origin
     name: str
     raw: str | None
-    outcome: Outcome
+    outcome: ClaimOutcome
     why: str
 
     def to_dict(self) -> dict[str, object]:
@@ -60,7 +60,7 @@ class Setting(Generic[T]):
 
     value: T
     source: Origin
-    said: tuple[Said, ...]
+    said: tuple[SourceValue, ...]
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -71,7 +71,7 @@ class Setting(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[T]):
+class SettingRow(Generic[T]):
     """One setting: its names in every source, its built-in value and how it is written.
 
     `environment` holds all names for it, our own first. `url` is None where no link may set it.
@@ -84,37 +84,39 @@ class Row(Generic[T]):
     grammar: Grammar[T]
 
 
-POLICY: Row[str] = Row(
+POLICY: SettingRow[str] = SettingRow(
     ("HISTORY_POLICY", "DEFAULT_HISTORY_POLICY", "NEXT_PUBLIC_DEFAULT_HISTORY_POLICY"),
     "historyPolicy",
     "historyPolicy",
     LAST_N.name,
     OneOf(POLICIES.names),
 )
-LENGTH: Row[int] = Row(
+LENGTH: SettingRow[int] = SettingRow(
     ("HISTORY_LENGTH", "DEFAULT_HISTORY_LENGTH", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH"),
     "historyLength",
     "historyLength",
     20,
     Number(0),
 )
-TOKENS: Row[int | None] = Row(
+TOKENS: SettingRow[int | None] = SettingRow(
     ("HISTORY_TOKENS",), "historyTokens", "historyTokens", None, Number(1)
 )
-LOW_WATER: Row[int] = Row(("HISTORY_LOW_WATER",), None, "historyLowWater", 50, Number(1, 100))
-STEP: Row[int] = Row(("HISTORY_STEP",), None, "historyStep", 1, Number(1))
-SELECTOR: Row[str] = Row(
+LOW_WATER: SettingRow[int] = SettingRow(
+    ("HISTORY_LOW_WATER",), None, "historyLowWater", 50, Number(1, 100)
+)
+STEP: SettingRow[int] = SettingRow(("HISTORY_STEP",), None, "historyStep", 1, Number(1))
+SELECTOR: SettingRow[str] = SettingRow(
     ("HISTORY_SELECTOR",),
     "historySelector",
     "historySelector",
     LEXICAL.selector,
     OneOf(POLICIES.selectors),
 )
-SUMMARY_MODEL: Row[str] = Row(
+SUMMARY_MODEL: SettingRow[str] = SettingRow(
     ("HISTORY_SUMMARY_MODEL",), None, "historySummaryModel", "fast", Name()
 )
 
-TABLE: tuple[Row[str] | Row[int] | Row[int | None], ...] = (
+TABLE: tuple[SettingRow[str] | SettingRow[int] | SettingRow[int | None], ...] = (
     POLICY,
     LENGTH,
     TOKENS,
@@ -144,12 +146,12 @@ URL_NAMES: tuple[str, ...] = tuple(row.url for row in TABLE if row.url)
 class Claim(Generic[T]):
     """A source's value for a setting. `value` counts only while `usable`."""
 
-    said: Said
+    said: SourceValue
     value: T
     usable: bool
 
 
-def from_environment(row: Row[T], environment: Mapping[str, str]) -> list[Claim[T]]:
+def from_environment(row: SettingRow[T], environment: Mapping[str, str]) -> list[Claim[T]]:
     """The environment's claim, or one that says nothing.
 
     Raises BadSetting for a value that is not allowed and for two names that disagree.
@@ -165,15 +167,15 @@ def from_environment(row: Row[T], environment: Mapping[str, str]) -> list[Claim[
     for name, other_raw, other in found[1:]:
         if other != value:
             raise BadSetting(
-                f"{first} is {shown(raw)!r} and {name} is {shown(other_raw)!r}: "
+                f"{first} is {printable(raw)!r} and {name} is {printable(other_raw)!r}: "
                 "they are two names for one setting; keep one of them"
             )
     return [
         Claim(
-            said=Said(
+            said=SourceValue(
                 source="environment",
                 name=name,
-                raw=shown(text),
+                raw=printable(text),
                 outcome="won" if name == first else "overruled",
                 why="set for this server" if name == first else f"says the same as {first}",
             ),
@@ -184,7 +186,7 @@ def from_environment(row: Row[T], environment: Mapping[str, str]) -> list[Claim[
     ]
 
 
-def from_url(row: Row[T], url: Mapping[str, str]) -> list[Claim[T]]:
+def from_url(row: SettingRow[T], url: Mapping[str, str]) -> list[Claim[T]]:
     """The link's claim, one that says nothing, or none where no link may set this."""
     if row.url is None:
         return []
@@ -195,11 +197,11 @@ def from_url(row: Row[T], url: Mapping[str, str]) -> list[Claim[T]]:
     try:
         value = row.grammar.read(raw)
     except Unreadable as problem:
-        return [_passed_over(row, "URL", row.url, shown(raw), "bad", str(problem)), *near]
-    return [_usable("URL", row.url, shown(raw), value, "chosen in the page's address"), *near]
+        return [_passed_over(row, "URL", row.url, printable(raw), "bad", str(problem)), *near]
+    return [_usable("URL", row.url, printable(raw), value, "chosen in the page's address"), *near]
 
 
-def from_template(row: Row[T], template: Mapping[str, object]) -> list[Claim[T]]:
+def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Claim[T]]:
     """The agent's claim, or one that says nothing."""
     near = _near_names(row, "template", row.template, template)
     raw = template.get(row.template)
@@ -208,13 +210,16 @@ def from_template(row: Row[T], template: Mapping[str, object]) -> list[Claim[T]]
     try:
         value = row.grammar.read_json(raw)
     except Unreadable as problem:
-        text = shown_json(raw)
+        text = printable_json(raw)
         return [_passed_over(row, "template", row.template, text, "bad", str(problem)), *near]
-    return [_usable("template", row.template, shown_json(raw), value, "set by the agent"), *near]
+    return [
+        _usable("template", row.template, printable_json(raw), value, "set by the agent"),
+        *near,
+    ]
 
 
-def built_in(row: Row[T]) -> Claim[T]:
-    raw = None if row.built_in is None else shown_json(row.built_in)
+def built_in(row: SettingRow[T]) -> Claim[T]:
+    raw = None if row.built_in is None else printable_json(row.built_in)
     return _usable("built in", "", raw, row.built_in, "applies where nothing else is said")
 
 
@@ -228,7 +233,7 @@ def settled(claims: Sequence[Claim[T]]) -> Setting[T]:
     )
 
 
-def _outcome(claim: Claim[T], winner: Claim[T]) -> Said:
+def _outcome(claim: Claim[T], winner: Claim[T]) -> SourceValue:
     if not claim.usable or claim is winner:
         return claim.said
     by = winner.said.source
@@ -241,31 +246,31 @@ def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:
     try:
         return grammar.read(raw)
     except Unreadable as problem:
-        raise BadSetting(f"{name} is {shown(raw)!r}: {problem}") from None
+        raise BadSetting(f"{name} is {printable(raw)!r}: {problem}") from None
 
 
 def _usable(source: Origin, name: str, raw: str | None, value: T, why: str) -> Claim[T]:
-    said = Said(source=source, name=name, raw=raw, outcome="won", why=why)
+    said = SourceValue(source=source, name=name, raw=raw, outcome="won", why=why)
     return Claim(said=said, value=value, usable=True)
 
 
 def _passed_over(
-    row: Row[T], source: Origin, name: str, raw: str | None, outcome: Outcome, why: str
+    row: SettingRow[T], source: Origin, name: str, raw: str | None, outcome: ClaimOutcome, why: str
 ) -> Claim[T]:
-    said = Said(source=source, name=name, raw=raw, outcome=outcome, why=why)
+    said = SourceValue(source=source, name=name, raw=raw, outcome=outcome, why=why)
     return Claim(said=said, value=row.built_in, usable=False)
 
 
-def _silent(row: Row[T], source: Origin, name: str) -> Claim[T]:
+def _silent(row: SettingRow[T], source: Origin, name: str) -> Claim[T]:
     return _passed_over(row, source, name, None, "absent", "says nothing")
 
 
 def _near_names(
-    row: Row[T], source: Origin, wanted: str, names: Mapping[str, object]
+    row: SettingRow[T], source: Origin, wanted: str, names: Mapping[str, object]
 ) -> Iterable[Claim[T]]:
     """Names that were meant for this setting but are written differently; they don't count."""
     for name, value in names.items():
         if name != wanted and fold(name) == fold(wanted):
             why = f"names are matched exactly: {wanted} was probably meant"
-            text = shown(value) if isinstance(value, str) else shown_json(value)
-            yield _passed_over(row, source, shown(name), text, "bad", why)
+            text = printable(value) if isinstance(value, str) else printable_json(value)
+            yield _passed_over(row, source, printable(name), text, "bad", why)

@@ -16,8 +16,8 @@ from chatsite.history.policies.base import TriageTerms
 from chatsite.history.settings.grammar import Decimal, Flag, Grammar, Name, Number, Object
 from chatsite.history.settings.sources import (
     Claim,
-    Row,
     Setting,
+    SettingRow,
     built_in,
     from_environment,
     from_template,
@@ -75,8 +75,8 @@ class ConversationSettings(Record):
         )
 
 
-def _row(name: str, value: T, grammar: Grammar[T]) -> Row[T]:
-    return Row((f"CONVERSATION_{name.upper()}",), None, name, value, grammar)
+def _row(name: str, value: T, grammar: Grammar[T]) -> SettingRow[T]:
+    return SettingRow((f"CONVERSATION_{name.upper()}",), None, name, value, grammar)
 
 
 _ENABLED = _row("enabled", True, Flag())
@@ -94,7 +94,9 @@ _PREVIOUS_TASKS_COUNT = _row("previous_tasks_count", 3, Number(0))
 CONVERSATION_NAMES: tuple[str, ...] = tuple(
     f"CONVERSATION_{field.name.upper()}" for field in fields(ConversationSettings)
 )
-_OBJECT: Row[Mapping[str, object]] = Row((), None, PLACE, MappingProxyType({}), Object())
+_OBJECT: SettingRow[Mapping[str, object]] = SettingRow(
+    (), None, PLACE, MappingProxyType({}), Object()
+)
 
 
 def resolve_conversation(
@@ -109,7 +111,7 @@ def resolve_conversation(
     said = next((claim.value for claim in of_template if claim.usable), _OBJECT.built_in)
     amiss = [claim.said for claim in of_template if claim.said.outcome == "bad"]
 
-    def settle(row: Row[T]) -> Setting[T]:
+    def settle(row: SettingRow[T]) -> Setting[T]:
         claims = [*from_environment(row, environment)]
         claims += [_in_place(claim) for claim in from_template(row, said)]
         return settled([*claims, built_in(row)])

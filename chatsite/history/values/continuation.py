@@ -21,6 +21,6 @@ def continue_message(tokens: TokenCount | None = None) -> Message:
     return Message(id=message.id, role=message.role, content=message.content, tokens=counted)
 
 
-def begun_message(answer: Message, length: int) -> Message:
+def unfinished_message(answer: Message, length: int) -> Message:
     """The beginning of an answer, as it stood before so many characters were written further."""
     return Message.assistant((answer.content or "")[:length], id=answer.id)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from chatsite.history.values.layout import Item, items_from
+from chatsite.history.values.layout import LayoutItem, read_layout
 from chatsite.messages import Message, Role, TokenCount
 
 Report = Mapping[str, object]
@@ -21,7 +21,7 @@ class Previous:
     """
 
     head_hash: str
-    layout: tuple[Item, ...]
+    layout: tuple[LayoutItem, ...]
     cut: int | None = None
     under: str = ""
 
@@ -37,7 +37,7 @@ class Previous:
     def _read(cls, receipt: Mapping[str, object]) -> Previous:
         match receipt:
             case {"head": {"hash": str(head_hash)}, "layout": list(layout)}:
-                items = items_from(layout)
+                items = read_layout(layout)
             case _:
                 raise ValueError("not a receipt")
         cut, under = receipt.get("cut"), receipt.get("under")

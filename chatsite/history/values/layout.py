@@ -13,12 +13,12 @@ from typing import Literal
 
 from chatsite.messages import Message
 
-Kind = Literal["summary", "recalled", "text", "continue"]
-KINDS: tuple[Kind, ...] = ("summary", "recalled", "text", "continue")
+AddedKind = Literal["summary", "recalled", "text", "continue"]
+ADDED_KINDS: tuple[AddedKind, ...] = ("summary", "recalled", "text", "continue")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """Stored messages in their places, `first` to `last`: all of the path between them.
 
     `shortened` is the number of characters an answer was cut to, 0 where nothing was.
@@ -34,7 +34,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class AddedMessage:
     """A message of our own. `digest` is the first 16 hex digits of the sha256 of role and text.
 
     From what it was made: a summary by its `id` and `version`; what was recalled, and what a
@@ -44,7 +44,7 @@ class Written:
     behind it is a user's, the same every time.
     """
 
-    kind: Kind
+    kind: AddedKind
     role: str
     digest: str
     tokens: int
@@ -53,13 +53,13 @@ class Written:
 
     @classmethod
     def of(
-        cls, message: Message, kind: Kind, *, sources: Sequence[int] = (), id: str = ""
-    ) -> Written:
+        cls, message: Message, kind: AddedKind, *, sources: Sequence[int] = (), id: str = ""
+    ) -> AddedMessage:
         count = message.tokens.count if message.tokens else 0
         return cls(
             kind=kind,
             role=message.role,
-            digest=digest_of(message),
+            digest=message_digest(message),
             tokens=count,
             id=id,
             sources=tuple(sources),
@@ -76,27 +76,27 @@ class Written:
         }
 
 
-Item = Run | Written
+LayoutItem = StoredRun | AddedMessage
 
 
-def digest_of(message: Message) -> str:
+def message_digest(message: Message) -> str:
     said = f"{message.role}\n{message.content or ''}"
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def items_from(layout: Iterable[object]) -> tuple[Item, ...]:
+def read_layout(layout: Iterable[object]) -> tuple[LayoutItem, ...]:
     """Raises KeyError, TypeError or ValueError for what `to_dict` didn't write."""
     return tuple(_item(item) for item in layout)
 
 
-def _item(item: object) -> Item:
+def _item(item: object) -> LayoutItem:
     if not isinstance(item, Mapping):
         raise ValueError("not an item")
     if "kind" not in item:
-        return Run(int(item["first"]), int(item["last"]), int(item.get("shortened", 0)))
-    if item["kind"] not in KINDS:
+        return StoredRun(int(item["first"]), int(item["last"]), int(item.get("shortened", 0)))
+    if item["kind"] not in ADDED_KINDS:
         raise ValueError(f"unknown kind {item['kind']!r}")
-    return Written(
+    return AddedMessage(
         kind=item["kind"],
         role=str(item["role"]),
         digest=str(item["digest"]),

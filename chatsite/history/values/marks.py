@@ -11,7 +11,7 @@ from chatsite.history.values.transcript import Entry, Turn
 BACKGROUND = frozenset({"scheduled", "briefing"})
 
 
-def below_marker(entries: Sequence[Entry]) -> int:
+def remembered_from(entries: Sequence[Entry]) -> int:
     """The sequence number from which things are remembered; 0 without a marker."""
     return max((entry.seq for entry in entries if entry.forgets_above), default=0)
 
@@ -37,7 +37,7 @@ def is_pinned(turn: Turn) -> bool:
     return any(entry.pinned for entry in turn.entries)
 
 
-def holds(turn: Turn, ids: AbstractSet[str]) -> bool:
+def holds_any(turn: Turn, ids: AbstractSet[str]) -> bool:
     """Whether one of these messages stands in the turn."""
     return bool(ids) and any(entry.message.id in ids for entry in turn.entries)
 
@@ -52,7 +52,7 @@ def background_answers(turn: Turn) -> dict[int, Reason]:
     return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
 
 
-def following(entries: Sequence[Entry]) -> list[Entry]:
+def unanswered_notes(entries: Sequence[Entry]) -> list[Entry]:
     """What background tasks wrote since anybody else said something, oldest first.
 
     `entries` lie before the current message.

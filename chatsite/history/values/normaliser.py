@@ -13,7 +13,7 @@ from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
 
 
-def broken(entries: Sequence[Entry]) -> dict[int, Reason]:
+def unsendable(entries: Sequence[Entry]) -> dict[int, Reason]:
     """The sequence numbers that can't be sent, with the reason. The rest of the turn is whole.
 
     A call and the results that directly follow it are one group, whatever their order; it goes

@@ -7,29 +7,31 @@ from collections.abc import Set as AbstractSet
 
 from chatsite.history.values.marks import (
     background_answers,
-    below_marker,
     excluded_answers,
-    holds,
+    holds_any,
     is_background,
     is_excluded,
     is_pinned,
     is_unloaded,
+    remembered_from,
 )
-from chatsite.history.values.normaliser import broken
-from chatsite.history.values.transcript import Entry, Transcript, Turn, turns
+from chatsite.history.values.normaliser import unsendable
+from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 
 
-def offered(transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset()) -> list[Entry]:
+def selectable_entries(
+    transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset()
+) -> list[Entry]:
     """What was said before the current message and may be sent, in path order.
 
     Without greetings, what lies above "forget what is above", what is excluded, what background
     tasks wrote, what a cleanup unloaded, and what a provider would refuse. `reply_to` holds the
     ids of messages replied to: their turns are in, as pinned ones are, whoever wrote them.
     """
-    marker = below_marker(transcript.entries)
+    marker = remembered_from(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]
     system = [entry for entry in below if entry.message.role == "system" and not entry.excluded]
-    said = turns([entry for entry in below if entry.message.role != "system"])
+    said = split_turns([entry for entry in below if entry.message.role != "system"])
     older = [turn for turn in said[:-1] if turn.user is not None]
     may = {entry.seq for turn in older for entry in _offered(turn, reply_to)}
     current = said[-1].entries[0].seq if said else 0
@@ -38,10 +40,10 @@ def offered(transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset())
 
 
 def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
-    kept = is_pinned(turn) or holds(turn, reply_to)
+    kept = is_pinned(turn) or holds_any(turn, reply_to)
     if is_excluded(turn) or ((is_background(turn) or is_unloaded(turn)) and not kept):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
     rest = [entry for entry in turn.entries if entry.seq not in apart]
-    lost = broken(rest)
+    lost = unsendable(rest)
     yield from (entry for entry in rest if entry.seq not in lost)

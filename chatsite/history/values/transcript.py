@@ -26,7 +26,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unloaded:
+class NotLoaded:
     """What of the path was not read from storage: it lies above the loaded tail.
 
     Counts are messages, user messages (of them `background` ones, of scheduled tasks and
@@ -52,7 +52,7 @@ class Transcript:
     """
 
     entries: tuple[Entry, ...]
-    unloaded: Unloaded = Unloaded()
+    unloaded: NotLoaded = NotLoaded()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Turn:
         return first if first.message.role == "user" else None
 
 
-def turns(entries: Sequence[Entry]) -> list[Turn]:
+def split_turns(entries: Sequence[Entry]) -> list[Turn]:
     """Split at every user message; what stands before the first one is a turn without user."""
     found: list[Turn] = []
     start = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsite.history import Decision, Run, Written
+from chatsite.history import AddedMessage, Decision, StoredRun
 from chatsite.history.values.continuation import continue_message
 
 
@@ -16,11 +16,11 @@ def continued(decision: Decision, *, place: int, above: int) -> Decision:
     """
     wish, answer = continue_message(), decision.request[-1]
     last = decision.layout[-1]
-    assert isinstance(last, Run) and last.last == place
-    stored = [Run(last.first, above)] if last.first < place else []
-    so_far = Written.of(answer, "continue", id=str(len(answer.content or "")), sources=[place])
+    assert isinstance(last, StoredRun) and last.last == place
+    stored = [StoredRun(last.first, above)] if last.first < place else []
+    so_far = AddedMessage.of(answer, "continue", id=str(len(answer.content or "")), sources=[place])
     return replace(
         decision,
         request=(*decision.request, wish),
-        layout=(*decision.layout[:-1], *stored, so_far, Written.of(wish, "continue")),
+        layout=(*decision.layout[:-1], *stored, so_far, AddedMessage.of(wish, "continue")),
     )

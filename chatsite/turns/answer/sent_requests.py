@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from chatsite.history import Head
-from chatsite.history.records.replay import Kept, rebuild
+from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm
@@ -127,12 +127,12 @@ def _sha256(message: Mapping[str, Any]) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def rebuild_request(kept: Kept, head: Head, files: Files) -> RebuiltRequest:
+async def rebuild_request(kept: StoredRequest, head: Head, files: Files) -> RebuiltRequest:
     """Build the request again; `head` is the agent's as it is now, `files` those of the owner.
 
     Raises KeyError, TypeError or ValueError for what is no receipt.
     """
-    messages, differences = rebuild(kept, head)
+    messages, differences = rebuild_messages(kept, head)
     if not differences:
         differences = _changed(kept, messages)
     if any(message.attachments for message in messages):
@@ -143,7 +143,7 @@ async def rebuild_request(kept: Kept, head: Head, files: Files) -> RebuiltReques
 
 
 async def _with_files(
-    kept: Kept, messages: Sequence[Message], files: Files
+    kept: StoredRequest, messages: Sequence[Message], files: Files
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The messages with each file in the form in which it went, and what isn't as it was."""
     given: defaultdict[str, deque[tuple[SentForm, str]]] = defaultdict(deque)
@@ -172,7 +172,7 @@ def _unlike(form: SentForm, digest: str, now: SentFile) -> str:
     return f"{now.name} isn't stored any more: {what}."
 
 
-def _changed(kept: Kept, messages: Sequence[Message]) -> tuple[str, ...]:
+def _changed(kept: StoredRequest, messages: Sequence[Message]) -> tuple[str, ...]:
     """Nothing is missing; whether every text is what it was. Older receipts don't say."""
     then = kept.receipt.get("fingerprint")
     now = fingerprint(messages)

@@ -21,7 +21,7 @@ from chatsite.history import (
     Previous,
     Reach,
     Recall,
-    Room,
+    RequestRoom,
     Settings,
     Transcript,
     decide,
@@ -195,7 +195,7 @@ class Decider:
         stored, so that it doesn't stand in the way of every later turn."""
         head = answering.head
         counts = await self.counting(asking, answering).of(head.messages)
-        room = Room.of(
+        room = RequestRoom.of(
             answering.window,
             budget=self.settings(asking, answering).tokens.value,
             head=head.counted(counts),

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from chatsite.history import Evidence, Head, Settings, Transcript
 from chatsite.history.values.added_messages import block_tokens
-from chatsite.history.values.marks import following
+from chatsite.history.values.marks import unanswered_notes
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -53,7 +53,7 @@ class DecisionInputs:
         messages = [*self.head.messages, *(entry.message for entry in entries)]
         asked = max(place for place, e in enumerate(entries) if e.message.role == "user")
         total = sum(message.tokens.count for message in messages if message.tokens)
-        return total + block_tokens(following(entries[:asked])) <= self.limit
+        return total + block_tokens(unanswered_notes(entries[:asked])) <= self.limit
 
 
 class Gatherer(Protocol):

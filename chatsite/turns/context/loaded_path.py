@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chatsite.history import BACKGROUND, Entry, Reach, Transcript, Unloaded, Users, turns
+from chatsite.history import BACKGROUND, Entry, NotLoaded, Reach, Transcript, Users, split_turns
 
 
 def as_loaded(entries: Sequence[Entry], wanted: Reach) -> Transcript:
@@ -24,7 +24,7 @@ def as_loaded(entries: Sequence[Entry], wanted: Reach) -> Transcript:
     asked = [entry.message for entry in away if entry.message.role == "user"]
     return Transcript(
         entries=tuple(e for e in entries if e.seq >= cut or e.seq in wanted_too),
-        unloaded=Unloaded(
+        unloaded=NotLoaded(
             messages=len(away),
             users=len(asked),
             background=sum(message.source in BACKGROUND for message in asked),
@@ -52,14 +52,15 @@ def _first_wanted(entries: Sequence[Entry], users: int) -> int:
     # What background tasks wrote directly before the message comes with the turn they follow.
     said = next((e.seq for e in reversed(above) if e.message.source not in BACKGROUND), 0)
     return max(
-        (turn.entries[0].seq for turn in turns(above) if turn.entries[0].seq <= said), default=0
+        (turn.entries[0].seq for turn in split_turns(above) if turn.entries[0].seq <= said),
+        default=0,
     )
 
 
 def _wanted_above(above: Sequence[Entry], *, reply_to: str | None) -> set[int]:
     """Whole turns with a mark, with the marker, or with what is replied to."""
     found: set[int] = set()
-    for turn in turns([entry for entry in above if entry.message.role != "system"]):
+    for turn in split_turns([entry for entry in above if entry.message.role != "system"]):
         if any(_stands_out(entry, reply_to) for entry in turn.entries):
             found.update(entry.seq for entry in turn.entries)
     return found

@@ -14,11 +14,16 @@ from typing import Any, Protocol
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Evidence
 from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.ranking import asked_in_chat, recalled
+from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.values.evidence import Hit, Recall
-from chatsite.history.values.marks import below_marker, excluded_answers, is_excluded, is_unloaded
-from chatsite.history.values.transcript import Entry, turns
+from chatsite.history.values.marks import (
+    excluded_answers,
+    is_excluded,
+    is_unloaded,
+    remembered_from,
+)
+from chatsite.history.values.transcript import Entry, split_turns
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.gatherer import DecisionInputs
@@ -242,12 +247,12 @@ class Recaller:
     async def _hits(self, kept: CachedIndex, gathering: DecisionInputs) -> tuple[Hit, ...]:
         entries, current = gathering.transcript.entries, _current(gathering)
         search = partial(
-            recalled,
+            recall_messages,
             kept.index,
-            asked_in_chat(current.message.content or ""),
+            question_in_chat(current.message.content or ""),
             meaning=kept.vectors,
             before=current.seq,
-            after=below_marker(entries) - 1,
+            after=remembered_from(entries) - 1,
             without=_excluded(entries),
         )
         if kept.vectors is None and len(kept.index) <= _INLINE_PASSAGES:
@@ -264,7 +269,7 @@ def _excluded(entries: Sequence[Entry]) -> frozenset[int]:
     """What people left out: marked turns are always loaded, whole. And what a cleanup unloaded, so
     that it takes no other hit's place; what of that wasn't loaded, `decide` refuses."""
     found: set[int] = set()
-    for turn in turns(entries):
+    for turn in split_turns(entries):
         found.update(excluded_answers(turn))
         if is_excluded(turn) or is_unloaded(turn):
             found.update(entry.seq for entry in turn.entries)

@@ -10,7 +10,13 @@ from typing import Any, Protocol
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import ProviderError
 from chatsite.history import Entry, Settings, Window
-from chatsite.history.summary_plan import Load, Piece, most_tokens, pieces, to_fold
+from chatsite.history.summary_plan import (
+    RequestLoad,
+    SummaryPiece,
+    most_tokens,
+    split_into_pieces,
+    turns_to_fold,
+)
 from chatsite.messages import TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -90,16 +96,16 @@ class SummaryFold:
             return FoldResult()
         load = await self._load(start)
         # Both take 50 us a message: in a long conversation everybody's answers would stand still.
-        folded = await asyncio.to_thread(to_fold, start.entries, load)
+        folded = await asyncio.to_thread(turns_to_fold, start.entries, load)
         if not folded:
             return FoldResult()
         model, most = self._model(), most_tokens(load.limit)
 
-        async def may_send(parts: Sequence[Piece]) -> bool:
+        async def may_send(parts: Sequence[SummaryPiece]) -> bool:
             return await self._still_holds(start, parts)
 
         wanted = await asyncio.to_thread(
-            pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
+            split_into_pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
         base = start.state.summary
         made = SummaryDraft(base.text if base else "")
@@ -122,11 +128,11 @@ class SummaryFold:
         stored = await self._store(start, made, model) if made.tokens else None
         return FoldResult(standing=stored, failure=failure)
 
-    async def _load(self, start: UnsummarisedPath) -> Load:
+    async def _load(self, start: UnsummarisedPath) -> RequestLoad:
         head, window = self.answering.head.messages, self.answering.window
         counts = await token_counts(self.answering.provider.tokenizer(self.answering.model), head)
         summary = start.state.summary
-        return Load(
+        return RequestLoad(
             fixed=sum(count.count for count in counts),
             summary=summary.tokens.count if summary else 0,
             limit=limit_of(window, self.settings),
@@ -139,7 +145,7 @@ class SummaryFold:
             raise ProviderError("No model answers here that could write one.", code="no_model")
         return model
 
-    async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[Piece]) -> bool:
+    async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
         """A person may change a lot in the minutes that many calls take. One read a call."""
         return await self.run(
             self.reads.still_holds,

@@ -9,7 +9,13 @@ from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.history import estimate_message
-from chatsite.history.summary_plan import Piece, again, cut, question, words_for
+from chatsite.history.summary_plan import (
+    SummaryPiece,
+    cut_at_sentence,
+    shorter_question,
+    summary_question,
+    words_for_tokens,
+)
 from chatsite.history.values.added_messages import summary_text
 from chatsite.messages import UNSOUND, Message, TokenCount
 from chatsite.providers.base.model import Model
@@ -39,7 +45,7 @@ class SummaryDraft:
 
     text: str
     tokens: TokenCount | None = None
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[SummaryPiece] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     seconds: float = 0.0
     shortened: bool = False
@@ -78,15 +84,17 @@ class SummaryWriter:
     conversation: str
     model: Model
     most: int
-    may_send: Callable[[Sequence[Piece]], Awaitable[bool]]
+    may_send: Callable[[Sequence[SummaryPiece]], Awaitable[bool]]
 
-    async def take_up(self, piece: Piece, made: SummaryDraft) -> None:
+    async def take_up(self, piece: SummaryPiece, made: SummaryDraft) -> None:
         """One piece more is covered; a piece in which nothing was said costs no call.
 
         Raises Outdated where nothing may be sent any more, and what the provider raises.
         """
         if piece.text:
-            asked = question(summary=made.text, text=piece.text, words=words_for(self.most))
+            asked = summary_question(
+                summary=made.text, text=piece.text, words=words_for_tokens(self.most)
+            )
             reply = await self._ask(asked, piece, made)
             tokens = await self._count(reply.text)
             if tokens.count > self.most or not reply.whole:
@@ -95,9 +103,13 @@ class SummaryWriter:
             made.text, made.tokens = reply.text, tokens
         made.pieces.append(piece)
 
-    async def _shorter(self, long: WrittenReply, piece: Piece, made: SummaryDraft) -> WrittenReply:
+    async def _shorter(
+        self, long: WrittenReply, piece: SummaryPiece, made: SummaryDraft
+    ) -> WrittenReply:
         """Ask once for a shorter one; what is still too long is cut at a sentence."""
-        reply = await self._ask(again(long.text, words=words_for(self.most)), piece, made)
+        reply = await self._ask(
+            shorter_question(long.text, words=words_for_tokens(self.most)), piece, made
+        )
         text = min(reply.text, long.text, key=len)
         tokens = await self._count(text)
         if text == reply.text and reply.whole and tokens.count <= self.most:
@@ -106,12 +118,12 @@ class SummaryWriter:
         characters = len(text)
         while tokens.count > self.most:
             characters = min(characters * self.most // tokens.count, characters - 1)
-            text = cut(text, characters=characters)
+            text = cut_at_sentence(text, characters=characters)
             tokens = await self._count(text)
         return WrittenReply(text=text, whole=True)
 
     async def _ask(
-        self, messages: Sequence[Message], piece: Piece, made: SummaryDraft
+        self, messages: Sequence[Message], piece: SummaryPiece, made: SummaryDraft
     ) -> WrittenReply:
         if not await self.may_send([*made.pieces, piece]):
             raise Outdated
@@ -160,7 +172,7 @@ def _reply_tokens(most: int) -> int:
 
 def room_of(model: Model, most: int) -> int:
     """Tokens of one piece beside the question, the summary so far and the reply."""
-    frame = sum(estimate_message(m) for m in question(summary="-", text="-", words=most))
+    frame = sum(estimate_message(m) for m in summary_question(summary="-", text="-", words=most))
     room = (model.window - frame - most - _reply_tokens(most)) * ESTIMATE_SHARE // 100
     if room < LEAST_ROOM:
         raise ProviderError(f"The window of {model.label} is too small for it.", code="window")

@@ -9,12 +9,12 @@ from typing import Literal
 
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
-from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_of
-from chatsite.history.policies.triage_question import prompt, read_reply
+from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_triage
+from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.values.evidence import TriageChoice
-from chatsite.history.values.marks import below_marker
+from chatsite.history.values.marks import remembered_from
 from chatsite.history.values.tokens import estimate_message
-from chatsite.history.values.transcript import Turn, turns
+from chatsite.history.values.transcript import Turn, split_turns
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Usage
 from chatsite.turns.context.gatherer import DecisionInputs
@@ -83,18 +83,18 @@ class Triager:
 def _plan(gathering: DecisionInputs) -> TriagePlan:
     entries = gathering.transcript.entries
     path = [turn for turn in _turns(gathering) if turn.user is not None]
-    return plan_of(path[:-1], gathering.settings.terms.triage, marker=below_marker(entries))
+    return plan_triage(path[:-1], gathering.settings.terms.triage, marker=remembered_from(entries))
 
 
 def _turns(gathering: DecisionInputs) -> list[Turn]:
     entries = gathering.transcript.entries
-    return turns([entry for entry in entries if entry.message.role != "system"])
+    return split_turns([entry for entry in entries if entry.message.role != "system"])
 
 
 async def _ask(gathering: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
     settings = gathering.settings.conversation
     reply = min(REPLY_TOKENS, model.window // 4)
-    question = prompt(gathering.current, plan, room=model.window - reply)
+    question = triage_prompt(gathering.current, plan, room=model.window - reply)
     estimated = sum(estimate_message(message) for message in question)
     started = time.monotonic()
 

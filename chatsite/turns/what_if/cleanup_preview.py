@@ -13,9 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chatsite.errors import BadCommand, Refused
-from chatsite.history import Decision, Everything, Run, Transcript, Turn, tokens_of, turns
+from chatsite.history import (
+    Decision,
+    Everything,
+    StoredRun,
+    Transcript,
+    Turn,
+    split_turns,
+    tokens_of,
+)
 from chatsite.history.values.marks import is_pinned
-from chatsite.history.values.selectable import offered
+from chatsite.history.values.selectable import selectable_entries
 from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
 from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.cache_cleanup import has_cache
@@ -125,10 +133,10 @@ class CleanupPreview:
 
 def _older(transcript: Transcript, decision: Decision) -> Iterator[_Older]:
     """Every turn that may be sent at all, oldest first: with a policy or another."""
-    may = {entry.seq for entry in offered(transcript)}
-    along = [(run.first, run.last) for run in decision.layout if isinstance(run, Run)]
+    may = {entry.seq for entry in selectable_entries(transcript)}
+    along = [(run.first, run.last) for run in decision.layout if isinstance(run, StoredRun)]
     said = [entry for entry in transcript.entries if entry.message.role != "system"]
-    for turn in turns(said)[:-1]:
+    for turn in split_turns(said)[:-1]:
         usable = [entry for entry in turn.entries if entry.seq in may]
         if usable:
             sent = any(first <= e.seq <= last for e in usable for first, last in along)

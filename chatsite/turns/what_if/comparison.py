@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings, reach
-from chatsite.history.records.comparison import ToolGroups, outcome
+from chatsite.history.records.comparison import ToolGroups, figures_of
 from chatsite.history.settings.alternatives import Alternative, alternatives, as_then
 from chatsite.messages import Attachment
 from chatsite.providers.base.model import PUBLISHED, Price, reusable
@@ -161,7 +161,7 @@ class _Turn:
             )
         except PromptTooLarge:
             return row | {"note": TOO_LARGE}
-        found = outcome(decision, groups, last=loaded.transcript.entries[-1].seq)
+        found = figures_of(decision, groups, last=loaded.transcript.entries[-1].seq)
         cost = None
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
 from chatsite.conversations.values.records import IndexLines, IndexProgress, PastTurn
-from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, turns
+from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, split_turns
 from chatsite.history.lexical.index import Line
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.summary import SUMMARY
@@ -123,7 +123,7 @@ class PathIndexReader:
 def lines_of(entries: Sequence[Entry]) -> list[Line]:
     """What person and assistant said in these, without greetings and background tasks."""
     found = []
-    for turn in turns([entry for entry in entries if entry.message.role != "system"]):
+    for turn in split_turns([entry for entry in entries if entry.message.role != "system"]):
         if turn.user is None or turn.user.message.source in BACKGROUND:
             continue
         for entry in turn.entries:

@@ -11,8 +11,8 @@ from typing import Any
 
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
-from chatsite.history import BACKGROUND, Entry, Settings, Transcript, Unloaded, Users, reach
-from chatsite.history.records.comparison import Outcome, ToolGroups, outcome
+from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript, Users, reach
+from chatsite.history.records.comparison import DecisionFigures, ToolGroups, figures_of
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.base.model import Price, reusable
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -46,7 +46,7 @@ class SimulationTotals:
         """Percent of the prompts' tokens that a provider could reuse."""
         return 100 * self.leading // self.tokens if self.tokens else 0
 
-    def add(self, found: Outcome, *, answer: int, price: Price | None, noted: bool) -> None:
+    def add(self, found: DecisionFigures, *, answer: int, price: Price | None, noted: bool) -> None:
         self.turns += 1
         self.messages += found.messages
         self.tokens += found.tokens
@@ -102,7 +102,7 @@ class Replay:
             except PromptTooLarge:
                 found.too_large += 1
             else:
-                result = outcome(decision, groups, last=place)
+                result = figures_of(decision, groups, last=place)
                 noted = bool(decision.notes)
                 found.add(result, answer=answer, price=self.price, noted=noted)
                 previous = decision.to_dict()
@@ -172,7 +172,7 @@ class _Window:
         first = self._asked[above]
         return Transcript(
             entries=self._entries[first : place + 1],
-            unloaded=Unloaded(
+            unloaded=NotLoaded(
                 messages=first,
                 users=above,
                 tokens=self._tokens[first],

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from chatsite.conversations import store
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
-from chatsite.history.records.forgetting import why as tell
+from chatsite.history.records.forgetting import explain_forgetting
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
 from chatsite.web.people import is_staff, request_owner, site_of
 
@@ -78,5 +78,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     except ChatsiteError as error:
         problem = error.message
     trail = await site.run(store.questions_since, found=found, coming=coming)
-    told = tell(found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned)
+    told = explain_forgetting(
+        found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned
+    )
     return JsonResponse(told.to_dict() | {"message": str(id), "excluded": found.excluded})

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
-from chatsite.history.records.replay import Kept
+from chatsite.history.records.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import BESIDE, RebuiltRequest, rebuild_request
 from chatsite.wiring import Site
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
 
 
-async def _again(kept: Kept, owner: Owner) -> RebuiltRequest:
+async def _again(kept: StoredRequest, owner: Owner) -> RebuiltRequest:
     """With the agent as it is now, and what is still stored of the owner's files."""
     site = Site()
     try:
