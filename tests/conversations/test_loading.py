@@ -62,7 +62,7 @@ class TestByTokens:
         with django_assert_max_num_queries(3):
             loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
         assert [entry.seq for entry in loaded.transcript.entries] == list(range(89, 101))
-        away = loaded.transcript.unloaded
+        away = loaded.transcript.not_loaded
         assert (away.messages, away.users, away.tokens) == (88, 44, 880)
         assert (away.first, away.last) == (1, 88)
 
@@ -123,7 +123,7 @@ class TestBackground:
         more = [said("question", tokens=1) for _ in range(4)]
         active_path.append_to_path(row, more, now=timezone.now())
         row.save()
-        away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.unloaded
+        away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.not_loaded
         assert (away.users, away.background) == (5, 1)
 
 

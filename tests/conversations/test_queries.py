@@ -49,7 +49,7 @@ class TestLoading:
             loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(5))
         seqs = [entry.seq for entry in loaded.transcript.entries]
         assert seqs == list(range(2991, 3001))
-        left = loaded.transcript.unloaded
+        left = loaded.transcript.not_loaded
         assert (left.messages, left.users, left.tokens) == (2990, 1495, 1495 * 6)
         assert (left.first, left.last) == (1, 2990)
         assert (loaded.next_seq, loaded.agent) == (3001, "demo")
@@ -67,7 +67,7 @@ class TestLoading:
         assert [e.message.content for e in loaded.transcript.entries] == ["question 4", "answer 4"]
         alone = loading.load_path(owner=ADA, conversation=chat, reach=Users(1), ahead=1)
         assert alone.transcript.entries == ()
-        assert alone.transcript.unloaded.messages == 8
+        assert alone.transcript.not_loaded.messages == 8
 
     def test_marked_turns_are_loaded_whole(
         self, django_assert_max_num_queries: DjangoAssertNumQueries
@@ -80,13 +80,13 @@ class TestLoading:
             loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         seqs = [entry.seq for entry in loaded.transcript.entries]
         assert seqs == [9, 10, 21, 22, 29, 30, 399, 400]
-        assert loaded.transcript.unloaded.messages == 392
+        assert loaded.transcript.not_loaded.messages == 392
 
     def test_everything_is_loaded_for_a_policy_that_reaches_everything(self) -> None:
         chat = long_chat(50)
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert len(loaded.transcript.entries) == 50
-        assert loaded.transcript.unloaded.messages == 0
+        assert loaded.transcript.not_loaded.messages == 0
 
     def test_the_running_answer_is_left_out(self) -> None:
         chat = new_id()

@@ -69,7 +69,7 @@ def decided(
     low_water: int = 50,
     window: Window = WIDE,
     head: Head = HEAD,
-    unloaded: NotLoaded | None = None,
+    not_loaded: NotLoaded | None = None,
     previous: Previous | None = None,
 ) -> Decision:
     template: dict[str, object] = {
@@ -79,7 +79,7 @@ def decided(
         "historyLowWater": low_water,
     }
     return decide(
-        Transcript(entries=tuple(entries), unloaded=unloaded or NotLoaded()),
+        Transcript(entries=tuple(entries), not_loaded=not_loaded or NotLoaded()),
         resolve(environment={}, url={}, template=template),
         head=head,
         window=window,
@@ -306,7 +306,7 @@ def test_a_pending_call_of_the_running_turn_stays_behind_and_the_message_does_no
 
 def test_what_was_not_loaded_is_one_run() -> None:
     away = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
-    decision = decided([user(9), answer(10), user(11)], "lastN", length=2, unloaded=away)
+    decision = decided([user(9), answer(10), user(11)], "lastN", length=2, not_loaded=away)
     run = decision.verdicts[1]
     assert (run.first, run.last, run.messages, run.tokens, run.role) == (1, 8, 8, 310, None)
     assert (run.reason, run.sent) == ("over_length", False)
@@ -317,14 +317,14 @@ def test_what_was_not_loaded_is_one_run() -> None:
 
 def test_what_should_have_been_loaded_and_was_not_is_called_so() -> None:
     away = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
-    assert reasons(decided([user(9)], "all", unloaded=away))[0][2] == "not_read"
-    assert reasons(decided([user(9)], "lastN", length=5, unloaded=away))[0][2] == "not_read"
-    assert reasons(decided([user(9, forgets_above=True)], unloaded=away))[0][2] == "above_marker"
+    assert reasons(decided([user(9)], "all", not_loaded=away))[0][2] == "not_read"
+    assert reasons(decided([user(9)], "lastN", length=5, not_loaded=away))[0][2] == "not_read"
+    assert reasons(decided([user(9, forgets_above=True)], not_loaded=away))[0][2] == "above_marker"
 
 
 def test_greetings_that_were_not_loaded_draw_no_line() -> None:
     away = NotLoaded(messages=1, users=0, tokens=5, first=1, last=1)
-    decision = decided([user(2)], "none", unloaded=away)
+    decision = decided([user(2)], "none", not_loaded=away)
     assert reasons(decision)[0][2] == "greeting"
     assert decision.horizon is None
 

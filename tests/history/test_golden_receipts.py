@@ -99,7 +99,7 @@ def path() -> Transcript:
     ]
     entries.append(Entry(message=with_tokens(Message.user("And now?", id="m22")), seq=22))
     away = NotLoaded(messages=4, users=2, tokens=120, first=1, last=2)
-    return Transcript(entries=tuple(entries[2:]), unloaded=away)
+    return Transcript(entries=tuple(entries[2:]), not_loaded=away)
 
 
 def receipt(name: str) -> dict[str, Any]:

@@ -55,14 +55,14 @@ def decided(
     policy: str,
     *,
     evidence: Evidence | None = None,
-    unloaded: NotLoaded | None = None,
+    not_loaded: NotLoaded | None = None,
     window: int = 100_000,
     **template: Any,
 ) -> Decision:
     names = {"tokens": "historyTokens", "length": "historyLength", "step": "historyStep"}
     said_by = {names.get(name, name): value for name, value in template.items()}
     return decide(
-        Transcript(entries=tuple(entries), unloaded=unloaded or NotLoaded()),
+        Transcript(entries=tuple(entries), not_loaded=not_loaded or NotLoaded()),
         resolve(environment={}, url={}, template={"historyPolicy": policy, **said_by}),
         head=HEAD,
         window=Window(window, 100),
@@ -113,7 +113,7 @@ class TestStep:
     def test_what_was_not_read_counts_too(self) -> None:
         whole = decided(chat(20), "lastN", length=5, step=3)
         away = NotLoaded(messages=24, users=12, tokens=999, first=1, last=24)
-        part = decided(chat(20, start=12), "lastN", length=5, step=3, unloaded=away)
+        part = decided(chat(20, start=12), "lastN", length=5, step=3, not_loaded=away)
         assert in_place(part) == in_place(whole)
 
     def test_the_words_say_it(self) -> None:
@@ -148,14 +148,14 @@ class TestTokens:
     def test_what_was_not_read_is_over_the_budget(self) -> None:
         whole = decided(chat(20), "tokens", tokens=600)
         away = NotLoaded(messages=20, users=10, tokens=1_000, first=1, last=20)
-        part = decided(chat(20, start=10), "tokens", tokens=600, unloaded=away)
+        part = decided(chat(20, start=10), "tokens", tokens=600, not_loaded=away)
         assert in_place(part) == in_place(whole)
         assert reason_of(part, 1) == "over_budget"
         assert part.horizon == whole.horizon
 
     def test_counts_that_were_made_anew_never_bring_back_what_was_not_read(self) -> None:
         away = NotLoaded(messages=20, users=10, tokens=1, first=1, last=20)
-        part = decided(chat(12, start=10), "tokens", tokens=9_000, unloaded=away)
+        part = decided(chat(12, start=10), "tokens", tokens=9_000, not_loaded=away)
         assert part.cut is not None
         assert reason_of(part, 1) == "over_budget"
 
@@ -168,7 +168,7 @@ class TestUnread:
         return [*first, *chat(20, start=18)]
 
     def test_a_pinned_turn_above_what_was_not_read_is_nobodys_neighbour(self) -> None:
-        decision = decided(self.path(pinned=True), "lastN", length=3, unloaded=self.AWAY)
+        decision = decided(self.path(pinned=True), "lastN", length=3, not_loaded=self.AWAY)
         assert decision.to_dict()["layout"][:2] == [  # type: ignore[index]
             {"first": 1, "last": 2},
             {"first": 37, "last": 40},
@@ -177,7 +177,7 @@ class TestUnread:
     def test_two_excluded_turns_with_unread_ones_between_have_two_verdicts(self) -> None:
         path = self.path(excluded=True)
         path[2] = replace(path[2], excluded=True)
-        decision = decided(path, "lastN", length=3, unloaded=self.AWAY)
+        decision = decided(path, "lastN", length=3, not_loaded=self.AWAY)
         runs = [(v.first, v.last) for v in decision.verdicts if v.reason == "excluded"]
         assert runs == [(1, 2), (37, 38)]
 

@@ -228,7 +228,7 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
     ).transcript
     cut = as_loaded(replying, Users(2))
     assert [e.seq for e in cut.entries] == [e.seq for e in read.entries]
-    assert cut.unloaded == read.unloaded
+    assert cut.not_loaded == read.not_loaded
 
 
 def ask(chat: str) -> None:

@@ -74,7 +74,7 @@ class PolicyCase(Case):
 
     @property
     def transcript(self) -> Transcript:
-        return Transcript(entries=stored_entries(self.entries), unloaded=self.not_loaded)
+        return Transcript(entries=stored_entries(self.entries), not_loaded=self.not_loaded)
 
     @property
     def afresh(self) -> PolicyCase:

@@ -79,7 +79,7 @@ def load_stored_path(
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
     return LoadedPath(
         agent=row.agent,
-        transcript=Transcript(entries=entries, unloaded=_unloaded(row, entries, cut)),
+        transcript=Transcript(entries=entries, not_loaded=_not_loaded(row, entries, cut)),
         next_seq=row.next_seq,
         receipt=row.last_turn.receipt if row.last_turn else None,
     )
@@ -151,7 +151,7 @@ def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]
     return {seq for seq in found if seq < cut}
 
 
-def _unloaded(row: Conversation, entries: Sequence[Entry], cut: int) -> NotLoaded:
+def _not_loaded(row: Conversation, entries: Sequence[Entry], cut: int) -> NotLoaded:
     messages = [entry.message for entry in entries]
     left = row.path_messages - len(messages)
     if not cut or left <= 0:

@@ -105,7 +105,7 @@ class _Places:
     def __init__(self, transcript: Transcript) -> None:
         self._entries = transcript.entries
         self._index = {entry.seq: place for place, entry in enumerate(transcript.entries)}
-        self._last_not_loaded = transcript.unloaded.last
+        self._last_not_loaded = transcript.not_loaded.last
 
     def entry(self, seq: int) -> Entry:
         return self._entries[self._index[seq]]

@@ -112,7 +112,7 @@ def _decide(given: DecisionInput, prepared: _Prepared) -> Decision:
         choice,
         marker=prepared.marker,
         reply_to=prepared.reply_to,
-        last_not_loaded=given.transcript.unloaded.last,
+        last_not_loaded=given.transcript.not_loaded.last,
     )
     fitted = fit(
         verdict,
@@ -132,7 +132,7 @@ def _decide(given: DecisionInput, prepared: _Prepared) -> Decision:
 
 def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> DecisionContext:
     """What the policy chooses from; notes of background tasks have their room already."""
-    terms, not_loaded = given.settings.terms, given.transcript.unloaded
+    terms, not_loaded = given.settings.terms, given.transcript.not_loaded
     reach = given.settings.active_policy.reach(terms)
     return DecisionContext(
         path=prepared.path,
@@ -163,7 +163,7 @@ def _record(
         summary=fitted.summary,
         recalled=fitted.quotes.message,
     )
-    not_loaded = given.transcript.unloaded
+    not_loaded = given.transcript.not_loaded
     return Decision(
         agent=given.agent,
         settings=given.settings,

@@ -23,7 +23,7 @@ def fit(
 ) -> FittedPath:
     """Make it fit. `quotes` are sent whatever is dropped; so are a strategy's texts, which take
     `added_tokens`."""
-    settings, not_loaded = given.settings, given.transcript.unloaded
+    settings, not_loaded = given.settings, given.transcript.not_loaded
     policy = settings.active_policy
     reach = policy.reach(settings.terms)
     wanted = _last_wanted(verdict, reach, not_loaded)

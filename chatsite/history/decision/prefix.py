@@ -57,7 +57,7 @@ class _Loaded:
     @classmethod
     def of(cls, transcript: Transcript) -> _Loaded:
         seqs = [entry.seq for entry in transcript.entries]
-        return cls(transcript.entries, seqs, transcript.unloaded.last)
+        return cls(transcript.entries, seqs, transcript.not_loaded.last)
 
     def units(self, layout: Iterable[LayoutItem]) -> Iterator[_Unit]:
         for item in layout:

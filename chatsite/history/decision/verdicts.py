@@ -99,7 +99,7 @@ def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
     for message in given.head.examples:
         _extend(runs, _Kind("prefilled"), 0, message)
     transcript = given.transcript
-    rest = transcript.unloaded
+    rest = transcript.not_loaded
     if rest.messages:
         kind = _Kind(findings.not_loaded_reason)
         runs.append(_Run(kind, rest.first, rest.last, rest.messages, rest.tokens))

@@ -31,7 +31,7 @@ class NotLoaded:
 
     Counts are messages, user messages (of them `background` ones, of scheduled tasks and
     briefings) and tokens; `first` and `last` are sequence numbers (0 when there is nothing). A
-    policy's reach says what may stay unloaded.
+    policy's reach says what may be left in storage.
     """
 
     messages: int = 0
@@ -52,7 +52,7 @@ class Transcript:
     """
 
     entries: tuple[Entry, ...]
-    unloaded: NotLoaded = NotLoaded()
+    not_loaded: NotLoaded = NotLoaded()
 
 
 @dataclass(frozen=True, slots=True)

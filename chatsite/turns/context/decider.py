@@ -159,7 +159,7 @@ class Decider:
         if loaded.agent not in ("", asking.agent):
             raise BadCommand("This conversation is with another agent.")
         new = [Message.user(draft, *attachments, id=DRAFT, reply_to=reply_to)]
-        if not loaded.transcript.entries and not loaded.transcript.unloaded.messages:
+        if not loaded.transcript.entries and not loaded.transcript.not_loaded.messages:
             new = [*greeting_messages(answering), *new]  # they will be stored with it
         entries = [Entry(message=said, seq=seq) for seq, said in enumerate(new, loaded.next_seq)]
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
@@ -245,7 +245,7 @@ class Decider:
     ) -> Decision:
         """`previous` is the receipt of the request before this one."""
         transcript, answering = gathering.transcript, gathering.answering
-        if evidence.recall is not None and transcript.unloaded.messages:
+        if evidence.recall is not None and transcript.not_loaded.messages:
             transcript = await self._with_hits(gathering, evidence.recall)
         choose = partial(
             decide,

@@ -48,7 +48,7 @@ class DecisionInputs:
         """Whether head and whole conversation are within the limit, with what quoting the notes
         of background tasks takes besides."""
         entries = self.transcript.entries
-        if self.transcript.unloaded.messages:
+        if self.transcript.not_loaded.messages:
             return False
         messages = [*self.head.messages, *(entry.message for entry in entries)]
         asked = max(place for place, e in enumerate(entries) if e.message.role == "user")

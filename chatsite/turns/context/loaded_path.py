@@ -24,7 +24,7 @@ def as_loaded(entries: Sequence[Entry], wanted: Reach) -> Transcript:
     asked = [entry.message for entry in away if entry.message.role == "user"]
     return Transcript(
         entries=tuple(e for e in entries if e.seq >= cut or e.seq in wanted_too),
-        unloaded=NotLoaded(
+        not_loaded=NotLoaded(
             messages=len(away),
             users=len(asked),
             background=sum(message.source in BACKGROUND for message in asked),
@@ -73,12 +73,12 @@ def _stands_out(entry: Entry, reply_to: str | None) -> bool:
 
 def with_entries(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
     """With entries of what was not loaded; that part's totals shrink by them."""
-    away = transcript.unloaded
+    away = transcript.not_loaded
     asked = [entry.message for entry in entries if entry.message.role == "user"]
     tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
     return Transcript(
         entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
-        unloaded=replace(
+        not_loaded=replace(
             away,
             messages=max(0, away.messages - len(entries)),
             users=max(0, away.users - len(asked)),

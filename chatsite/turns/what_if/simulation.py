@@ -172,7 +172,7 @@ class _Window:
         first = self._asked[above]
         return Transcript(
             entries=self._entries[first : place + 1],
-            unloaded=NotLoaded(
+            not_loaded=NotLoaded(
                 messages=first,
                 users=above,
                 tokens=self._tokens[first],
