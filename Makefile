@@ -39,6 +39,7 @@ lint: ## check style and types
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
+	sh scripts/lint_js.sh
 
 properties: ## check the history properties with 100,000 examples each
 	@$(INSTALL) app dev
@@ -70,5 +71,5 @@ lock: ## update the lock files from requirements/*.in
 	$(UV) --upgrade requirements/bench.in -o requirements-bench.txt
 
 clean: ## remove .venv and caches; var/ with its conversations stays
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the whole suite in three steps: the tests that only compute, then those with a browser, on two processes each,
-# the latter a file at a time so that its tests share a server; then the real engine, alone: beside anything else on two
-# cores its threads wait for each other and it takes three times as long. With CI=true no test may be skipped.
+# Runs the page's own unit tests, then the whole suite in three steps: the tests that only compute, then those with a
+# browser, on two processes each, the latter a file at a time so that its tests share a server; then the real engine,
+# alone: beside anything else on two cores its threads wait for each other and it takes three times as long. With
+# CI=true no test may be skipped.
 #
 # `test.sh quick` runs the part that a change meets first: no browser, no engine, no server, a tenth of the examples.
 set -eu
@@ -12,10 +13,14 @@ engine="engine"
 # Where this is set, each of the hundred processes that tests start compiles the whole application for itself.
 unset PYTHONDONTWRITEBYTECODE
 
+status=0
+sh scripts/test_js.sh || status=$?
+
 if [ "${1-}" = "quick" ]; then
     # Both folders hold nothing for this run: passing over them saves the time to collect them.
-    HYPOTHESIS_PROFILE=quick exec "$py" -m pytest -n 2 --ignore=tests/browser --ignore=tests/story \
-        -m "not browser and not engine and not slow"
+    HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 2 --ignore=tests/browser --ignore=tests/story \
+        -m "not browser and not engine and not slow" || status=$?
+    exit "$status"
 fi
 
 if [ ! -x "$CHROMIUM" ]; then
@@ -30,7 +35,6 @@ export CHROMIUM
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
-status=0
 # shellcheck disable=SC2086
 "$py" -m pytest $strict -n 2 -m "not browser and not engine" || status=$?
 # shellcheck disable=SC2086

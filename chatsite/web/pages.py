@@ -15,6 +15,8 @@ from django.views.decorators.http import require_safe
 
 from chatsite.conversations import store
 from chatsite.errors import NotFound
+from chatsite.history import POLICIES
+from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
 
@@ -83,7 +85,21 @@ async def _page(
             "conversations": reverse("conversations"),
             "import": reverse("import"),
         },
+        "policies": policy_facts(),
         "static": {"highlight": highlight_modules()},
+    }
+
+
+def policy_facts() -> dict[str, Any]:
+    """What the page must know of the policies, so that no module of it names one.
+
+    `report_titles`: by the key of the report; `with_summary`: the policies that send a running
+    summary; `conversation_settings`: who the settings of the template's `conversation` belong to.
+    """
+    return {
+        "report_titles": {row.evidence: row.report_title for row in POLICIES.rows if row.evidence},
+        "with_summary": [row.name for row in POLICIES.rows if row.uses_summary],
+        "conversation_settings": TRIAGE.selector,
     }
 
 

@@ -84,7 +84,7 @@ const transcript = new Transcript({
   why: (item) => why.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
   earlier: () => session.loadEarlier().catch(showError),
   suggest: (text) => composer.suggest(text),
-});
+}, page.policies.with_summary);
 const why = new WhyWindow({
   ask: (id) => session.explain(id),
   inspects: page.debug_panel,

@@ -124,6 +124,10 @@ class Policy:
     # stored, "" for none; `gathers_on_overflow`: only where not everything fits.
     evidence: str = ""
     gathers_on_overflow: bool = False
+    # The title of that report in the debug panel.
+    report_title: str = ""
+    # A running summary is part of what it sends.
+    uses_summary: bool = False
 
     # The settings that have an effect only under it, by their names in `Settings` and
     # `ConversationSettings`.

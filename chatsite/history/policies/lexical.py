@@ -101,6 +101,7 @@ LEXICAL = Policy(
     left_out="over_length",
     make_room=cut_and_recall,
     evidence="lexical",
+    report_title="Relevance, by words",
     gathers_on_overflow=True,
     own_settings=frozenset({"selector"}),
     depends_on_words=True,

@@ -135,6 +135,7 @@ STRATEGY = Policy(
     left_out="over_length",
     make_room=cut_oldest,
     evidence="strategy",
+    report_title="The agent's strategy",
     needs_naming=True,
     runs_agent_code=True,
     depends_on_words=True,

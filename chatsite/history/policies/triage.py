@@ -191,6 +191,7 @@ TRIAGE = Policy(
     left_out="over_length",
     replacement=_replacement,
     evidence="triage",
+    report_title="Relevance, by a fast model",
     own_settings=frozenset(field.name for field in fields(TriageTerms))
     | {"selector", "selection_model", "selection_timeout"},
     needs_naming=True,

@@ -1,15 +1,12 @@
-/** Replying to one message: the bar above the message box, and the quote above a sent reply. */
+/** Replying to one message: the bar above the message box. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
 import { storeReply, loadReply } from "../net/drafts.js";
 import { shorten } from "../state/format.js";
 import { icon } from "../elements/icons.js";
+import { describeQuoted } from "../message/quote.js";
 
 /** @import { Quote } from "../types/wire.js" */
-
-
-/** @param {Quote} quote */
-const who = (quote) => (quote.role === "user" ? "your message" : "the answer");
 
 /** The bar above the message box. */
 export class ReplyBar {
@@ -58,19 +55,7 @@ export class ReplyBar {
       on: { click: () => (this.cancel(), byId("draft").focus()) },
     }, icon("close", 14));
     setChildren(this.bar, icon("reply", 14),
-      h("p", {}, h("span", { class: "quiet" }, `Replying to ${who(quote)} `), `“${shorten(quote.text, 160)}”`),
+      h("p", {}, h("span", { class: "quiet" }, `Replying to ${describeQuoted(quote)} `), `“${shorten(quote.text, 160)}”`),
       cancel);
   }
-}
-
-/**
- * The line above a reply, which leads to the message it replies to.
- * @param {Quote} quote
- * @param {(seq: number) => void} go
- */
-export function quoteLink(quote, go) {
-  return h("button", {
-    type: "button", class: "quoted", "aria-label": `Reply to ${who(quote)} “${shorten(quote.text, 60)}”. Go to it.`,
-    on: { click: () => go(quote.seq) },
-  }, icon("reply", 13), h("span", {}, shorten(quote.text, 120)));
 }

@@ -9,7 +9,7 @@ import { icon } from "../elements/icons.js";
 import { contextStatus } from "../state/items.js";
 import { MarkLine } from "./mark-line.js";
 import { MessageMenu } from "./message-menu.js";
-import { quoteLink } from "../composer/reply.js";
+import { quoteLink } from "./quote.js";
 import { AnswerStep } from "./step.js";
 
 /**

@@ -140,9 +140,9 @@ export class Panel {
     this.copying.hidden = !decision;
     this.#section("notes", decision && notesSection(decision));
     this.#section("facts", decision && factsSection(decision));
-    this.#section("settings", decision && settingsSection(decision));
+    this.#section("settings", decision && settingsSection(decision, this.page.policies.conversation_settings));
     this.#section("parts", decision && partsSection(decision, { next, before }));
-    this.#section("chosen", decision && selectionSection(decision));
+    this.#section("chosen", decision && selectionSection(decision, this.page.policies.report_titles));
     this.#section("compare", this.comparison.section(state, decision, next));
     this.#section("reported", decision && !next && reportedSection(decision));
     this.#section("rounds", decision && !next && roundsSection(decision));

@@ -9,11 +9,8 @@ import { formatDollars, formatDuration, formatNumber, plural } from "../state/fo
  * @import { Section } from "./panel.js"
  */
 
-/** @type {Record<string, string>} */
-const PARTS = {
-  system: "system", prefilled: "prefilled", tools: "tools", summary: "summary", recalled: "recalled",
-  strategy: "strategy", history: "history", current: "this message", reply: "kept for the reply", free: "free",
-};
+/** @type {Record<string, string>} parts that aren't shown under their own names */
+const PARTS = { current: "this message", reply: "kept for the reply" };
 
 // A prompt shorter than its limit divided by this is drawn without the free tokens.
 const SCALE = 12;

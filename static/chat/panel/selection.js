@@ -1,4 +1,4 @@
-/** How the messages were chosen: the reports of the selector, the summary or the strategy. */
+/** How the messages were chosen: the reports of those who gathered the evidence. */
 
 import { h } from "../elements/dom.js";
 import { formatDollars, formatDuration, formatNumber, plural } from "../state/format.js";
@@ -9,19 +9,16 @@ import { formatDollars, formatDuration, formatNumber, plural } from "../state/fo
  */
 
 /** @type {Record<string, string>} */
-const TITLES = {
-  lexical: "Relevance, by words", triage: "Relevance, by a fast model", summary: "Summary", strategy: "The agent's strategy",
-};
-/** @type {Record<string, string>} */
 const NAMES = {
   ms: "Time", milliseconds: "Time", prompt: "Prompt", completion: "Answer", cached: "Cached", by: "Written by",
 };
 
 /**
  * @param {Decision} decision
+ * @param {Record<string, string>} titles of the reports, by their keys
  * @returns {Section|null}
  */
-export function selectionSection(decision) {
+export function selectionSection(decision, titles) {
   const reports = Object.entries(decision.reports ?? {}).filter(([, report]) => Object.keys(report ?? {}).length);
   const hits = decision.verdicts.filter((one) => one.reason === "relevant");
   if (!reports.length && !hits.length) return null;
@@ -30,7 +27,7 @@ export function selectionSection(decision) {
     draw: () => [
       h("h3", {}, "How it was chosen"),
       ...reports.map(([name, report]) => h("div", { class: "report" },
-        h("h4", {}, TITLES[name] ?? words(name)),
+        h("h4", {}, titles[name] ?? words(name)),
         h("dl", { class: "facts small" }, Object.entries(report).filter(isSaid).flatMap(([key, value]) =>
           [h("dt", {}, NAMES[key] ?? words(key)), h("dd", {}, valueOf(key, value))])))),
       hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>

@@ -22,11 +22,12 @@ const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "no
 
 /**
  * @param {Decision} decision
+ * @param {string} owner of the settings in `conversation`
  * @returns {Section}
  */
-export function settingsSection(decision) {
+export function settingsSection(decision, owner) {
   const { conversation = {}, ...own } = decision.settings;
-  const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map(triage)];
+  const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map((entry) => ownedRow(entry, owner))];
   const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSaid(setting));
   const rest = rows.filter((one) => !shown.includes(one));
   return {
@@ -48,9 +49,12 @@ export function settingsSection(decision) {
 const row = ([name, setting]) => ({ name, words: NAMES[name] ?? name.replaceAll("_", " "), setting });
 /**
  * @param {[string, Setting]} entry
+ * @param {string} owner
  * @returns {Row}
  */
-const triage = ([name, setting]) => ({ name: `conversation.${name}`, words: `triage: ${name.replaceAll("_", " ")}`, setting });
+const ownedRow = ([name, setting], owner) => ({
+  name: `conversation.${name}`, words: `${owner}: ${name.replaceAll("_", " ")}`, setting,
+});
 
 /**
  * Whether any source but the built-in one sets it.

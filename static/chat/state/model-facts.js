@@ -8,7 +8,7 @@ import { formatDollars, formatNumber } from "./format.js";
 const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
 
 /**
- * "200,000 tokens · takes images, PDF; uses tools · $3 in, $15 out per million tokens".
+ * "200,000 tokens · takes images, PDF, uses tools · $3.00 in, $15.00 out per million tokens".
  * @param {Model} model
  */
 export function describeModel({ window: size, assumed, takes, tools, price }) {

@@ -1,6 +1,7 @@
 /** The running summary: a control at the horizon, and a window to read it, edit it and switch it off. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
+import { usesSummary } from "../state/summary.js";
 import { capitalize, formatDuration, plural, formatTime } from "../state/format.js";
 import { sendChange, getJson } from "../net/http.js";
 import { queryString } from "../net/address.js";
@@ -11,26 +12,6 @@ import { showError, toast } from "../elements/toast.js";
  * @import { Page, SummaryVersion, SummaryVersions } from "../types/page.js"
  * @import { State } from "../types/state.js"
  */
-
-/**
- * The label of the control at the horizon; "": the control is hidden.
- * @param {State} state
- */
-export function describeSummary({ summary, decision }) {
-  if (summary.version) {
-    const words = `Summary of ${plural(summary.messages, "message")}`;
-    return summary.on ? `${words}, by ${summary.by}` : `${words}, switched off`;
-  }
-  if (decision?.settings.policy.value !== "summary") return "";
-  return summary.on ? "No summary yet" : "The summary is switched off";
-}
-
-/**
- * Whether the next message is sent with the summary.
- * @param {Decision|null} decision
- */
-export const sendsSummary = (decision) =>
-  Boolean(decision?.layout?.some((item) => item.kind === "summary"));
 
 export class SummaryWindow {
   /**
@@ -102,7 +83,7 @@ export class SummaryWindow {
   /** @param {SummaryVersions} found */
   #unused(found) {
     const { decision } = this.state();
-    const other = decision && decision.settings.policy.value !== "summary";
+    const other = decision && !usesSummary(decision, this.page.policies.with_summary);
     return other && found.current > 0
       ? h("p", { class: "quiet" }, `It isn't sent now: this chat sends ${decision.in_words}.`)
       : null;

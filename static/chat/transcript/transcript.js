@@ -6,7 +6,7 @@ import { Horizon } from "./horizon.js";
 import { groupItems } from "../state/items.js";
 import { ForgetLine } from "./forget-line.js";
 import { MessageRow } from "../message/row.js";
-import { sendsSummary, describeSummary } from "./summary-window.js";
+import { describeSummary, sendsSummary } from "../state/summary.js";
 
 /**
  * @import { ViewMemory } from "../message/reasoning.js"
@@ -22,8 +22,10 @@ export class Transcript {
   /**
    * @param {Omit<Actions, "kept"> & {earlier: () => Promise<void>,
    *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
+   * @param {string[]} withSummary the policies that send a running summary
    */
-  constructor(actions) {
+  constructor(actions, withSummary) {
+    this.withSummary = withSummary;
     /** @type {ViewMemory} */
     const kept = { open: new Set(), took: new Map() };
     this.actions = { ...actions, kept };
@@ -201,7 +203,7 @@ export class Transcript {
     const above = decision.verdicts
       .filter((one) => one.first > 0 && one.last < line && !one.sent)
       .reduce((sum, one) => sum + one.messages, 0);
-    const summary = { words: describeSummary(state), sent: sendsSummary(decision) };
+    const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
     this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
   }
 

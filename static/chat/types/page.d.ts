@@ -17,7 +17,18 @@ export interface Page {
   max_attachments: number;
   max_attachment_bytes: number;
   urls: Record<string, string>;
+  policies: PolicyFacts;
   static: { highlight?: Record<string, string> };
+}
+
+/** What the page must know of the policies: no module here names one. */
+export interface PolicyFacts {
+  /** Titles of reports, by their keys. */
+  report_titles: Record<string, string>;
+  /** The policies that send a running summary. */
+  with_summary: string[];
+  /** The owner of the settings in a decision's `settings.conversation`. */
+  conversation_settings: string;
 }
 
 /** A model that can be chosen. */

@@ -1,0 +1,42 @@
+/** The page's own address and those of other chats. */
+
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+
+import * as address from "../../static/chat/net/address.js";
+
+beforeEach(() => {
+  globalThis.location = new URL("https://chat.example/chat?agent=demo&historyPolicy=p&debug=true");
+  globalThis.history = { state: null, replaceState: (state, _, url) => (globalThis.location = new URL(url, location)) };
+});
+
+describe("the page's address", () => {
+  const PAGE = { agent: "first", urls: { chat: "/chat" } };
+
+  it("names a conversation, or a new chat with an agent", () => {
+    assert.deepEqual(address.readAddress(PAGE), { conversation: null, agent: "demo" });
+    globalThis.location = new URL("https://chat.example/chat/abc");
+    assert.deepEqual(address.readAddress(PAGE), { conversation: "abc", agent: "first" });
+  });
+
+  it("of another chat keeps debug and leaves history parameters out", () => {
+    assert.equal(address.chatAddress(PAGE, { agent: "demo" }), "/chat?agent=demo&debug=true");
+    assert.equal(address.chatAddress(PAGE, { conversation: "abc", agent: "demo" }), "/chat/abc?debug=true");
+    assert.equal(address.chatAddress(PAGE, { conversation: "abc", parameters: "historyLength=3" }), "/chat/abc?historyLength=3&debug=true");
+  });
+
+  it("takes changes of parameters, and null removes one", () => {
+    address.setParameters({ historyLength: "3", debug: null });
+    assert.equal(address.queryString(), "agent=demo&historyPolicy=p&historyLength=3");
+    assert.equal(address.hasHistoryParameters(), true);
+    address.clearHistoryParameters();
+    assert.deepEqual([address.queryString(), address.hasHistoryParameters()], ["agent=demo", false]);
+  });
+
+  it("of a chat that has begun names the conversation and no agent", () => {
+    address.useConversationAddress(PAGE, "abc");
+    assert.equal(location.href, "https://chat.example/chat/abc?historyPolicy=p&debug=true");
+  });
+
+  it("of a file is encoded", () => assert.equal(address.fileAddress("a/b"), "/files/a%2Fb"));
+});

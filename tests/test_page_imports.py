@@ -1,0 +1,71 @@
+"""The page's modules: folders by subject, imports that go downwards only, and no circles."""
+
+from __future__ import annotations
+
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAT = ROOT / "static" / "chat"
+IMPORT = re.compile(r"""^(?:import|export)\b[^;'"]*["'](\.\.?/[^"']+)["'];""", flags=re.MULTILINE)
+MODULES = sorted(CHAT.rglob("*.js"))
+
+# A folder may import from itself and from the steps before it; folders of one step are apart.
+LADDER = (
+    {"state"},
+    {"net", "elements"},
+    {"text"},
+    {"message", "shell"},
+    {"transcript", "composer", "header", "sidebar", "panel"},
+    {""},
+)
+STEP = {folder: step for step, folders in enumerate(LADDER) for folder in folders}
+
+
+def folder_of(module: Path) -> str:
+    place = module.relative_to(CHAT).parent
+    return "" if place == Path() else place.as_posix()
+
+
+def imports(module: Path) -> list[Path]:
+    return [(module.parent / name).resolve() for name in IMPORT.findall(module.read_text())]
+
+
+def test_every_folder_has_its_step() -> None:
+    assert {folder_of(module) for module in MODULES} == set(STEP)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(CHAT).as_posix())
+def test_a_module_imports_only_from_below(module: Path) -> None:
+    own = folder_of(module)
+    for target in imports(module):
+        assert target.is_file(), target
+        if not target.is_relative_to(CHAT):
+            assert target.is_relative_to(ROOT / "static" / "vendor")
+            continue
+        folder = folder_of(target)
+        assert folder == own or STEP[folder] < STEP[own], f"{folder} is not below {own}"
+
+
+def test_there_are_no_circles() -> None:
+    tuple(TopologicalSorter({module: imports(module) for module in MODULES}).static_order())
+
+
+def test_a_folder_holds_at_most_twelve_modules() -> None:
+    for folder in STEP:
+        assert len(list((CHAT / folder).glob("*.js"))) <= 12, folder
+
+
+def test_main_is_reached_from_nowhere_and_reaches_every_module() -> None:
+    reached: set[Path] = set()
+    left = [CHAT / "main.js"]
+    while left:
+        module = left.pop()
+        if module.suffix == ".js" and module.is_relative_to(CHAT) and module not in reached:
+            reached.add(module)
+            left += imports(module)
+    # A classic script in the page's head, so that the theme is there before the first paint.
+    assert set(MODULES) - reached == {CHAT / "shell" / "theme-start.js"}

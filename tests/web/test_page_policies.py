@@ -1,0 +1,65 @@
+"""The page gets what it must know of the policies from the server, and names none by itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chatsite.history import POLICIES
+from chatsite.web.pages import policy_facts
+from tests.running import ROOT
+
+MODULES = sorted((ROOT / "static/chat").rglob("*.js"))
+NAMES = "|".join(sorted({*POLICIES.names, *POLICIES.selectors}))
+# Other things have some of these names too: settings, parts of a request, elements, CSS values.
+# So a name counts where a policy is compared or looked up, and the others wherever they occur.
+PLAIN = "all|none|summary|tokens"
+DISTINCT = "|".join(name for name in NAMES.split("|") if name not in PLAIN.split("|"))
+COMPARED = re.compile(
+    rf"""(?:policy|selector|key)(?:\.value|\b)[^\n;]{{0,20}}[!=]==?\s*["'](?:{NAMES})["']"""
+    rf"""|["'](?:{NAMES})["']\s*[!=]==?[^\n;]{{0,30}}(?:policy|selector|key)\b"""
+    rf"""|case\s+["'](?:{NAMES})["']"""
+)
+NAMED = re.compile(rf"""["'`](?:{DISTINCT})["'`: ]|\b(?:{DISTINCT}):\s*["'`{{(]""")
+# A reason of a verdict, not the policy: messages that were chosen because they matter.
+REASON = 'one.reason === "relevant"'
+
+
+def test_the_names_that_only_a_policy_has_are_known() -> None:
+    assert set(DISTINCT.split("|")) == {"lastN", "relevant", "strategy", "lexical", "triage"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+def test_no_module_of_the_page_names_a_policy(module: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", module.read_text(), flags=re.DOTALL).replace(REASON, "")
+    assert NAMED.findall(text) == []
+    assert COMPARED.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if (decision.settings.policy.value !== "summary") return "";',
+        'const tokens = facts.policy === "tokens";',
+        'case "all":',
+        'const TITLES = { triage: "Relevance, by a fast model" };',
+        "words: `triage: ${name}`",
+        'if (selector === "lexical") return;',
+    ],
+)
+def test_a_name_is_noticed(line: str) -> None:
+    assert NAMED.search(line) or COMPARED.search(line)
+
+
+def test_every_report_has_a_title() -> None:
+    facts = policy_facts()
+    assert facts["report_titles"] == {
+        "lexical": "Relevance, by words",
+        "triage": "Relevance, by a fast model",
+        "summary": "Summary",
+        "strategy": "The agent's strategy",
+    }
+    assert facts["with_summary"] == ["summary"]
+    assert facts["conversation_settings"] == "triage"
