@@ -17,7 +17,7 @@ from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.history import BACKGROUND, estimate_message
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount
 from chatsite.views import State
 
@@ -31,14 +31,16 @@ def locked_conversation(owner: Owner, conversation: str) -> Conversation:
     return owned_conversation(owner, conversation, locked=True)
 
 
-def append_to_path(row: Conversation, messages: Iterable[Said], *, now: datetime) -> list[Message]:
+def append_to_path(
+    row: Conversation, messages: Iterable[DomainMessage], *, now: datetime
+) -> list[Message]:
     """Put messages at the end of the path. The caller saves `row`, whose totals change."""
     return Message.objects.bulk_create(place_at_end(row, messages, now=now), batch_size=500)
 
 
 def place_at_end(
     row: Conversation,
-    messages: Iterable[Said],
+    messages: Iterable[DomainMessage],
     *,
     now: datetime,
     turn: Turn | None = None,
@@ -135,11 +137,11 @@ def _totals(row: Conversation, below: int) -> dict[str, int | None]:
     )
 
 
-def with_token_count(message: Said) -> Said:
+def with_token_count(message: DomainMessage) -> DomainMessage:
     """The same message with a count of its tokens, an estimate where nobody has counted them."""
     return message if message.tokens else replace(message, tokens=estimated_tokens(message))
 
 
-def estimated_tokens(message: Said) -> TokenCount:
+def estimated_tokens(message: DomainMessage) -> TokenCount:
     """For what nobody could count yet: the path's total must not leave it out."""
     return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")

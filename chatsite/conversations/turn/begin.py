@@ -1,4 +1,4 @@
-"""A turn begins with a message: it is stored with the place of its answer, once."""
+"""Starts a turn: the user's message is stored once, with an empty row for its answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 
 TITLE_LENGTH = 60
 RUNNING = "An answer is still being written here. Your text is kept."
@@ -43,20 +43,19 @@ def begin_turn(
     conversation: str,
     agent: str,
     client_id: str,
-    user: Said,
+    user: DomainMessage,
     answer: str,
-    greeting: Sequence[Said],
+    greeting: Sequence[DomainMessage],
     reach: Reach,
     model: str = "",
 ) -> StartedTurn:
-    """Store a user message and open its turn; unique by (conversation, client_id).
+    """Store a user message and start its turn; unique by (conversation, client_id).
 
-    The conversation is created with its first turn, for this owner; `greeting` is stored before
-    it where the path is empty. `answer` is the id that the answer will have; `model` is what the
-    page has chosen, "" for the agent's own. What `reach` wants is read in the same transaction.
-    Raises NotFound for another owner's conversation, BadCommand for another agent than the
-    conversation's, Refused where the message replied to isn't on the path or one of the files is
-    gone, TurnRunning while an answer is written.
+    The conversation is created with its first turn; `greeting` is stored before it where the path
+    is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
+    agent's own. The same transaction reads what `reach` needs. Raises NotFound for another owner's
+    conversation, BadCommand for another agent's, Refused where the message replied to isn't on the
+    path or a file is missing, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
     new = row._state.adding
@@ -65,35 +64,48 @@ def begin_turn(
         return resent_turn(row, known)
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
-    now = timezone.now()
-    turn = new_turn(row, client_id, now=now, model=model)
-    messages = [] if row.path_messages else place_at_end(row, greeting, now=now)
-    messages += place_at_end(row, [user], now=now, turn=turn, after=messages)
-    empty = [Said.assistant("", id=answer)]
-    written = place_at_end(row, empty, now=now, turn=turn, after=messages, state="running")
+    turn = new_turn(row, client_id, now=timezone.now(), model=model)
+    messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
     if new:
         CONVERSATIONS.insert([row])
     else:
         CONVERSATION_TOTALS.update(row)
     TURNS.insert([turn])
-    MESSAGES.insert([*messages, *written])
+    MESSAGES.insert(messages)
     uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
         conversation=conversation_view(row),
-        messages=message_views(messages),
+        messages=message_views(messages[:-1]),
         answer=answer,
-        place=written[0].seq,
+        place=answer_seq,
         asked=user.id,
         reply_to=user.reply_to,
         loaded=loading.load_stored_path(row, reach, reply_to=user.reply_to),
     )
 
 
+def _place_messages(
+    row: Conversation,
+    turn: Turn,
+    greeting: Sequence[DomainMessage],
+    user: DomainMessage,
+    answer: str,
+) -> tuple[list[Message], int]:
+    """New rows: the greeting where the path is empty, the user's message, and the empty answer,
+    whose sequence number is returned too."""
+    now = turn.started
+    rows = [] if row.path_messages else place_at_end(row, greeting, now=now)
+    rows += place_at_end(row, [user], now=now, turn=turn, after=rows)
+    empty = [DomainMessage.assistant("", id=answer)]
+    rows += place_at_end(row, empty, now=now, turn=turn, after=rows, state="running")
+    return rows, rows[-1].seq
+
+
 def known_turn(row: Conversation, client_id: str) -> Turn | None:
-    """The turn that was begun under this id already. Raises TurnRunning where another one runs."""
+    """The turn that this client id started before. Raises TurnRunning where another one runs."""
     if not row.turns:
         return None
     turns = TURN_KEYS.where(SAME_OR_RUNNING_TURN, key(row.id), client_id)
@@ -112,7 +124,7 @@ def new_turn(
     mode: str = "",
     asked: Message | None = None,
 ) -> Turn:
-    """A new turn. The caller saves it, and the conversation's row, which changes."""
+    """A new turn. The caller saves it, and the conversation's row, whose totals change."""
     row.turns += 1
     row.updated, row.model = now, model
     return Turn(
@@ -126,7 +138,7 @@ def new_turn(
 
 
 def resent_turn(row: Conversation, turn: Turn) -> StartedTurn:
-    """What was begun before, under the same client id."""
+    """The turn that the same client id started before."""
     asked = user_message_of(turn)
     answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
     answer = answers.only("id", "seq").first()
@@ -144,7 +156,7 @@ def resent_turn(row: Conversation, turn: Turn) -> StartedTurn:
 
 
 def _require_replied(row: Conversation, id: str) -> None:
-    """The same for an unknown message, another conversation's and one that is off the path."""
+    """Raise Refused unless the message is on the path: unknown ones and others' are the same."""
     stored = Message.objects.filter(conversation=row, on_path=True, id=uuid.UUID(id))
     if not stored.exclude(state="running").exists():
         raise Refused(
@@ -155,7 +167,7 @@ def _require_replied(row: Conversation, id: str) -> None:
 
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
-    """The stored one, locked, or a new one that the caller saves, with its first totals."""
+    """The stored conversation, locked, or a new one, which the caller saves."""
     row = free_or_owned(owner, id, locked=True)
     if row is None:
         now = timezone.now()
@@ -173,13 +185,13 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
 
 
 def require_agent(row: Conversation, agent: str) -> None:
-    """An agent's tools and instructions are for conversations that were begun with it."""
+    """Raise BadCommand for another agent: its tools and instructions aren't this conversation's."""
     if row.agent != agent:
         raise BadCommand("This conversation is with another agent. Your text is kept.")
 
 
-def message_title(message: Said) -> str:
-    """Its first words; of a message of files only, the first file's name."""
+def message_title(message: DomainMessage) -> str:
+    """The first words of a message; the first file's name where it has no text."""
     text = message.content or ""
     if not text.strip() and message.attachments:
         text = message.attachments[0].name

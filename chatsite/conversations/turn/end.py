@@ -1,4 +1,4 @@
-"""A turn ends, once and for all: its answer, its receipt and what went wrong, together."""
+"""Ends a turn, once: its answer, its receipt and its problem are stored together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.messages import TokenCount
-from chatsite.views import MessageView, Problem, State
+from chatsite.views import Problem, State
 
 
 @writing
@@ -45,56 +45,69 @@ def end_turn(
     """End a running turn, once: None where it has ended already.
 
     Answer, receipt and usage are stored together. `text` and `reasoning` None keep the last
-    checkpoint. An answer that says nothing leaves no message behind, and what it was to take the
-    place of comes back. Calls that haven't ended keep the result that they have.
+    checkpoint. An empty answer is deleted, and the answer that it would have replaced is restored.
+    Tool calls that haven't ended keep their preliminary result.
     """
     row = RUNNING_TURNS.first(STILL_RUNNING + for_update(RUNNING_TURNS.table), key(turn))
     if row is None:
         return None
-    row.state, row.ended = state, timezone.now()
-    if problem is not None:
-        row.problem_code, row.problem = problem.code, problem.message
-    if receipt is not None:
-        row.receipt = receipt
-        TURN_END_WITH_RECEIPT.update(row)
-    else:
-        TURN_END.update(row)
-        receipt = row.receipt
-    rows = _running_messages(row)
-    results = [one for one in rows if one.role == "tool"]
+    receipt = _store_turn_end(row, state, receipt, problem)
+    messages = _running_messages(row)
+    results = [one for one in messages if one.role == "tool"]
     _close_calls(results, "stopped" if state == "stopped" else "interrupted")
-    ended = [*results]
-    closed: Sequence[MessageView] = [view_of(one) for one in results]
+    finished, changed = [*results], [view_of(one) for one in results]
     view = None
-    for answer in (one for one in rows if one.role == "assistant"):
+    for answer in (one for one in messages if one.role == "assistant"):
         _set_text(answer, text, reasoning, metadata)
         if answer.content or answer.reasoning:
             _finish_answer(answer, state, tokens, finish_reason)
-            ended.append(answer)
+            finished.append(answer)
             view = view_of(answer, versions=versions_beside(answer))
         else:
             answer.delete()
-            closed = [*closed, *restore_previous_answer(row)]
-    execute(
-        ADD_TO_TOTALS,
-        len(ended),
-        sum(one.tokens for one in ended),
-        moment(row.ended),
-        key(turn) if receipt is not None else None,
-        key(row.conversation_id),
-    )
+            changed += restore_previous_answer(row)
+    _add_to_totals(row, finished, has_receipt=receipt is not None)
     return FinishedTurn(
         turn=turn,
         state=state,
         message=view,
         receipt=receipt,
         problem=problem,
-        messages=tuple(closed),
+        messages=tuple(changed),
+    )
+
+
+def _store_turn_end(
+    row: Turn, state: State, receipt: Mapping[str, Any] | None, problem: Problem | None
+) -> Mapping[str, Any] | None:
+    """The turn's receipt: the given one, or the one that a checkpoint stored."""
+    row.state, row.ended = state, timezone.now()
+    if problem is not None:
+        row.problem_code, row.problem = problem.code, problem.message
+    if receipt is None:
+        TURN_END.update(row)
+        stored: Mapping[str, Any] | None = row.receipt
+        return stored
+    row.receipt = receipt
+    TURN_END_WITH_RECEIPT.update(row)
+    return receipt
+
+
+def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool) -> None:
+    """Count the finished messages in their conversation, and make this its last turn."""
+    assert turn.ended is not None
+    execute(
+        ADD_TO_TOTALS,
+        len(finished),
+        sum(one.tokens for one in finished),
+        moment(turn.ended),
+        key(turn.id) if has_receipt else None,
+        key(turn.conversation_id),
     )
 
 
 def _running_messages(turn: Turn) -> Sequence[Message]:
-    """What of it is being written, in order: an answer and calls."""
+    """Its messages that aren't finished, in order: results of calls and the answer."""
     rows = MESSAGES_OF_TURN.where(RUNNING_IN_TURN, key(turn.id))
     for one in rows:
         one.turn = turn
@@ -102,7 +115,7 @@ def _running_messages(turn: Turn) -> Sequence[Message]:
 
 
 def _close_calls(results: Sequence[Message], state: State) -> None:
-    """Calls that haven't ended are over, with the results that they have."""
+    """End calls that haven't ended; they keep their preliminary results."""
     if not results:
         return
     Message.objects.filter(id__in=[one.id for one in results]).update(state=state)
@@ -111,13 +124,13 @@ def _close_calls(results: Sequence[Message], state: State) -> None:
 
 
 def _set_text(answer: Message, text: str | None, reasoning: str | None, metadata: str) -> None:
-    """What the answer says at its end; one that was written further keeps what it said before."""
-    further = answer.turn is not None and answer.turn.mode == "continue"
-    if text is not None and (text or not further):
+    """Set the final text. A continued answer keeps its former text where nothing was added."""
+    continued = answer.turn is not None and answer.turn.mode == "continue"
+    if text is not None and (text or not continued):
         answer.content = text
-    if reasoning is not None and (reasoning or not further):
+    if reasoning is not None and (reasoning or not continued):
         answer.reasoning = reasoning or None
-    if metadata or not further:
+    if metadata or not continued:
         answer.metadata = metadata
 
 
@@ -131,9 +144,10 @@ def _finish_answer(
 
 
 def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:
-    """Mark what nobody writes any more, everywhere or in one place; how many turns there were.
+    """End turns that no process writes any more: all, those of one conversation, or one turn.
 
-    Run before the first turn, for what a killed process left, and where an end couldn't be stored.
+    Returns how many. Runs at the server's start, for turns of a killed process, and where the end
+    of a turn couldn't be stored.
     """
     rows = Turn.objects.filter(state="running")
     if conversation is not None:

@@ -1,8 +1,9 @@
-"""The last answer once more: another version of it, or the same written further."""
+"""Starts a turn that answers the last message again, or continues its answer."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Literal
 
 from django.utils import timezone
@@ -26,7 +27,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 
 NOT_LAST = "Only the last message can be answered again. Open the conversation anew to see it."
 BEHIND = (
@@ -49,39 +50,57 @@ def begin_retry(
     reach: Reach,
     model: str = "",
 ) -> StartedTurn:
-    """Open a turn that answers the path's last user message once more, or goes on with its answer.
+    """Start a turn that answers the path's last user message again, or continues its answer.
 
     `message` is any message of that turn; for "continue" it is the last one, an answer with text.
     "again" takes the former answer off the path and keeps it as a version. "continue" extends the
     same message: `StartedTurn.answer` is then its id, and `answer` is ignored. What `reach` needs
     is read in the same transaction. The caller must call `Recaller.forget` afterwards.
-    Raises NotFound, BadCommand for another agent than the conversation's, Refused for another
-    message than those and where a background task has written below, TurnRunning while an answer
-    is written; begun once by (conversation, client_id).
+    Unique by (conversation, client_id). Raises NotFound, BadCommand for another agent, Refused for
+    any other message and where a background task wrote below, TurnRunning while an answer is
+    written.
     """
     row = locked_conversation(owner, conversation)
     require_agent(row, agent)
     known = known_turn(row, client_id)
     if known is not None:
         return resent_turn(row, known)
-    asked, said = _last_turn(row, message)
-    if mode == "continue" and not _can_continue(said, message):
+    asked, answers = _last_turn(row, message)
+    if mode == "continue" and not _can_continue(answers, message):
         raise Refused(NO_TEXT, code="not_last")
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
-    now = timezone.now()
-    turn = new_turn(row, client_id, now=now, model=model, mode=mode, asked=asked)
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode=mode, asked=asked)
     turn.save(force_insert=True)
     if mode == "continue":
-        written = said[-1]
+        written, removed = answers[-1], answers[-1:]
         _resume_answer(row, written, turn)
     else:
-        reroute(row, below=asked.seq, through=())
-        empty = [Said.assistant("", id=answer)]
-        written = place_at_end(row, empty, now=now, turn=turn, after=[asked], state="running")[0]
-        written.save(force_insert=True)
+        written, removed = _place_new_answer(row, asked, turn, answer), answers
     row.save()
-    going_on = mode == "continue"
+    return _started_retry(row, turn, asked, written, removed, reach)
+
+
+def _place_new_answer(row: Conversation, asked: Message, turn: Turn, id: str) -> Message:
+    """The former answer leaves the path; an empty one takes its place."""
+    reroute(row, below=asked.seq, through=())
+    empty = [DomainMessage.assistant("", id=id)]
+    [written] = place_at_end(
+        row, empty, now=turn.started, turn=turn, after=[asked], state="running"
+    )
+    written.save(force_insert=True)
+    return written
+
+
+def _started_retry(
+    row: Conversation,
+    turn: Turn,
+    asked: Message,
+    written: Message,
+    removed: Sequence[Message],
+    reach: Reach,
+) -> StartedTurn:
+    """`removed` are the messages that the page takes away; a continued one comes back with text."""
     reply_to = str(asked.reply_to) if asked.reply_to else None
     return StartedTurn(
         turn=str(turn.id),
@@ -94,41 +113,42 @@ def begin_retry(
         asked=str(asked.id),
         reply_to=reply_to,
         loaded=loading.load_stored_path(row, reach, reply_to=reply_to),
-        gone=(str(written.id),) if going_on else tuple(str(one.id) for one in said),
-        text=(written.content or "") if going_on else "",
-        reasoning=(written.reasoning or "") if going_on else "",
+        gone=tuple(str(one.id) for one in removed),
+        text=written.content or "",
+        reasoning=written.reasoning or "",
     )
 
 
 def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]:
-    """What a person said last on the path and what answers it; `message` must be among them.
+    """The last user message of a person on the path and its answers; `message` is one of them.
 
-    A task's report has the answer as its parent: off the path with it, nobody would see it.
+    Refused where a background task reported below: its report is a child of the answer, and would
+    leave the path with it.
     """
     users = messages_on_path(row).filter(role="user").exclude(source__in=BACKGROUND)
     asked = users.select_related("turn").order_by("-seq").first()
-    said = []
+    answers = []
     if asked is not None:
-        said = list(messages_on_path(row).filter(seq__gt=asked.seq).order_by("seq"))
+        answers = list(messages_on_path(row).filter(seq__gt=asked.seq).order_by("seq"))
     id = uuid.UUID(message)
-    if asked is not None and any(one.id == id for one in (asked, *said)):
-        if any(one.source in BACKGROUND for one in said):
+    if asked is not None and any(one.id == id for one in (asked, *answers)):
+        if any(one.source in BACKGROUND for one in answers):
             raise Refused(BEHIND, code="not_last")
-        return asked, said
+        return asked, answers
     if not Message.objects.filter(conversation=row, id=id).exists():
         raise NotFound("There is no such message.")
     raise Refused(NOT_LAST, code="not_last")
 
 
-def _can_continue(said: list[Message], message: str) -> bool:
-    last = said[-1] if said else None
+def _can_continue(answers: Sequence[Message], message: str) -> bool:
+    last = answers[-1] if answers else None
     if last is None or last.role != "assistant" or last.id != uuid.UUID(message):
         return False
     return bool((last.content or "").strip()) and not last.calls
 
 
 def _resume_answer(row: Conversation, written: Message, turn: Turn) -> None:
-    """The answer is being written again: it counts once it has ended."""
+    """The answer is running again, and counts in the totals once it has ended."""
     mark_stale(row, written.seq)
     subtract_from_totals(row, written)
     written.turn, written.state, written.finish_reason = turn, "running", ""

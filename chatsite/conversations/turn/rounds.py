@@ -16,7 +16,7 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.turn.versions import versions_beside
 from chatsite.conversations.values.records import Checkpoint
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView
 
 # What a call's end changes of its row, and what a round's does of the message with the calls.
@@ -26,7 +26,7 @@ ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
 
 @writing
 def begin_calls(
-    *, turn: str, message: Said, results: Sequence[Said], answer: str
+    *, turn: str, message: DomainMessage, results: Sequence[DomainMessage], answer: str
 ) -> tuple[MessageView, ...] | None:
     """The model asked for tools: its `message` is whole, every call has a result, and what it
     says next has its place under the id `answer`.
@@ -51,7 +51,7 @@ def begin_calls(
         after=[row],
         state="running",
     )
-    empty = [Said.assistant("", id=answer)]
+    empty = [DomainMessage.assistant("", id=answer)]
     next_answer = place_at_end(
         conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
     )
@@ -62,7 +62,7 @@ def begin_calls(
 
 
 @writing
-def end_call(*, turn: str, message: Said) -> MessageView | None:
+def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
     """A call has its result. None where it has one already or the turn has ended: what Stop has
     closed stays as it is."""
     row = (
@@ -110,7 +110,7 @@ def running_answer(turn: str) -> Message | None:
     )
 
 
-def _fill(row: Message, message: Said, names: Sequence[str]) -> None:
+def _fill(row: Message, message: DomainMessage, names: Sequence[str]) -> None:
     columns = message_columns(with_token_count(message))
     for name in names:
         if name in columns:

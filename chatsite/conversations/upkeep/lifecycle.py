@@ -20,7 +20,7 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount
 from chatsite.views import ConversationView
 
@@ -86,7 +86,7 @@ def import_conversation(
     owner: Owner,
     agent: str,
     title: str,
-    messages: Sequence[Said],
+    messages: Sequence[DomainMessage],
     pinned: Collection[str] = (),
     excluded: Collection[str] = (),
     forget_above: int = 0,
