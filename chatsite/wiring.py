@@ -32,7 +32,7 @@ from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.tools.builtin import builtin
-from chatsite.tools.mcp.servers import ToolServers
+from chatsite.tools.mcp.connections import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.toolbox import Toolbox
 from chatsite.turns.agents.agents import Agents

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from chatsite.agents.files import FileStamp, file_stamp
+from chatsite.agents.file_stamp import FileStamp, file_stamp
 from chatsite.agents.strategy.file import StrategyFile, find_strategy
 from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.agents.template_file import parse_template

@@ -17,11 +17,11 @@ import pytest
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
-from chatsite.conformance.kit import plugin as kit_plugin
-from chatsite.conformance.kit.plugin import SUITES, Suite, run_only_properties
-from chatsite.conformance.kit.table import PROPERTIES
+from chatsite.conformance.kit import pytest_plugin as kit_plugin
+from chatsite.conformance.kit.properties import PROPERTIES
+from chatsite.conformance.kit.pytest_plugin import SUITES, Suite, run_only_properties
 from chatsite.conformance.policies import strategies
-from chatsite.conformance.policies.generation import cases
+from chatsite.conformance.policies.policy_cases import cases
 from chatsite.errors import ChatsiteError
 
 OPEN = pytest.StashKey[ExitStack]()

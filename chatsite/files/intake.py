@@ -195,7 +195,7 @@ async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "chatsite.files.child",
+        "chatsite.files.inspector",
         str(path),
         stdin=DEVNULL,
         stdout=PIPE,

@@ -1,9 +1,8 @@
 """The books of the engine's KV cache, as functions of values: what lies where, what a request will
 find there, what is saved, and what goes when there is no room."""
 
-from chatsite.kv.accounts import Account, Origin
 from chatsite.kv.books import EMPTY, LOADED, MARKED, UNLOADED, Book, Place, Span
-from chatsite.kv.reuse import Reuse, plan, reuse
+from chatsite.kv.reuse import Account, Origin, Reuse, plan, reuse
 from chatsite.kv.sessions import Fingerprint, Session, SessionFile, outdated
 
 __all__ = [

@@ -15,8 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from chatsite.encoding import Record
 from chatsite.kv.books import Book
+
+# Where reused tokens came from: the conversation's own slot, its saved session, the agent's shared
+# beginning, or nowhere.
+Origin = Literal["slot", "session", "shared", "none"]
 
 # A shorter run is kept only where this makes more of the rest fit: a match of few tokens may be a
 # chance one, and then what follows it in the prompt finds its own run no more.
@@ -38,6 +44,29 @@ class Reuse:
     @property
     def shifted(self) -> int:
         return self.reused - self.prefix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account(Record):
+    """What one request did to the cache, in tokens: the plan beside the engine's report.
+
+    `expected` tokens were to be reused, `shifted` of them moved; the engine reported `reused` and
+    `evaluated`. The prompt takes `cells` of the `window`. `restored_ms` is how long a saved session
+    took to load, None where none was loaded.
+    """
+
+    expected: int
+    reused: int
+    evaluated: int
+    shifted: int
+    cells: int
+    window: int
+    origin: Origin
+    restored_ms: float | None = None
+
+    @property
+    def agrees(self) -> bool:
+        return self.expected == self.reused
 
 
 def plan(live: Book, prompt: Book) -> Reuse:

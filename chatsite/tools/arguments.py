@@ -14,7 +14,7 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.base import ToolError
+from chatsite.tools.tool import ToolError
 
 LONGEST = 100_000  # Characters.
 DEEPEST = 30

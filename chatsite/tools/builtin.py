@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from chatsite.tools.base import Tool, ToolError
 from chatsite.tools.calculator import Calculator
 from chatsite.tools.clock import DEFAULT_ZONE, Clock
 from chatsite.tools.search_history import SearchHistory
+from chatsite.tools.tool import Tool, ToolError
 from chatsite.tools.toolbox import Maker
 
 

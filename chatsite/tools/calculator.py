@@ -15,7 +15,7 @@ from contextlib import suppress
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 
-from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.tool import ToolContext, ToolError
 
 LONGEST, DEEPEST = 1_000, 50  # Characters of an expression, and levels of nesting.
 MOST_BITS = 4_000  # 1,200 decimal digits; an operation on two such numbers takes some 20 us.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from chatsite.messages import UNSOUND
 from chatsite.tools.arguments import check_arguments, parse_arguments, without_nulls
-from chatsite.tools.base import Tool, ToolContext, ToolError
+from chatsite.tools.tool import Tool, ToolContext, ToolError
 
 logger = logging.getLogger("chatsite.tools")
 

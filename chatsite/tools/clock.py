@@ -7,7 +7,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.tool import ToolContext, ToolError
 
 LONGEST_NAME = 64
 DEFAULT_ZONE = "UTC"

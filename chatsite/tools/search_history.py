@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from chatsite.history.lexical.passages import passages
 from chatsite.history.lexical.words import spelled, terms
-from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.tool import ToolContext, ToolError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from chatsite.tools.base import Tool, ToolError
-from chatsite.tools.mcp.servers import Connection, ToolServers
+from chatsite.tools.mcp.connections import Connection, ToolServers
+from chatsite.tools.tool import Tool, ToolError
 
 MCP = "mcp."
 # What the providers take in one request.

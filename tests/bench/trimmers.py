@@ -24,10 +24,10 @@ from langchain_core.messages import (
 from llama_index.core.llms import ChatMessage, MessageRole
 from llama_index.core.memory import ChatMemoryBuffer
 
+from chatsite.conformance.kit.conversations import plain_cases
 from chatsite.conformance.kit.functions import Adapter, TrimFunction
-from chatsite.conformance.kit.generation import plain_cases
+from chatsite.conformance.kit.properties import PROPERTIES, checks_of_function
 from chatsite.conformance.kit.search import rates, smallest
-from chatsite.conformance.kit.table import PROPERTIES, checks_of_function
 from chatsite.messages import Message, Role, ToolCall
 
 EXAMPLES = 5_000

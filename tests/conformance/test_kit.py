@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from chatsite.conformance.kit.conversations import plain_cases
 from chatsite.conformance.kit.functions import load_function
-from chatsite.conformance.kit.generation import plain_cases
+from chatsite.conformance.kit.properties import checks_of_function
 from chatsite.conformance.kit.search import Counterexample, rates, smallest
-from chatsite.conformance.kit.table import checks_of_function
 
 PLACE = "tests.conformance.trims"
 EXAMPLES = 100

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 
 from chatsite.conformance.kit.cases import split_turns
+from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import needed_by
-from chatsite.conformance.kit.table import PROPERTIES
 from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import (
     CLEANED,
@@ -24,9 +24,13 @@ from chatsite.conformance.policies.adapter import (
     PolicyTrial,
     Variant,
 )
-from chatsite.conformance.policies.generation import cases
-from chatsite.conformance.policies.loading import load_part
-from chatsite.conformance.policies.table import POLICY_PROPERTIES, PolicyProperty, checks_of
+from chatsite.conformance.policies.loaded_part import load_part
+from chatsite.conformance.policies.policy_cases import cases
+from chatsite.conformance.policies.policy_properties import (
+    POLICY_PROPERTIES,
+    PolicyProperty,
+    checks_of,
+)
 from chatsite.history import POLICIES, apply_history_policy, reach
 from chatsite.history.policies.base import Everything, Tokens
 

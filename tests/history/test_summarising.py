@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.kit.generation import paths
+from chatsite.conformance.kit.conversations import paths
 from chatsite.conformance.policies.adapter import stored_entries
 from chatsite.history import Entry, estimate, split_turns
 from chatsite.history.summary_plan import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import VARIANTS, PolicyCase, Variant
-from chatsite.conformance.policies.generation import cases
+from chatsite.conformance.policies.policy_cases import cases
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.anthropic.wire import EARLIER, GO_ON

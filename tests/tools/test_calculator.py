@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.calculator import Calculator, calculate
+from chatsite.tools.tool import ToolContext, ToolError
 
 USING = ToolContext(owner=None, conversation="here")
 

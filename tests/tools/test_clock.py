@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.clock import Clock
+from chatsite.tools.tool import ToolContext, ToolError
 
 USING = ToolContext(owner=None, conversation="here")
 NEW_YEAR = datetime(2025, 12, 31, 23, 30, 15, 123456, tzinfo=UTC)

@@ -17,8 +17,8 @@ from chatsite.conversations.reads import queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message as Said
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.search_history import SearchHistory
+from chatsite.tools.tool import ToolContext, ToolError
 from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, said, words
 
 pytestmark = pytest.mark.django_db(transaction=True)

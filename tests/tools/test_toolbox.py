@@ -13,11 +13,11 @@ import pytest
 from chatsite.agents.template_file import parse_template
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.arguments import schema_fault
-from chatsite.tools.base import Tool, ToolContext
 from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.config_file import ToolServer
-from chatsite.tools.mcp.servers import LONGEST_NAME, ToolServers
+from chatsite.tools.mcp.connections import LONGEST_NAME, ToolServers
 from chatsite.tools.search_history import SearchHistory, SearchResult
+from chatsite.tools.tool import Tool, ToolContext
 from chatsite.tools.toolbox import MOST_TOOLS, AgentTools, Toolbox
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

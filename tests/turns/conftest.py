@@ -19,7 +19,7 @@ from chatsite.events import Event, TurnEnded
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
-from chatsite.tools.base import Tool
+from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
 from chatsite.turns.answer.feed import FeedReader
 from chatsite.turns.context.decider import Decider

@@ -27,7 +27,7 @@ from chatsite.providers.base.provider import (
     Usage,
     WrittenCall,
 )
-from chatsite.tools.base import ToolContext, ToolError
+from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, saying

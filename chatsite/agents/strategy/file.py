@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chatsite.agents.files import FileStamp, file_stamp
+from chatsite.agents.file_stamp import FileStamp, file_stamp
 from chatsite.agents.template import Template
 from chatsite.checked_file import read_file
 from chatsite.errors import BadFile

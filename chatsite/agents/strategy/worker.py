@@ -136,7 +136,7 @@ async def _started() -> Process:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "chatsite.agents.strategy.child",
+        "chatsite.agents.strategy.worker_process",
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,

@@ -17,7 +17,7 @@ C = TypeVar("C", bound="Case")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CaseEntry:
     """A message of the path in its place: `seq` orders the path, with gaps. Marks are the user's.
 
     `forgets_above`: nothing above this message may be sent. `at` is when it was stored.
@@ -40,7 +40,7 @@ class Case:
     """
 
     head: tuple[Message, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[CaseEntry, ...]
     limit: int
 
     @property
@@ -61,7 +61,7 @@ class Case:
     def unlimited(self: C) -> C:
         return self.within(PLENTY)
 
-    def with_entries(self: C, entries: Sequence[Entry]) -> C:
+    def with_entries(self: C, entries: Sequence[CaseEntry]) -> C:
         return replace(self, entries=tuple(entries))
 
     def _repr_pretty_(self, printer: RepresentationPrinter, cycle: bool) -> None:
@@ -77,7 +77,7 @@ class Case:
         return [f"head: {head or '-'}", f"path: {path}", f"limit: {self.limit}"]
 
 
-def entry_in_short(entry: Entry) -> str:
+def entry_in_short(entry: CaseEntry) -> str:
     """3u* is a pinned user message with number 3; ! excluded, ^ forgets above, ~ background,
     - unloaded."""
     message = entry.message
@@ -106,12 +106,12 @@ def total_tokens(messages: Sequence[Message]) -> int:
     return sum(message.tokens.count for message in messages if message.tokens)
 
 
-def split_turns(entries: Sequence[Entry]) -> list[tuple[Entry, ...]]:
+def split_turns(entries: Sequence[CaseEntry]) -> list[tuple[CaseEntry, ...]]:
     """Split at every user message, system messages left out.
 
     What stands before the first user message comes first.
     """
-    found: list[list[Entry]] = []
+    found: list[list[CaseEntry]] = []
     for entry in entries:
         if entry.message.role == "system":
             continue

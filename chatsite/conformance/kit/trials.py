@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
-from chatsite.conformance.kit.cases import Case, Entry, message_in_short, split_turns
+from chatsite.conformance.kit.cases import Case, CaseEntry, message_in_short, split_turns
 from chatsite.messages import Message
 
 
@@ -47,11 +47,11 @@ class Trial:
     may_write: ClassVar[bool] = False
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[CaseEntry, ...]:
         return self.case.entries
 
     @cached_property
-    def by_id(self) -> dict[str, Entry]:
+    def by_id(self) -> dict[str, CaseEntry]:
         return {entry.message.id: entry for entry in self.entries}
 
     @cached_property
@@ -72,13 +72,13 @@ class Trial:
         return {entry.seq for entry in self.entries if entry.message.id in chosen}
 
     @cached_property
-    def older(self) -> list[tuple[Entry, ...]]:
+    def older(self) -> list[tuple[CaseEntry, ...]]:
         """Turns before the current one."""
         turns = split_turns(self.entries)[:-1]
         return turns[1:] if turns and turns[0][0].message.role != "user" else turns
 
     @cached_property
-    def current(self) -> tuple[Entry, ...]:
+    def current(self) -> tuple[CaseEntry, ...]:
         return split_turns(self.entries)[-1]
 
     @cached_property
@@ -91,7 +91,7 @@ class Trial:
         """The number below which nothing may be sent: the last "forget what is above"."""
         return max((entry.seq for entry in self.entries if entry.forgets_above), default=0)
 
-    def is_spared(self, turn: Sequence[Entry]) -> bool:
+    def is_spared(self, turn: Sequence[CaseEntry]) -> bool:
         """Whether a pin or the reply keeps the turn."""
         replied = self.current[0].message.reply_to
         return any(entry.pinned or entry.message.id == replied for entry in turn)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Protocol
 
-from chatsite.conformance.kit.cases import PLENTY, Case, Entry, with_tokens
+from chatsite.conformance.kit.cases import PLENTY, Case, CaseEntry, with_tokens
 from chatsite.conformance.kit.trials import PolicyRefused, Trial
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
     Cleaner,
     Decision,
+    Entry,
     Evidence,
     Head,
     NotLoaded,
@@ -26,7 +27,6 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history import Entry as StoredEntry
 from chatsite.history.values.shortened import SHORTENED
 from chatsite.kv.cleanup import make_room
 from chatsite.kv.cleanup_setting import resolve_cleanup
@@ -98,10 +98,10 @@ class PolicyCase(Case):
         return lines + [f"{name}: {value}" for name, value in found.items() if value is not None]
 
 
-def stored_entries(entries: Sequence[Entry]) -> tuple[StoredEntry, ...]:
+def stored_entries(entries: Sequence[CaseEntry]) -> tuple[Entry, ...]:
     """The kit's entries as those of `chatsite.history`."""
     return tuple(
-        StoredEntry(
+        Entry(
             message=entry.message,
             seq=entry.seq,
             pinned=entry.pinned,

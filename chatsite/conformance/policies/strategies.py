@@ -9,8 +9,8 @@ from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.agents.template import Template
 from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import Check, Counterexample
-from chatsite.conformance.kit.table import PROPERTIES
 from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import PolicyCase, PolicyTrial, Variant, decide_case
 from chatsite.history import StrategyChoice, StrategySlot

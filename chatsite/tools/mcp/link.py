@@ -23,9 +23,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from chatsite.tools.base import ToolError
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.results import result_value
+from chatsite.tools.tool import ToolError
 
 # Of a listing; a server that never ends one must not fill the memory.
 MOST_PAGES, MOST_TOOLS = 20, 500

@@ -13,7 +13,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from chatsite.tools.base import ToolError
+from chatsite.tools.tool import ToolError
 
 
 def result_value(result: CallToolResult) -> object:

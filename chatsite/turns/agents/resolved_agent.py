@@ -16,7 +16,7 @@ from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
-from chatsite.tools.base import Tool
+from chatsite.tools.tool import Tool
 
 HEADS = 64
 # Where nothing that a template names can be reached: the model on this machine, then no model.

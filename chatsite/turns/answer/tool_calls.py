@@ -16,8 +16,8 @@ from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Finished, WrittenCall
 from chatsite.providers.base.text import repair_text
 from chatsite.tools.arguments import parse_arguments
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.call import call_tool, content_within, error_content
+from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.answer.feed import Feed, Generation
 from chatsite.turns.answer.progress import TurnProgress

@@ -19,9 +19,9 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
 from chatsite.files.intake import Intake
-from chatsite.tools.base import Tool
 from chatsite.tools.builtin import builtin
 from chatsite.tools.search_history import SearchHistory
+from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.stored_files import StoredFiles

@@ -79,7 +79,7 @@ class Command(BaseCommand):
     def _try(self, strategy: StrategySubject, examples: int) -> int:
         """Print of every property whether it holds; how many don't."""
         from chatsite.conformance.kit.search import rates, smallest
-        from chatsite.conformance.policies.generation import cases
+        from chatsite.conformance.policies.policy_cases import cases
         from chatsite.conformance.policies.strategies import IT_RUNS, TooSlow, checks
 
         bound = checks()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import Entry, split_turns
+from chatsite.conformance.kit.cases import CaseEntry, split_turns
 from chatsite.conformance.policies.adapter import PolicyCase
 from chatsite.history import BACKGROUND, NotLoaded, Tokens, Users
 
@@ -43,7 +43,7 @@ def load_part(
     )
 
 
-def _by_users(turns: Sequence[tuple[Entry, ...]], wanted: Users) -> int:
+def _by_users(turns: Sequence[tuple[CaseEntry, ...]], wanted: Users) -> int:
     """The number from which so many user messages stand; 0 where there are no more."""
     current = turns[-1][0]
     asked = [
@@ -67,7 +67,7 @@ def _by_users(turns: Sequence[tuple[Entry, ...]], wanted: Users) -> int:
     return cut
 
 
-def _by_tokens(entries: Sequence[Entry], wanted: Tokens) -> int:
+def _by_tokens(entries: Sequence[CaseEntry], wanted: Tokens) -> int:
     """The number from which whole turns exceed the tokens; 0 where they don't."""
     left = wanted.tokens
     for turn in reversed(_with_system(entries)):
@@ -78,15 +78,15 @@ def _by_tokens(entries: Sequence[Entry], wanted: Tokens) -> int:
     return 0
 
 
-def _takes_no_room(entry: Entry) -> bool:
+def _takes_no_room(entry: CaseEntry) -> bool:
     """Whether its turn may be left out, so that more of the path has room."""
     said = entry.message
     return entry.excluded or said.source in BACKGROUND or said.kv_status <= 0
 
 
-def _with_system(entries: Sequence[Entry]) -> list[list[Entry]]:
+def _with_system(entries: Sequence[CaseEntry]) -> list[list[CaseEntry]]:
     """Turns in which system messages are left where they stand."""
-    found: list[list[Entry]] = [[]]
+    found: list[list[CaseEntry]] = [[]]
     for entry in entries:
         if entry.message.role == "user" and found[-1]:
             found.append([])

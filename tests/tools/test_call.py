@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from chatsite.messages import UNSOUND
 from chatsite.tools.arguments import check_arguments, parse_arguments, schema_fault
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.call import LONGEST_ERROR, ToolResult, call_tool
+from chatsite.tools.tool import ToolContext, ToolError
 
 USING = ToolContext(owner=None, conversation="here")
 CANARY = "sk-canary-in-an-exception"
@@ -166,7 +166,7 @@ async def test_of_any_other_exception_only_its_kind_is_told(
         name, _ = the_error(result)
         assert name == type(error).__name__
         assert CANARY not in result.content
-    assert "test_calling.py" in caplog.text and CANARY not in caplog.text
+    assert "test_call.py" in caplog.text and CANARY not in caplog.text
 
 
 async def test_one_that_takes_too_long_is_ended() -> None:

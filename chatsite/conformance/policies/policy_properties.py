@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import Check
-from chatsite.conformance.kit.table import PROPERTIES
-from chatsite.conformance.policies import cleanups, growth, records
+from chatsite.conformance.policies import cleanup_checks, growth_checks, record_checks
 from chatsite.conformance.policies.adapter import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
 NAMES = tuple(variant.name for variant in VARIANTS)
@@ -31,17 +31,20 @@ def _only(*names: str, reason: str) -> dict[str, str]:
 
 # A property that isn't listed binds every variant, with the kit's checks alone.
 POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
-    "P7": PolicyProperty((records.p7_pins_are_kept,)),
-    "P8": PolicyProperty((records.p8_the_limit_is_the_smaller_one,)),
+    "P7": PolicyProperty((record_checks.p7_pins_are_kept,)),
+    "P8": PolicyProperty((record_checks.p8_the_limit_is_the_smaller_one,)),
     "P10": PolicyProperty(
-        (records.p10_a_wider_policy_sends_more,),
+        (record_checks.p10_a_wider_policy_sends_more,),
         absent={
             "summary": "with more room for it the summary takes the place of turns",
             "all with a cleanup": "a budget's overflow is the guard's, which may leave more",
         },
     ),
     "P11": PolicyProperty(
-        (records.p11_length_counts_user_messages, records.p10_a_longer_length_sends_more),
+        (
+            record_checks.p11_length_counts_user_messages,
+            record_checks.p10_a_longer_length_sends_more,
+        ),
         absent=_only(LAST_N.name, STEPWISE.name, reason="it has no length"),
     ),
     "P12": PolicyProperty(
@@ -50,9 +53,9 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
             "strategy": "it may send an answer without its question, which is then a greeting",
         },
     ),
-    "P13": PolicyProperty((records.p13_the_same_input_gives_the_same_record,)),
+    "P13": PolicyProperty((record_checks.p13_the_same_input_gives_the_same_record,)),
     "P15": PolicyProperty(
-        (growth.p15_the_beginning_stays,),
+        (growth_checks.p15_the_beginning_stays,),
         absent={
             "none": "it sends no history, so nothing of it can stay",
             "lastN": "without a step its cut moves with every turn beyond the length",
@@ -62,7 +65,7 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
         },
     ),
     "P17": PolicyProperty(
-        (records.p17_the_summary_stands_for_what_it_covers,),
+        (record_checks.p17_the_summary_stands_for_what_it_covers,),
         absent=_only(SUMMARY.name, reason="it has no summary"),
     ),
     "P18": PolicyProperty(
@@ -71,22 +74,34 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
         )
     ),
     "P20": PolicyProperty(
-        (records.p20_sums_are_those_of_the_messages, growth.p20_what_stayed_the_same_is_counted)
+        (
+            record_checks.p20_sums_are_those_of_the_messages,
+            growth_checks.p20_what_stayed_the_same_is_counted,
+        )
     ),
     "P21": PolicyProperty(
-        (records.p21_wrong_evidence_does_no_harm, records.p21_without_evidence_the_newest_are_sent)
+        (
+            record_checks.p21_wrong_evidence_does_no_harm,
+            record_checks.p21_without_evidence_the_newest_are_sent,
+        )
     ),
-    "P22": PolicyProperty((records.p22_what_is_written_has_its_sources,)),
+    "P22": PolicyProperty((record_checks.p22_what_is_written_has_its_sources,)),
     "P23": PolicyProperty(
-        (records.p23_every_message_has_one_verdict, records.p23_the_layout_is_the_request)
+        (
+            record_checks.p23_every_message_has_one_verdict,
+            record_checks.p23_the_layout_is_the_request,
+        )
     ),
-    "P24": PolicyProperty((cleanups.p24_what_was_unloaded_stays_out,)),
+    "P24": PolicyProperty((cleanup_checks.p24_what_was_unloaded_stays_out,)),
     "P25": PolicyProperty(
-        (cleanups.p25_nothing_comes_in_its_place,),
+        (cleanup_checks.p25_nothing_comes_in_its_place,),
         absent={"relevant, triage": "its newest are counted among what may be sent"},
     ),
     "P26": PolicyProperty(
-        (cleanups.p26_a_cleanup_takes_whole_turns, cleanups.p26_what_it_left_stays),
+        (
+            cleanup_checks.p26_a_cleanup_takes_whole_turns,
+            cleanup_checks.p26_what_it_left_stays,
+        ),
         absent=_only(CLEANED.name, reason="no cleanup runs in it"),
     ),
 }

@@ -1,4 +1,4 @@
-"""The worker's own process: `python -m chatsite.agents.strategy.child`.
+"""The worker's own process: `python -m chatsite.agents.strategy.worker_process`.
 
 It says one line when it is ready, then answers a line of JSON with a line of JSON. A strategy is
 the administrator's code and this is no sandbox: the process is there so that it can be ended,

@@ -14,14 +14,14 @@ import pytest
 import pytest_asyncio
 import uvicorn
 
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.call import call_tool
 from chatsite.tools.mcp.config_file import ToolServer
-from chatsite.tools.mcp.servers import Connection, ToolServers, tool_name
+from chatsite.tools.mcp.connections import Connection, ToolServers, tool_name
+from chatsite.tools.tool import ToolContext, ToolError
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port
 
-FAKES = Path(__file__).resolve().parent.parent / "fakes"
+FAKES = Path(__file__).resolve().parents[2] / "fakes"
 USING = ToolContext(owner=None, conversation="here")
 SECONDS = 60.0  # A bound for a busy machine; nothing here waits for it.
 

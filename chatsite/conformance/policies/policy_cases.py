@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import Entry, total_tokens, with_tokens
-from chatsite.conformance.kit.generation import Dials, paths
+from chatsite.conformance.kit.cases import CaseEntry, total_tokens, with_tokens
+from chatsite.conformance.kit.conversations import Dials, paths
 from chatsite.conformance.policies.adapter import HEADS, PolicyCase
 from chatsite.history import (
     AddedMessage,
@@ -86,7 +86,7 @@ def options(dials: Dials) -> dict[str, object]:
     return {"historyStep": step, "conversation": said, "cacheCleanup": cleanup}
 
 
-def evidence(dials: Sequence[Dials], entries: Sequence[Entry]) -> Evidence:
+def evidence(dials: Sequence[Dials], entries: Sequence[CaseEntry]) -> Evidence:
     """What was gathered, a number for each: nothing, something, or what fits another path."""
     seqs = range(1, entries[-1].seq + 3)
     return Evidence(

@@ -21,8 +21,8 @@ from typing import Any
 import anyio
 
 from chatsite.tools.arguments import schema_fault
-from chatsite.tools.base import ToolContext, ToolError
 from chatsite.tools.mcp.config_file import ToolServer
+from chatsite.tools.tool import ToolContext, ToolError
 
 logger = logging.getLogger("chatsite.tools")
 

@@ -1,4 +1,4 @@
-"""The process that looks into one file: `python -m chatsite.files.child PATH`.
+"""The process that looks into one file: `python -m chatsite.files.inspector PATH`.
 
 What people attach may be made to take any time and any memory in whatever reads it, so nothing of
 it is read in the server's own process. Each line that this one prints is a JSON object; together

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import Case, Entry, split_turns, with_tokens
+from chatsite.conformance.kit.cases import Case, CaseEntry, split_turns, with_tokens
 from chatsite.messages import Attachment, Message, Source, ToolCall
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class PathWriter:
     """Writes a path turn by turn. Numbers have gaps, as on a path with several versions."""
 
     def __init__(self, *, timed: bool = False) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[CaseEntry] = []
         self.calls = 0
         self.timed = timed
 
@@ -75,7 +75,7 @@ class PathWriter:
         if mark == "unload":  # by a cleanup, or marked for one
             message = replace(message, kv_status=-1 if message.role == "user" else 0)
         self.entries.append(
-            Entry(
+            CaseEntry(
                 message=with_tokens(message),
                 seq=seq,
                 pinned=mark == "pin",
@@ -139,7 +139,7 @@ class PathWriter:
 
 
 @st.composite
-def paths(draw: st.DrawFn) -> tuple[Entry, ...]:
+def paths(draw: st.DrawFn) -> tuple[CaseEntry, ...]:
     """A whole path: an opening, up to seven turns and the current one, in any state."""
     first = Dials(draw(st.integers(0, 99_999)))
     writer = PathWriter(timed=first.of((False, True)))
@@ -155,7 +155,7 @@ def paths(draw: st.DrawFn) -> tuple[Entry, ...]:
     return _touched(first, writer.entries)
 
 
-def _touched(dials: Dials, entries: list[Entry]) -> tuple[Entry, ...]:
+def _touched(dials: Dials, entries: list[CaseEntry]) -> tuple[CaseEntry, ...]:
     """Sometimes one message is huge, one has a file, and the current one replies to another."""
     odd = dials.of(("", "", "huge", "file", "reply"))
     place = dials.of(range(len(entries)))
@@ -175,7 +175,7 @@ def _touched(dials: Dials, entries: list[Entry]) -> tuple[Entry, ...]:
 
 
 @st.composite
-def plain_paths(draw: st.DrawFn, *, broken: bool) -> tuple[Entry, ...]:
+def plain_paths(draw: st.DrawFn, *, broken: bool) -> tuple[CaseEntry, ...]:
     """A path without marks, for a function that knows nothing of them.
 
     Unless it may be broken, every turn but the running one has been answered, and every call has

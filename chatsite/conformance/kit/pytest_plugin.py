@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis.strategies import SearchStrategy
 
+from chatsite.conformance.kit.conversations import plain_cases
 from chatsite.conformance.kit.functions import load_function
-from chatsite.conformance.kit.generation import plain_cases
+from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import Check, smallest
-from chatsite.conformance.kit.table import PROPERTIES
 from chatsite.conformance.kit.trials import Subject
 
 INPUTS = ("valid", "any")
