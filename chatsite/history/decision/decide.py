@@ -134,14 +134,16 @@ def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> Decis
     """What the policy chooses from; notes of background tasks have their room already."""
     terms, not_loaded = given.settings.terms, given.transcript.not_loaded
     reach = given.settings.active_policy.reach(terms)
+    counted = prepared.path.counted
     return DecisionContext(
         path=prepared.path,
         terms=terms,
         evidence=given.evidence,
         marker=prepared.marker,
         reply_to=prepared.reply_to,
+        counted=counted,
         users_not_loaded=not_loaded.users - not_loaded.background,
-        reached=isinstance(reach, Users) and len(prepared.path.counted) >= reach.users,
+        reached=isinstance(reach, Users) and len(counted) >= reach.users,
         available_tokens=prepared.room.available_tokens - quotes.tokens,
         overflow_reason=prepared.room.overflow_reason,
     )

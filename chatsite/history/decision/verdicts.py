@@ -61,11 +61,9 @@ class Verdict(Record):
 
 def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
-    scope = settings.listed_policy.scope(settings.terms)
-    if reason == "within_length":
-        return f"within {scope}"
-    if reason == "over_length":
-        return f"older than {scope}"
+    if reason in ("within_length", "over_length"):
+        scope = settings.listed_policy.scope(settings.terms)
+        return f"within {scope}" if reason == "within_length" else f"older than {scope}"
     if reason == "over_budget":
         return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"
     if reason == "over_window":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.tokens import known_tokens, weakest
@@ -27,7 +28,7 @@ RequestPartName = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPart:
+class RequestPart(Record):
     """A share of the model's window, in tokens. All parts together are the window."""
 
     name: RequestPartName
@@ -38,9 +39,6 @@ class RequestPart:
     def of(cls, name: RequestPartName, messages: Sequence[Message]) -> RequestPart:
         counts = [known_tokens(message) for message in messages]
         return cls(name, sum(c.count for c in counts), weakest(c.basis for c in counts))
-
-    def to_dict(self) -> dict[str, object]:
-        return {"name": self.name, "tokens": self.tokens, "basis": self.basis}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

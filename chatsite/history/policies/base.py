@@ -11,6 +11,7 @@ from chatsite.history.path.policy_choice import PolicyChoice
 from chatsite.history.path.turn_verdicts import Path
 from chatsite.history.values.evidence import Evidence
 from chatsite.history.values.reasons import Reason
+from chatsite.history.values.transcript import Turn
 from chatsite.messages import Message
 
 
@@ -74,8 +75,9 @@ class DecisionContext:
     """What a policy chooses from.
 
     `marker` is the sequence number from which things are remembered, `reply_to` holds the ids of
-    messages replied to. `users_not_loaded` counts the user messages of people that were not read
-    from storage; `reached`: as many turns were loaded as the policy may send. A strategy's choice
+    messages replied to. `counted` are the turns that a length counts, the current one last;
+    `users_not_loaded` is how many more of them were not read from storage, and `reached` says that
+    as many were loaded as the policy may send. A strategy's choice
     may take `available_tokens`; what it has no room for has the `overflow_reason`.
     """
 
@@ -84,6 +86,7 @@ class DecisionContext:
     evidence: Evidence
     marker: int
     reply_to: AbstractSet[str]
+    counted: Sequence[Turn]
     users_not_loaded: int
     reached: bool
     available_tokens: int

@@ -32,10 +32,10 @@ def choose_from_cut(
     is_sent, is_left_out = TurnRule(reason=sent), TurnRule(reason=left_out)
 
     def choose(context: DecisionContext) -> PolicyChoice:
-        path = context.path
-        counted = path.counted
+        counted = context.counted
         start = cut(counted, context.users_not_loaded, context.terms)
-        tail = (counted[start] if start < len(counted) else path.current).entries[0].seq
+        first = counted[start] if start < len(counted) else context.path.current
+        tail = first.entries[0].seq
         return PolicyChoice(
             rule=lambda turn: is_sent if turn.entries[0].seq >= tail else is_left_out,
             tail=tail,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
+from chatsite.encoding import Record
 from chatsite.errors import BadSetting
 from chatsite.history.policies.last_n import LAST_N
 from chatsite.history.policies.lexical import LEXICAL
@@ -32,7 +33,7 @@ ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "abse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceValue:
+class SourceValue(Record):
     """What one source said about one setting, what became of it, and why in a sentence.
 
     `raw` is the value as it was written, None where the source says nothing.
@@ -44,30 +45,14 @@ class SourceValue:
     outcome: ClaimOutcome
     why: str
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "source": self.source,
-            "name": self.name,
-            "raw": self.raw,
-            "outcome": self.outcome,
-            "why": self.why,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting(Generic[T]):
+class Setting(Generic[T], Record):
     """A value, the source that decided it, and what every source said, the strongest first."""
 
     value: T
     source: Origin
     said: tuple[SourceValue, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "value": self.value,
-            "source": self.source,
-            "said": [said.to_dict() for said in self.said],
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from chatsite.encoding import Record
 from chatsite.messages import Message
 
 AddedKind = Literal["summary", "recalled", "text", "continue"]
@@ -34,7 +35,7 @@ class StoredRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedMessage:
+class AddedMessage(Record):
     """A message of our own. `digest` is the first 16 hex digits of the sha256 of role and text.
 
     From what it was made: a summary by its `id` and `version`; what was recalled, and what a
@@ -64,16 +65,6 @@ class AddedMessage:
             id=id,
             sources=tuple(sources),
         )
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "kind": self.kind,
-            "role": self.role,
-            "digest": self.digest,
-            "tokens": self.tokens,
-            "id": self.id,
-            "sources": list(self.sources),
-        }
 
 
 LayoutItem = StoredRun | AddedMessage
