@@ -77,7 +77,7 @@ def test_every_source_may_name_it(where: dict[str, dict[str, str]], source: str)
         template=where.get("template", {}),
     )
     assert (settings.policy.value, settings.policy.source) == (NAME, source)
-    assert settings.in_words == "every other turn"
+    assert settings.words == "every other turn"
     assert reach(settings, room=100) == Everything()
 
 

@@ -118,7 +118,7 @@ class TestStep:
 
     def test_the_words_say_it(self) -> None:
         decision = decided(chat(3), "lastN", length=5, step=3)
-        assert decision.in_words == "last 5 user messages, moving 3 at a time"
+        assert decision.settings.words == "last 5 user messages, moving 3 at a time"
 
 
 class TestTokens:
@@ -380,7 +380,7 @@ class TestTriage:
     def test_switched_off_it_acts_as_none(self) -> None:
         decision = decided(chat(5), "relevant", conversation={"enabled": False}, **self.TRIAGE)
         assert in_place(decision) == [11]
-        assert decision.in_words == "only this message"
+        assert decision.settings.words == "only this message"
 
     def test_older_answers_can_be_shortened(self) -> None:
         decision = decided(

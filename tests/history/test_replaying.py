@@ -26,7 +26,11 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
-from chatsite.history.values.continuation import CONTINUE_TEXT, continue_message, unfinished_message
+from chatsite.history.values.added_messages import (
+    CONTINUE_TEXT,
+    continue_message,
+    unfinished_message,
+)
 from chatsite.messages import Message, TokenCount, ToolCall
 
 COUNT = TokenCount(count=100, tokenizer="words", basis="counted")

@@ -333,11 +333,11 @@ def test_every_bad_variable_stops_the_start_by_its_name(name: str, value: str) -
 
 
 def test_the_settings_in_words() -> None:
-    assert resolved().in_words == "last 20 user messages"
-    assert resolved(url="historyLength=1").in_words == "last user message"
-    assert resolved(url="historyLength=0").in_words == "last user message"
-    assert resolved(url="historyPolicy=none").in_words == "only this message"
-    words = resolved(url="historyPolicy=all&historyTokens=2000").in_words
+    assert resolved().words == "last 20 user messages"
+    assert resolved(url="historyLength=1").words == "last user message"
+    assert resolved(url="historyLength=0").words == "last user message"
+    assert resolved(url="historyPolicy=none").words == "only this message"
+    words = resolved(url="historyPolicy=all&historyTokens=2000").words
     assert words == "everything, up to 2,000 tokens"
 
 

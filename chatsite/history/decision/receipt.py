@@ -57,10 +57,6 @@ class Decision:
         """The turns that this decision unloads, by the sequence numbers of their first messages."""
         return self.cleanup.turns if self.cleanup else ()
 
-    @property
-    def in_words(self) -> str:
-        return self.settings.in_words
-
     def to_dict(self) -> dict[str, object]:
         """The receipt, as JSON: the log line, the store and the page read this."""
         settings = self.settings
@@ -70,7 +66,7 @@ class Decision:
             "settings": settings.to_dict(),
             "locked": settings.locked,
             "lock_reason": settings.lock_reason,
-            "in_words": settings.in_words,
+            "in_words": settings.words,
             "facts": {
                 "policy": settings.policy.value,
                 "length": _length_fact(settings),

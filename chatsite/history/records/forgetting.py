@@ -1,6 +1,6 @@
-"""Why did it forget? When a message left the context, under which rule, and what holds now.
+"""Why did the model forget? When a message left the context, under which rule, and what holds now.
 
-Read from receipts alone: what was decided then is told, not decided again.
+All of it is read from receipts: nothing that was decided is decided again.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from chatsite.encoding import Record
 
 StoredReceipt = Mapping[str, Any]
 # What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
@@ -69,7 +71,7 @@ class MessageTrail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Record):
     """`sent`: whether the next message will see it; `turn` is the one with which that changed."""
 
     sent: bool
@@ -77,17 +79,9 @@ class Explanation:
     turn: str | None
     fixes: tuple[Fix, ...]
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "sent": self.sent,
-            "sentences": list(self.sentences),
-            "turn": self.turn,
-            "fixes": list(self.fixes),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fate:
+class _PastVerdict:
     """What one decision said of the message; `asked` is None for the coming one."""
 
     sent: bool
@@ -112,8 +106,10 @@ def explain_forgetting(
     pinned: bool = False,
 ) -> Explanation:
     """`coming` is the next message's decision; without one `problem` says what is in its way."""
-    past = [fate for asked in trail.asked if (fate := _fate(asked.receipt, seq, asked))]
-    ahead = _fate(coming, seq, None)
+    past = [
+        verdict for asked in trail.asked if (verdict := _past_verdict(asked.receipt, seq, asked))
+    ]
+    ahead = _past_verdict(coming, seq, None)
     now = ahead or (past[-1] if past else None)
     if now is None:
         return Explanation(sent=False, sentences=_unknown(problem), turn=None, fixes=())
@@ -131,7 +127,7 @@ def explain_forgetting(
     )
 
 
-def _changed(past: Sequence[_Fate], changed: int, now: _Fate) -> tuple[str, ...]:
+def _changed(past: Sequence[_PastVerdict], changed: int, now: _PastVerdict) -> tuple[str, ...]:
     """It left or came back: `past[changed]` is the first that fared as the next message will."""
     if changed == len(past):
         if now.sent:
@@ -144,7 +140,9 @@ def _changed(past: Sequence[_Fate], changed: int, now: _Fate) -> tuple[str, ...]
     return (f"It left the context with {place}{_clause(then)}.", _still(then, now))
 
 
-def _unchanged(past: Sequence[_Fate], now: _Fate, trail: MessageTrail) -> tuple[str, ...]:
+def _unchanged(
+    past: Sequence[_PastVerdict], now: _PastVerdict, trail: MessageTrail
+) -> tuple[str, ...]:
     """The next message will do with it what all before did, as far as is known."""
     first = f"Your next message {'will' if now.sent else 'will not'} see it{_clause(now)}."
     if now.asked is not None:
@@ -159,7 +157,7 @@ def _unchanged(past: Sequence[_Fate], now: _Fate, trail: MessageTrail) -> tuple[
     return (first, "It has never been in the context: no message of yours was sent with it.")
 
 
-def _still(then: _Fate, now: _Fate) -> str:
+def _still(then: _PastVerdict, now: _PastVerdict) -> str:
     """What holds for the next message, with the rule where it is another than it was then."""
     if now.asked is not None:
         return f"That was so for your last message{' too' if now.asked != then.asked else ''}."
@@ -168,9 +166,9 @@ def _still(then: _Fate, now: _Fate) -> str:
     return f"Your next message {words}{'' if same else _clause(now)}."
 
 
-def _place(fate: _Fate) -> str:
+def _place(verdict: _PastVerdict) -> str:
     """Which message of the user's it was, and how many came since."""
-    asked = fate.asked
+    asked = verdict.asked
     assert asked is not None
     since = f", the {_ordinal(asked.since)} after it" if asked.since else ""
     return f"your message “{asked.text}” (turn {asked.number:,}{since})"
@@ -181,15 +179,15 @@ def _ordinal(number: int) -> str:
     return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"
 
 
-def _clause(fate: _Fate) -> str:
+def _clause(verdict: _PastVerdict) -> str:
     """The rule as the end of a sentence, with who set it. A verdict's sentence is a phrase."""
-    source = f" ({fate.source})" if fate.source else ""
-    sentence = fate.sentence
-    if fate.reason == "current":
+    source = f" ({verdict.source})" if verdict.source else ""
+    sentence = verdict.sentence
+    if verdict.reason == "current":
         return ""
-    if fate.reason == "replied_to":
+    if verdict.reason == "replied_to":
         return ", because that message replies to it"
-    if fate.reason == "unloaded" and sentence.startswith("unloaded "):
+    if verdict.reason == "unloaded" and sentence.startswith("unloaded "):
         return f", because it was {sentence}"
     if sentence.startswith(_STATES):
         return f", because it is {sentence}{source}"
@@ -211,12 +209,14 @@ def _fixes(reason: str, *, pinned: bool) -> tuple[Fix, ...]:
     return tuple(fix for fix in found if not (pinned and fix == "pin"))
 
 
-def _fate(receipt: StoredReceipt | None, seq: int, asked: TrailMessage | None) -> _Fate | None:
+def _past_verdict(
+    receipt: StoredReceipt | None, seq: int, asked: TrailMessage | None
+) -> _PastVerdict | None:
     verdict = _verdict(receipt, seq) if receipt else None
     if receipt is None or verdict is None:
         return None
     reason = str(verdict["reason"])
-    return _Fate(
+    return _PastVerdict(
         sent=bool(verdict["sent"]),
         reason=reason,
         sentence=str(verdict["sentence"]),

@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.history.values.added_messages import quoted_message, summary_message
-from chatsite.history.values.continuation import continue_message, unfinished_message
+from chatsite.history.values.added_messages import (
+    continue_message,
+    quoted_message,
+    summary_message,
+    unfinished_message,
+)
 from chatsite.history.values.layout import (
     AddedMessage,
     LayoutItem,

@@ -49,7 +49,7 @@ class Settings:
         return self.listed_policy.acting(self.terms)
 
     @property
-    def in_words(self) -> str:
+    def words(self) -> str:
         """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
         words = self.listed_policy.words(self.terms)
         budget = self.tokens.value

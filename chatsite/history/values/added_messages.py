@@ -1,7 +1,8 @@
-"""Messages of our own in a request: a summary's, and what is quoted from further up.
+"""Messages of our own in a request: a summary's, quotes of older messages, and the instruction to
+continue an answer.
 
-Quoted text stands directly before the current message, so that the prompt's beginning stays as
-it was and a provider's cache holds it.
+Quotes are placed directly before the current message, so that the prompt's beginning stays
+unchanged and a provider's cache holds it.
 """
 
 from __future__ import annotations
@@ -9,12 +10,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from chatsite.history.values.marks import BACKGROUND
-from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, known_tokens
+from chatsite.history.values.tokens import (
+    TOKENS_PER_MESSAGE,
+    estimate,
+    estimate_message,
+    known_tokens,
+)
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message, TokenCount
 
 SUMMARY_ID = "summary"
 QUOTED_ID = "recalled"
+CONTINUE_ID = "continue"
+CONTINUE_TEXT = (
+    "Your last message breaks off. Write on from exactly where it ends: what you write now is "
+    "joined to it as it stands. Repeat nothing of it, and don't comment on this."
+)
 
 _SUMMARY = "Summary of the earlier part of this conversation:"
 _EARLIER = "Earlier parts of this conversation that may matter for the next message:"
@@ -26,11 +37,11 @@ LABEL_TOKENS = 16
 
 
 def can_be_quoted(message: Message) -> bool:
-    """Only what a person or the assistant said; a tool's result means nothing by itself."""
+    """Whether it is a person's or the assistant's: a tool's result means nothing by itself."""
     return message.role in _SPEAKERS and bool((message.content or "").strip())
 
 
-# What the block itself takes: its role markers and both headings, though one may be missing.
+# What the block takes besides its quotes: role markers and two headings, of which one may lack.
 BLOCK_TOKENS = TOKENS_PER_MESSAGE + estimate(_EARLIER) + estimate(_BACKGROUND) + 2
 
 
@@ -59,7 +70,7 @@ def quoted_message(quoted: Collection[Entry]) -> Message:
 
 
 def summary_text(text: str) -> str:
-    """What a request says for a summary."""
+    """The text of a summary's message."""
     return f"{_SUMMARY}\n\n{text.strip()}"
 
 
@@ -88,3 +99,18 @@ def _quotes(entries: Sequence[Entry]) -> str:
 
 def _counted(message: Message, tokens: TokenCount) -> Message:
     return Message(id=message.id, role=message.role, content=message.content, tokens=tokens)
+
+
+def continue_message(tokens: TokenCount | None = None) -> Message:
+    """The instruction to continue the last answer, with `tokens` or an estimate. It ends the
+    request."""
+    message = Message.user(CONTINUE_TEXT, id=CONTINUE_ID)
+    counted = tokens or TokenCount(
+        count=estimate_message(message), tokenizer="estimate", basis="estimated"
+    )
+    return Message(id=message.id, role=message.role, content=message.content, tokens=counted)
+
+
+def unfinished_message(answer: Message, length: int) -> Message:
+    """An answer as it was before it was continued: its first `length` characters."""
+    return Message.assistant((answer.content or "")[:length], id=answer.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsite.history import AddedMessage, Decision, StoredRun
-from chatsite.history.values.continuation import continue_message
+from chatsite.history.values.added_messages import continue_message
 
 
 def continued(decision: Decision, *, place: int, above: int) -> Decision:

@@ -59,7 +59,7 @@ def resume_settings(
     return ResumedSettings(
         query=urlencode(link),
         note=f"Its last answer was decided under {_describe(saved)}. "
-        f"Here “{here.in_words}” applies.{why}",
+        f"Here “{here.words}” applies.{why}",
     )
 
 
