@@ -1,4 +1,4 @@
-/** Makes the parts of the page and joins them: state goes down to them, actions come up. */
+/** Makes the parts of the page and joins them: state is passed down to them, actions are called back. */
 
 import { AgentPicker } from "./header/agent-picker.js";
 import { announce } from "./elements/announce.js";
@@ -18,6 +18,7 @@ import { Meter } from "./composer/meter.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { chatAddress } from "./net/address.js";
 import { readPage } from "./net/page-data.js";
+import { bringBackTurns, explain, showVersion } from "./net/requests.js";
 import { Panel } from "./panel/panel.js";
 import { closeNewest } from "./elements/popover.js";
 import { Session } from "./net/session.js";
@@ -59,7 +60,7 @@ const models = new ModelPicker(page, () => {
 const chip = new PolicyChip(() => session.requestPreview());
 const panel = new Panel(page, {
   close: () => frame.showPanel(false),
-  toMessage: (seq) => transcript.toMessage(seq),
+  toMessage: (seq) => transcript.scrollToMessage(seq),
   bringBack,
   draft: () => session.draftFields,
   apply: (address) => chip.setAddress(address),
@@ -74,8 +75,8 @@ const transcript = new Transcript({
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   again: (id) => session.retry(id),
   goOn: (id) => session.continueAnswer(id),
-  show: (id) => session.showVersion(id).then(() => announce("Another version of the answer is shown."), showError),
-  toMessage: (seq) => transcript.toMessage(seq),
+  show: (id) => showVersion(page, id).then(() => announce("Another version of the answer is shown."), showError),
+  toMessage: (seq) => transcript.scrollToMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
   bringBack,
@@ -86,7 +87,7 @@ const transcript = new Transcript({
   suggest: (text) => composer.suggest(text),
 }, page.policies.with_summary);
 const why = new WhyWindow({
-  ask: (id) => session.explain(id),
+  ask: (id) => explain(page, id, session.draftFields),
   inspects: page.debug_panel,
   receipt: (turn) => transcript.actions.receipt(turn),
   pin: (id) => mark(id, "pinned", true),
@@ -131,9 +132,9 @@ const keys = new Shortcuts({
   sidebar: () => frame.toggleSide(),
   panel: () => frame.showPanel(!frame.panelOpen),
   horizon: async () => {
-    if (!(await transcript.toHorizon())) announce("There is no line: the model sees the whole chat.");
+    if (!(await transcript.scrollToHorizon())) announce("There is no line: the model sees the whole chat.");
   },
-  newest: () => transcript.toNewest(),
+  newest: () => transcript.scrollToNewest(),
   lastCode: () => {
     const code = [...document.querySelectorAll("#col .code code")].at(-1);
     if (code) void copy(code.textContent ?? "");
@@ -168,7 +169,7 @@ function mark(id, name, on) {
  */
 function bringBack(turns, conversation = session.state.conversationId) {
   dismissToasts("unloaded");
-  return session.bringBack(turns, conversation).then(({ turns: { length } }) =>
+  return bringBackTurns(page, conversation, turns).then(({ turns: { length } }) =>
     announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), showError);
 }
 

@@ -69,8 +69,8 @@ export class Composer {
     this.reply.enter(conversation);
     this.tray.enter(conversation);
     this.showNotice("");
-    this.#grow();
-    this.#look();
+    this.fitHeight();
+    this.updateButtons();
   }
 
   /** @param {State} state */
@@ -85,7 +85,7 @@ export class Composer {
     if (this.box.placeholder !== `Message ${name}`) this.box.placeholder = `Message ${name}`;
     setText(byId("draft-label"), `Message ${name}`);
     this.tray.showForms(state.decision?.files ?? []);
-    this.#look();
+    this.updateButtons();
   }
 
   focus() {
@@ -178,7 +178,7 @@ export class Composer {
     this.tray.showNote(`The text is too long for a message (${formatBytes(byteLength(text))}), so it became the file “${file.name}”.`);
   }
 
-  #tooLong() {
+  offerFile() {
     this.showNotice(TOO_LONG, {
       label: "Make it a file",
       act: () => {
@@ -193,7 +193,7 @@ export class Composer {
   #send() {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
-    if (!this.actions.fits(text)) return this.#tooLong();
+    if (!this.actions.fits(text)) return this.offerFile();
     if (this.tray.failed) {
       return this.showNotice(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
     }
@@ -206,12 +206,12 @@ export class Composer {
     this.actions.send(draft);
   }
 
-  /** @param {boolean} on whether the message goes out by itself once its files are there */
+  /** @param {boolean} on whether the message is sent by itself once its files are uploaded */
   #wait(on) {
     this.waits = on;
     this.showNotice(on ? WAITS : "", { quiet: true });
     if (!on) announce("The message is held back.");
-    this.#look();
+    this.updateButtons();
   }
 
   #filesChanged() {
@@ -220,17 +220,17 @@ export class Composer {
       this.showNotice("");
       if (!this.running && !this.sending) this.#send();
     }
-    this.#look();
+    this.updateButtons();
     this.actions.typed();
   }
 
   #typed() {
     storeDraft(this.conversation, this.box.value);
     if (this.waits) this.#wait(false);
-    this.#grow();
-    this.#look();
+    this.fitHeight();
+    this.updateButtons();
     const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
-    if (long) this.#tooLong();
+    if (long) this.offerFile();
     else if (this.shown === TOO_LONG) this.showNotice("");
     this.actions.typed();
   }
@@ -251,12 +251,12 @@ export class Composer {
     this.showNotice(why, { quiet: true });
   }
 
-  #grow() {
+  fitHeight() {
     this.box.style.height = "auto";
     this.box.style.height = `${Math.min(this.box.scrollHeight, TALLEST)}px`;
   }
 
-  #look() {
+  updateButtons() {
     const { button } = this;
     setText(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
     button.classList.toggle("stop", this.running);

@@ -4,14 +4,9 @@ import { h, setChildren, setText } from "../elements/dom.js";
 import { formatBytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 
-/** @import { Attachment } from "../types/wire.js" */
-
 /**
- * One file of a draft. `again`: a failed upload can be tried once more; `picture` is the address of its
- * small picture, "" where it has none; `flight`: the upload under way.
- * @typedef {{name: string, size: number, file: File|null, state: "waiting"|"sending"|"there"|"failed",
- *   percent: number, problem: string, again: boolean, picture: string,
- *   attachment: Attachment|null, flight: {cancel: () => void}|null}} DraftFile
+ * @import { Attachment } from "../types/wire.js"
+ * @import { DraftFile } from "./draft-file.js"
  */
 
 export class FileChip {
@@ -38,7 +33,7 @@ export class FileChip {
     this.#look();
     setText(this.name, name);
     this.name.title = name;
-    setText(this.facts, words(this.piece));
+    setText(this.facts, describeProgress(this.piece));
     this.element.classList.toggle("failed", state === "failed");
     this.element.classList.toggle("wide", Boolean(problem || this.piece.attachment?.note));
     this.bar.hidden = !going;
@@ -69,7 +64,7 @@ export class FileChip {
 }
 
 /** @param {DraftFile} piece */
-function words({ state, size, percent, problem, attachment }) {
+function describeProgress({ state, size, percent, problem, attachment }) {
   if (state === "failed") return problem;
   if (state === "waiting") return `${formatBytes(size)} · waiting`;
   if (state === "there") return [formatBytes(size), attachment?.note].filter(Boolean).join(" · ");

@@ -4,6 +4,7 @@ import { announce } from "../elements/announce.js";
 import { isPicture } from "../message/attachments.js";
 import { byId, h, setChildren } from "../elements/dom.js";
 import { storeFiles, loadFiles } from "../net/drafts.js";
+import { attachmentsOf, newFile, release, uploadedFile } from "./draft-file.js";
 import { FileChip } from "./file-chip.js";
 import { formatBytes } from "../state/format.js";
 import { sendChange } from "../net/http.js";
@@ -11,14 +12,13 @@ import { fileAddress } from "../net/address.js";
 import { isThere, upload } from "../net/upload.js";
 
 /**
- * @import { DraftFile } from "./file-chip.js"
+ * @import { DraftFile } from "./draft-file.js"
  * @import { Page } from "../types/page.js"
  * @import { Attachment } from "../types/wire.js"
  */
 
 
 const AT_ONCE = 3;
-const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"];
 
 export class FileTray {
   /**
@@ -65,9 +65,9 @@ export class FileTray {
   enter(conversation) {
     this.conversation = conversation;
     if (!this.all.has(conversation)) {
-      const kept = loadFiles(conversation).map(uploadedFile);
-      this.all.set(conversation, kept);
-      for (const piece of kept) void this.#check(conversation, piece);
+      const stored = loadFiles(conversation).map(uploadedFile);
+      this.all.set(conversation, stored);
+      for (const piece of stored) void this.#check(conversation, piece);
     }
     this.showNote("");
     this.#draw();
@@ -76,7 +76,7 @@ export class FileTray {
   /** @param {File[]} files */
   add(files) {
     const room = this.page.max_attachments - this.pieces.length;
-    const taken = files.slice(0, Math.max(0, room)).map((file) => this.#piece(file));
+    const taken = files.slice(0, Math.max(0, room)).map((file) => newFile(file, this.page.max_attachment_bytes));
     const left = files.slice(taken.length).map(({ name }) => name);
     this.all.set(this.conversation, [...this.pieces, ...taken]);
     this.showNote(left.length
@@ -122,22 +122,6 @@ export class FileTray {
   showForms(sentences) {
     setChildren(this.forms, sentences.join(" "));
     this.forms.hidden = sentences.length === 0 || this.empty;
-  }
-
-  /**
-   * @param {File} file
-   * @returns {DraftFile}
-   */
-  #piece(file) {
-    const { name, size } = file;
-    const most = this.page.max_attachment_bytes;
-    const problem = size === 0
-      ? "It is empty."
-      : size > most ? `A file can have at most ${formatBytes(most)}.` : "";
-    return {
-      name, size, file, problem, state: problem ? "failed" : "waiting", percent: 0, again: false,
-      picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "", attachment: null, flight: null,
-    };
   }
 
   /** Begins uploads that wait, in every conversation, at most `AT_ONCE` at a time. */
@@ -250,27 +234,4 @@ export class FileTray {
     this.list.hidden = pieces.length === 0;
     if (!pieces.length) this.forms.hidden = true;
   }
-}
-
-/** @param {DraftFile[]} pieces */
-const attachmentsOf = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
-
-/**
- * @param {Attachment} attachment
- * @returns {DraftFile}
- */
-function uploadedFile(attachment) {
-  const { id, name, size } = attachment;
-  return {
-    name, size, file: null, state: "there", percent: 100, problem: "", again: false,
-    picture: isPicture(attachment) ? fileAddress(id) : "", attachment, flight: null,
-  };
-}
-
-/**
- * Frees the memory of the file's small picture.
- * @param {DraftFile} piece
- */
-function release({ picture }) {
-  if (picture.startsWith("blob:")) URL.revokeObjectURL(picture);
 }

@@ -4,7 +4,7 @@ import { announce } from "./announce.js";
 import { setText } from "./dom.js";
 
 /**
- * Copies plain text and says so on the button that was pressed.
+ * Copies plain text and confirms it on the button that was pressed.
  * @param {string} text
  * @param {HTMLElement} [button]
  */

@@ -9,7 +9,7 @@ export class Popover {
   /**
    * @param {HTMLElement} button
    * @param {{label: string, class?: string, free?: boolean, fill: (box: HTMLElement) => void}} options
-   *   `fill` is called at every opening; `free` stands over whatever would clip it
+   *   `fill` is called at every opening; `free` is placed over elements that would clip it
    */
   constructor(button, { label, class: name = "", free = false, fill }) {
     this.button = button;

@@ -1,4 +1,4 @@
-/** Which model answers: its name in the chat's head, and what was chosen. */
+/** The picker of models: the name of the one that answers, and the choice of another. */
 
 import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
@@ -26,11 +26,11 @@ export class ModelPicker {
     this.changed = changed;
     this.conversation = "";
     this.agent = "";
-    this.asked = false;
+    this.offerAsked = false;
     this.body = h("div", {});
     this.note = h("p", { class: "pop-note", role: "status" });
     // The model chosen for the conversation, as `provider:model`; "": the agent's own.
-    this.kept = "";
+    this.conversationModel = "";
     /** @type {ModelChoice|null} */
     this.choice = null;
     /** @type {ModelOffer|null} what the agent can be given, once that was loaded */
@@ -58,14 +58,14 @@ export class ModelPicker {
     if (state.agentSlug !== this.agent) {
       this.agent = state.agentSlug;
       this.offer = null;
-      this.asked = false;
+      this.offerAsked = false;
     }
-    this.kept = state.conversation?.model ?? "";
+    this.conversationModel = state.conversation?.model ?? "";
     // The message was sent: from now on the conversation has the model.
-    if (state.conversation && this.choice?.name === this.kept) this.#choose(null);
-    if (this.kept && !this.choice && !this.offer && !this.asked) void this.#look();
+    if (state.conversation && this.choice?.name === this.conversationModel) this.setChoice(null);
+    if (this.conversationModel && !this.choice && !this.offer && !this.offerAsked) void this.loadOffer();
     const { provider } = state.agent ?? {};
-    const label = this.#named()?.label ?? provider?.label ?? "";
+    const label = this.answering()?.label ?? provider?.label ?? "";
     const button = byId("model-open");
     setText(byId("model"), label);
     button.hidden = !label;
@@ -77,11 +77,11 @@ export class ModelPicker {
    * The model that answers where that isn't the agent's own. Before the offer is loaded only its name is known.
    * @returns {{label: string}|null}
    */
-  #named() {
+  answering() {
     if (this.choice) return this.choice.name ? this.choice : null;
-    if (!this.kept) return null;
-    if (this.offer) return this.#offered(this.kept);
-    return { label: this.kept.slice(this.kept.indexOf(":") + 1) };
+    if (!this.conversationModel) return null;
+    if (this.offer) return this.#offered(this.conversationModel);
+    return { label: this.conversationModel.slice(this.conversationModel.indexOf(":") + 1) };
   }
 
   /**
@@ -94,7 +94,7 @@ export class ModelPicker {
   }
 
   /** @param {ModelChoice|null} choice */
-  #choose(choice) {
+  setChoice(choice) {
     this.choice = choice;
     storeModel(this.conversation, choice);
   }
@@ -105,24 +105,24 @@ export class ModelPicker {
     this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
     setChildren(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note);
     if (this.offer) this.#draw();
-    void this.#look();
+    void this.loadOffer();
   }
 
   /** Loads the offer at every opening: a server on this machine may have been started since. */
-  async #look() {
+  async loadOffer() {
     const { agent, body } = this;
-    this.asked = true;
+    this.offerAsked = true;
     try {
       const offer = await getJson(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
       if (agent !== this.agent) return;
       this.offer = offer;
       // Where the administrator decides now, the choice no longer counts.
-      if (offer.locked && this.choice) this.#choose(null);
+      if (offer.locked && this.choice) this.setChoice(null);
       this.changed();
       if (!this.popover.shown || body !== this.body) return;
       this.#draw();
       setText(this.note, offer.looking ? LOOKING : "");
-      if (offer.looking) setTimeout(() => this.popover.shown && body === this.body && void this.#look(), PAUSE);
+      if (offer.looking) setTimeout(() => this.popover.shown && body === this.body && void this.loadOffer(), PAUSE);
     } catch (error) {
       if (this.popover.shown && body === this.body) setText(this.note, /** @type {Error} */ (error).message);
     }
@@ -131,26 +131,26 @@ export class ModelPicker {
   #draw() {
     const { body, offer } = this;
     if (!body || !offer) return;
-    const lost = this.kept && !this.choice && !this.#offered(this.kept)
-      ? `${this.kept} was chosen here and can't be had now. The agent's own answers.`
+    const lost = this.conversationModel && !this.choice && !this.#offered(this.conversationModel)
+      ? `${this.conversationModel} was chosen here and can't be had now. The agent's own answers.`
       : "";
     const drawn = JSON.stringify([lost, offer.locked, offer.own, offer.groups]);
     if (body.dataset.drawn === drawn) return;
     body.dataset.drawn = drawn;
     const held = body.contains(document.activeElement) || document.activeElement === this.popover.box;
     setChildren(body, modelList(offer, {
-      now: (this.choice ? this.choice.name : lost ? "" : this.kept) || offer.own,
+      now: (this.choice ? this.choice.name : lost ? "" : this.conversationModel) || offer.own,
       lost: offer.locked ? "" : lost,
-      take: (model) => this.#take(model),
+      take: (model) => this.select(model),
       done: () => this.popover.close(),
     }));
     if (held) /** @type {HTMLElement|null} */ (body.querySelector("input:checked:not(:disabled)"))?.focus();
   }
 
   /** @param {Model} model */
-  #take({ name, label }) {
+  select({ name, label }) {
     const chosen = name === this.offer?.own ? "" : name;
-    this.#choose(chosen === this.kept ? null : { name: chosen, label });
+    this.setChoice(chosen === this.conversationModel ? null : { name: chosen, label });
     announce(`${label} answers from your next message on.`);
     this.changed();
   }

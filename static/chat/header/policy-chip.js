@@ -106,7 +106,7 @@ export class PolicyChip {
       "aria-label": "How many of your messages",
     });
     input.value = String(decision.settings.length.value);
-    const say = () => {
+    const applyLength = () => {
       if (input.value.trim() === "") return;
       // Setting a length also chooses the policy that has one.
       const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
@@ -115,9 +115,9 @@ export class PolicyChip {
     /** @param {number} by */
     const step = (by) => {
       input.value = String(Math.max(1, Number(input.value || 0) + by));
-      say();
+      applyLength();
     };
-    input.addEventListener("input", say);
+    input.addEventListener("input", applyLength);
     /**
      * @param {number} by
      * @param {string} label
@@ -137,8 +137,8 @@ export class PolicyChip {
       type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
       placeholder: formatNumber(decision.limit),
     });
-    const said = decision.settings.tokens?.value;
-    input.value = said === null || said === undefined ? "" : String(said);
+    const budget = decision.settings.tokens?.value;
+    input.value = budget === null || budget === undefined ? "" : String(budget);
     input.addEventListener("input", () => this.setAddress({ historyTokens: input.value.trim() || null }));
     return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, "At most this many tokens"), input);
   }
@@ -187,9 +187,9 @@ function addressProblems(decision) {
 function closedNote(decision, closed) {
   if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capitalize(closed)}.`));
   const { conversation = {}, ...own } = decision.settings;
-  const said = [...Object.values(own), ...Object.values(conversation)].flatMap((setting) => setting.said);
+  const values = [...Object.values(own), ...Object.values(conversation)].flatMap((setting) => setting.said);
   const names = [...new Set(
-    said.filter((one) => one.source === "environment" && one.outcome === "won").map((one) => one.name),
+    values.filter((one) => one.source === "environment" && one.outcome === "won").map((one) => one.name),
   )];
   return h("div", { class: "lock-note" },
     icon("lock", 15),

@@ -30,7 +30,7 @@ export class AnswerActions {
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     const act = held && this.element.contains(held) ? held.dataset.act : null;
     setChildren(this.element, offered && this.#buttons(offered));
-    // Whoever goes through the versions by keyboard stays at the same button.
+    // The focus stays at the same button while somebody steps through the versions by keyboard.
     const same = act && this.element.querySelector(`[data-act="${act}"]:enabled`);
     if (act) /** @type {HTMLElement|null} */ (same || this.element.querySelector("button:enabled"))?.focus();
   }

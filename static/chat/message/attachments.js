@@ -39,7 +39,7 @@ function line({ id, name, size }) {
  */
 function picture(attachment) {
   const { id, name } = attachment;
-  const { width, height } = fitted(attachment, WIDEST, HIGHEST);
+  const { width, height } = fitSize(attachment, WIDEST, HIGHEST);
   const image = h("img", { src: fileAddress(id), alt: name, width, height, loading: "lazy", decoding: "async" });
   const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: `Show ${name}` }, image);
   button.addEventListener("click", () => show(attachment));
@@ -54,7 +54,7 @@ function picture(attachment) {
  * @param {number} widest
  * @param {number} highest
  */
-function fitted({ width, height }, widest, highest) {
+function fitSize({ width, height }, widest, highest) {
   if (!width || !height) return { width: highest, height: highest };
   const scale = Math.min(1, widest / width, highest / height);
   return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };

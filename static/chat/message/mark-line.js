@@ -1,4 +1,4 @@
-/** What is said under a message that is sent from above the line, or left out below it. */
+/** The line under a message that is sent although it is above the horizon, or left out although it is below. */
 
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
@@ -15,7 +15,7 @@ export class MarkLine {
 
   /** @param {ContextMark} mark */
   update(mark) {
-    // Whoever is about to press its button keeps it.
+    // Drawn again only where it changed: somebody may be about to press its button.
     const drawn = JSON.stringify(mark);
     if (drawn === this.drawn) return;
     this.drawn = drawn;

@@ -21,11 +21,11 @@ import { Popover } from "../elements/popover.js";
 export class MessageMenu {
   /**
    * @param {() => {item: Item, verdict: Verdict|null}} about
-   * @param {MenuActions} wishes
+   * @param {MenuActions} actions
    */
-  constructor(about, wishes) {
+  constructor(about, actions) {
     this.about = about;
-    this.wishes = wishes;
+    this.actions = actions;
     const { item } = about();
     this.button = h("button", {
       type: "button", class: "m-more", "aria-haspopup": "dialog", "aria-expanded": "false",
@@ -51,7 +51,7 @@ export class MessageMenu {
 
   #choices() {
     const { item, verdict } = this.about();
-    return choices(item, verdict, this.wishes);
+    return menuChoices(item, verdict, this.actions);
   }
 
   /** @param {HTMLElement} box */
@@ -85,10 +85,10 @@ const titleOf = ({ content, calls, attachments }) =>
 /**
  * @param {Item} item
  * @param {Verdict|null} verdict
- * @param {MenuActions} wishes
+ * @param {MenuActions} actions
  * @returns {Choice[]}
  */
-function choices(item, verdict, { reply, mark, bringBack, why }) {
+function menuChoices(item, verdict, { reply, mark, bringBack, why }) {
   const id = /** @type {string} */ (item.id);
   const question = { label: verdict?.sent ? "Why is it sent?" : "Why did it forget?", act: () => why(item) };
   // A greeting is never sent, whatever is marked on it.

@@ -5,9 +5,9 @@ import { h, setText } from "../elements/dom.js";
 /** @typedef {{open: Set<string>, took: Map<string, number>}} ViewMemory what this page remembers of its answers */
 
 export class Reasoning {
-  /** @param {ViewMemory} kept */
-  constructor(kept) {
-    this.kept = kept;
+  /** @param {ViewMemory} memory */
+  constructor(memory) {
+    this.memory = memory;
     this.key = "";
     this.text = "";
     this.begun = 0;
@@ -16,7 +16,7 @@ export class Reasoning {
     this.body = h("p", { class: "thought-text", dir: "auto" });
     this.element = h("details", { class: "thought", hidden: true }, h("summary", {}, this.words), this.body);
     this.element.addEventListener("toggle", () => {
-      kept.open[this.element.open ? "add" : "delete"](`thought:${this.key}`);
+      memory.open[this.element.open ? "add" : "delete"](`thought:${this.key}`);
       this.#write();
     });
   }
@@ -31,13 +31,13 @@ export class Reasoning {
     this.element.hidden = !text;
     if (text && !this.text && !this.fresh) this.begun = performance.now();
     if (text && !thinking && this.begun) {
-      this.kept.took.set(key, performance.now() - this.begun);
+      this.memory.took.set(key, performance.now() - this.begun);
       this.begun = 0;
     }
     this.fresh = false;
     this.text = text;
     this.element.classList.toggle("running", thinking);
-    setText(this.words, !text ? "" : thinking ? "Thinking…" : describeDuration(this.kept.took.get(key)));
+    setText(this.words, !text ? "" : thinking ? "Thinking…" : describeDuration(this.memory.took.get(key)));
     // While it is closed, nobody reads along.
     if (!thinking || this.element.open) this.#write();
   }
@@ -47,7 +47,7 @@ export class Reasoning {
    * @param {string} key
    */
   #rename(key) {
-    const { open, took } = this.kept;
+    const { open, took } = this.memory;
     if (this.key === key) return;
     const [old, now] = [`thought:${this.key}`, `thought:${key}`];
     if (this.element.open && this.key) {

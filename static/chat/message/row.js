@@ -81,7 +81,7 @@ export class MessageRow {
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
-    setText(this.stateText, stateWords(newest));
+    setText(this.stateText, describeState(newest));
     this.clock.dateTime = first.created;
     setText(this.clock, first.created && formatTime(first.created));
     if (first.role === "user") this.#drawUser(first);
@@ -204,7 +204,7 @@ export class MessageRow {
 }
 
 /** @param {Item} item */
-function stateWords({ hint, reading, writing, waiting }) {
+function describeState({ hint, reading, writing, waiting }) {
   if (hint) return "waiting…";
   if (reading) return `reading ${formatNumber(reading.read)} of ${formatNumber(reading.total)} tokens…`;
   return writing ? "writing…" : waiting ? "sending…" : "";

@@ -17,7 +17,7 @@ import { WaitingLine } from "./waiting-line.js";
  */
 
 /**
- * @typedef {MenuActions & {kept: ViewMemory}} Actions
+ * @typedef {MenuActions & {memory: ViewMemory}} Actions
  */
 
 export class AnswerStep {
@@ -36,13 +36,13 @@ export class AnswerStep {
     this.verdict = null;
     /** @type {MessageMenu|null} */
     this.menu = null;
-    this.thought = new Reasoning(actions.kept);
+    this.reasoning = new Reasoning(actions.memory);
     this.text = h("div", { class: "md", dir: "auto" });
-    this.calls = new ToolCallLines(actions.kept.open);
+    this.calls = new ToolCallLines(actions.memory.open);
     this.waiting = new WaitingLine();
     this.mark = new MarkLine();
     this.element = h("div", { class: "step", tabindex: "-1" },
-      this.thought.element, this.text, this.calls.element, this.waiting.element, this.mark.element);
+      this.reasoning.element, this.text, this.calls.element, this.waiting.element, this.mark.element);
     this.update(item);
   }
 
@@ -51,7 +51,7 @@ export class AnswerStep {
     const { writing, content, reasoning, coming, hint, idle } = item;
     this.item = item;
     if (item.seq !== null) this.element.dataset.seq = String(item.seq);
-    this.thought.update(item.key, reasoning, writing && !content && !coming.length);
+    this.reasoning.update(item.key, reasoning, writing && !content && !coming.length);
     this.#draw(item);
     // The cursor isn't needed where something else moves already.
     this.text.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));

@@ -1,4 +1,4 @@
-/** The provider can't answer now and is asked again: why, and in how many seconds. */
+/** The line that says why the provider is asked again, and in how many seconds. */
 
 import { h, setText } from "../elements/dom.js";
 import { describeWaiting } from "../state/format.js";

@@ -15,13 +15,13 @@ import { shorten } from "../state/format.js";
  */
 
 export class WhyWindow {
-  /** @param {WhyActions} wishes */
-  constructor(wishes) {
-    this.wishes = wishes;
+  /** @param {WhyActions} actions */
+  constructor(actions) {
+    this.actions = actions;
     this.dialog = byId("why", HTMLDialogElement);
     this.question = 0;
     this.title = h("h2", { id: "why-title" });
-    this.told = h("div", { class: "why-told", role: "status" });
+    this.explanation = h("div", { class: "why-told", role: "status" });
     this.offers = h("ul", { class: "why-offers" });
   }
 
@@ -34,10 +34,10 @@ export class WhyWindow {
     this.#draw(item, sent);
     this.dialog.showModal();
     try {
-      const told = await this.wishes.ask(/** @type {string} */ (item.id));
-      if (mine === this.question) this.#tell(told, item);
+      const explanation = await this.actions.ask(/** @type {string} */ (item.id));
+      if (mine === this.question) this.showExplanation(explanation, item);
     } catch (error) {
-      if (mine === this.question) setChildren(this.told, error instanceof Error ? error.message : String(error));
+      if (mine === this.question) setChildren(this.explanation, error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -47,59 +47,59 @@ export class WhyWindow {
    */
   #draw(item, sent) {
     this.title = h("h2", { id: "why-title" }, titles(sent));
-    this.told = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
+    this.explanation = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
     this.offers = h("ul", { class: "why-offers" });
     setChildren(
       this.dialog,
       h("form", { method: "dialog" },
         this.title,
         h("blockquote", { class: "why-quote" }, shorten(item.content, 160)),
-        this.told,
+        this.explanation,
         this.offers,
         h("div", { class: "box-foot" }, h("button", { class: "primary" }, "Close"))),
     );
   }
 
   /**
-   * @param {Explanation} told
+   * @param {Explanation} explanation
    * @param {Item} item
    */
-  #tell(told, item) {
-    setText(this.title, titles(told.sent));
-    setChildren(this.told, told.sentences.map((one) => h("p", {}, one)));
-    setChildren(this.offers, this.#acts(told, item).map(({ label, more, act }) =>
+  showExplanation(explanation, item) {
+    setText(this.title, titles(explanation.sent));
+    setChildren(this.explanation, explanation.sentences.map((one) => h("p", {}, one)));
+    setChildren(this.offers, this.remedies(explanation, item).map(({ label, more, act }) =>
       h("li", {},
         h("button", { type: "button", class: "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
         h("span", { class: "quiet" }, more))));
   }
 
   /**
-   * @param {Explanation} told
+   * @param {Explanation} explanation
    * @param {Item} item
    */
-  #acts({ message, fixes, excluded, turn }, item) {
-    const { wishes } = this;
+  remedies({ message, fixes, excluded, turn }, item) {
+    const { actions: actions } = this;
     const all = {
-      pin: { label: "Pin it", more: "Its whole turn is sent from now on.", act: () => wishes.pin(message) },
+      pin: { label: "Pin it", more: "Its whole turn is sent from now on.", act: () => actions.pin(message) },
       ask: {
         label: "Ask again with it", more: "Your message becomes a reply to it, ready to send.",
-        act: () => wishes.again(item),
+        act: () => actions.again(item),
       },
-      remember: { label: "Remember again", more: "The line is taken away.", act: () => wishes.remember() },
+      remember: { label: "Remember again", more: "The line is taken away.", act: () => actions.remember() },
       take_back: {
         label: "Take it back in", more: "It is no longer left out.",
-        act: () => wishes.takeBack(excluded ?? message),
+        act: () => actions.takeBack(excluded ?? message),
       },
       bring_back: {
         label: "Bring it back", more: "Its whole turn is sent again.",
-        act: () => wishes.bringBack([item.start]),
+        act: () => actions.bringBack([item.start]),
       },
     };
     const offered = fixes.map((fix) => all[fix]);
-    if (turn && wishes.inspects) {
+    if (turn && actions.inspects) {
       offered.push({
         label: "Look at that message", more: "The debug panel shows what was sent with it.",
-        act: () => wishes.receipt(turn),
+        act: () => actions.receipt(turn),
       });
     }
     return offered;

@@ -41,7 +41,7 @@ export const hasHistoryParameters = () => {
 };
 
 /**
- * The address of a conversation, or of a new chat with an agent; debug=true stays.
+ * The address of a conversation, or of a new chat with an agent; debug=true is kept.
  * @param {Page} page
  * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
  *   the query string
@@ -55,7 +55,7 @@ export function chatAddress(page, { conversation = null, agent = null, parameter
 }
 
 /**
- * Gives a chat that has begun its own address; the rest of the query stays, the agent goes.
+ * Gives a chat that has begun its own address; the rest of the query is kept, the agent is removed.
  * @param {Page} page
  * @param {string} conversation
  */

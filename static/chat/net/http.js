@@ -24,9 +24,9 @@ async function request(path, options) {
  * The JSON of an answer; throws an Error with a sentence for a person.
  * @param {number} status
  * @param {string} text
- * @param {string} kept the sentence on what was kept, for an answer without one
+ * @param {string} fallback a sentence on what was kept, for an answer without one
  */
-export function parseAnswer(status, text, kept) {
+export function parseAnswer(status, text, fallback) {
   let body = null;
   try {
     body = text ? JSON.parse(text) : null;
@@ -34,7 +34,7 @@ export function parseAnswer(status, text, kept) {
     // An error page: its text is not for this place.
   }
   if (status >= 200 && status < 300) return body;
-  throw new Error(body?.message ?? `The server answered ${status}. ${kept}`);
+  throw new Error(body?.message ?? `The server answered ${status}. ${fallback}`);
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The open conversation: its state, its connection and the requests to the server about it. */
 
-import { apply } from "../state/apply.js";
+import { apply, needsPreview } from "../state/apply.js";
 import { byteLength } from "../state/format.js";
-import { expectPreview, disconnect, addPending, initialState, lastSeq, addEarlier, removePending } from "../state/state.js";
+import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSeq, removePending } from "../state/state.js";
 import { chatAddress, useConversationAddress, queryString, readAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
@@ -14,7 +14,7 @@ import { Previews } from "./previews.js";
  * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
  * @import { Draft, PendingMessage, State } from "../types/state.js"
- * @import { Explanation, MarkName, ServerEvent } from "../types/wire.js"
+ * @import { MarkName, ServerEvent } from "../types/wire.js"
  */
 
 /**
@@ -29,8 +29,6 @@ import { Previews } from "./previews.js";
 
 // Room in a frame for everything but the text of a message.
 const ENVELOPE = 2_048;
-// A longer draft doesn't fit an address.
-const LONGEST_ASKED = 1_500;
 
 export class Session {
   /**
@@ -112,14 +110,6 @@ export class Session {
     this.#sendOnce("continue", message);
   }
 
-  /**
-   * Shows another version of an answer, in every page of the conversation.
-   * @param {string} message
-   */
-  async showVersion(message) {
-    await sendChange("POST", `${this.page.urls.messages}/${message}/show`);
-  }
-
   requestPreview() {
     this.previews.request();
   }
@@ -144,35 +134,12 @@ export class Session {
   }
 
   /**
-   * Takes turns that a cleanup unloaded back in, in every page of the conversation.
-   * @param {number[]|null} turns the sequence numbers of their first messages; null: all of them
-   * @param {string} [conversation] another may be open by now
-   * @returns {Promise<{turns: number[]}>} those that are back
-   */
-  bringBack(turns, conversation = this.state.conversationId) {
-    const path = `${this.page.urls.conversations}/${conversation}/cache/bring_back`;
-    return sendChange("POST", path, turns ? { turns } : {});
-  }
-
-  /**
    * The draft and the model that will answer it, under the names of the wire.
    * @returns {DraftFields}
    */
   get draftFields() {
     const draft = this.listeners.draft();
     return { draft: draft.text, ...replyAndFiles(draft), model: this.#model() };
-  }
-
-  /**
-   * @param {string} id
-   * @returns {Promise<Explanation>} why a message is or isn't sent with the present draft
-   */
-  explain(id) {
-    const { draft, reply_to: replied, attachments, model } = this.draftFields;
-    const parameters = new URLSearchParams({ query: queryString(), reply_to: replied ?? "", model });
-    for (const one of attachments) parameters.append("attachment", one);
-    if (draft.length <= LONGEST_ASKED) parameters.set("draft", draft);
-    return getJson(`${this.page.urls.messages}/${id}/why?${parameters}`);
   }
 
   /**
@@ -306,19 +273,6 @@ export class Session {
     if (state.pending !== before.pending) drafts.storePending(state.conversationId, state.pending);
     this.listeners.onChange(state, before);
   }
-}
-
-/**
- * Whether an event may change what the next message is sent with.
- * @param {ServerEvent} event
- * @param {State} state
- * @param {State} before
- */
-function needsPreview(event, state, before) {
-  // A model that is ready counts tokens itself; before, they were estimated.
-  const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
-  const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
-  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type);
 }
 
 /**

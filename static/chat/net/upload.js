@@ -23,7 +23,7 @@ export function upload(file, { progress, there, failed }) {
   request.setRequestHeader("X-CSRFToken", csrfToken());
   request.setRequestHeader("X-File-Name", encodeURIComponent(file.name.toWellFormed?.() ?? file.name));
   request.setRequestHeader("Content-Type", "application/octet-stream");
-  // fetch can't tell how much of a body has gone out.
+  // fetch doesn't report how much of a body was sent.
   request.upload.addEventListener("progress", ({ loaded, total }) => progress(total ? (100 * loaded) / total : 0));
   request.addEventListener("error", () => failed(UNREACHED, true));
   request.addEventListener("load", () => {

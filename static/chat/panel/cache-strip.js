@@ -25,7 +25,7 @@ export class CacheStrip {
     this.chosen = "";
     /** @type {Shown[]} */
     this.pieces = [];
-    this.told = h("p", { class: "kv-told" });
+    this.description = h("p", { class: "kv-told" });
     this.list = h("div", {});
   }
 
@@ -38,18 +38,18 @@ export class CacheStrip {
     this.pieces = free > 0 ? [...strip, { ...FREE_PIECE, start: used, size: free }] : strip;
     const gone = strip.filter((one) => one.start < 0).length;
     const long = Math.min(free, FREE * Math.max(1, used));
-    this.told = h("p", { class: "kv-told" });
+    this.description = h("p", { class: "kv-told" });
     this.list = h("div", {
       class: `kv${strip.length > MANY ? " many" : ""}`, role: "listbox", tabindex: "0", "data-key": "kv",
       "aria-label": "What lies in the cache, in order", "aria-orientation": "horizontal",
       on: {
         keydown: (event) => this.#key(event),
         focus: () => this.#choose(Math.max(0, this.#at())),
-        mouseleave: () => this.#tell(this.pieces[this.#at()]),
+        mouseleave: () => this.describe(this.pieces[this.#at()]),
       },
     }, this.pieces.map((one, index) => this.#option(one, index, gone, long)));
     this.#choose(this.#at());
-    return [this.list, this.told, legend(strip, free, long < free), this.#table(strip)];
+    return [this.list, this.description, legend(strip, free, long < free), this.#table(strip)];
   }
 
   /**
@@ -61,9 +61,9 @@ export class CacheStrip {
   #option(piece, index, gone, long) {
     const choose = () => this.#choose(index);
     const option = h("i", {
-      id: `kv-${index}`, role: "option", class: `kv-${lookOf(piece)}`, "aria-selected": "false", "aria-label": inWords(piece),
+      id: `kv-${index}`, role: "option", class: `kv-${pieceLook(piece)}`, "aria-selected": "false", "aria-label": describePiece(piece),
       // Between a press and its click comes the focus, which may choose a piece and so move the pieces.
-      on: { mouseenter: () => this.#tell(piece), pointerdown: choose, click: choose },
+      on: { mouseenter: () => this.describe(piece), pointerdown: choose, click: choose },
     });
     if (piece.start < 0) option.style.flex = `0 0 ${Math.min(GONE, GONE_ALL / gone)}%`;
     else option.style.flexGrow = String(piece.free ? long : piece.size);
@@ -71,24 +71,24 @@ export class CacheStrip {
   }
 
   #at() {
-    return this.pieces.findIndex((one) => nameOf(one) === this.chosen);
+    return this.pieces.findIndex((one) => pieceKey(one) === this.chosen);
   }
 
   /** @param {number} index -1: none */
   #choose(index) {
     const piece = this.pieces[index];
-    this.chosen = piece ? nameOf(piece) : "";
+    this.chosen = piece ? pieceKey(piece) : "";
     for (const [place, option] of [...this.list.children].entries()) {
       option.setAttribute("aria-selected", String(place === index));
     }
     if (piece) this.list.setAttribute("aria-activedescendant", `kv-${index}`);
-    this.#tell(piece);
+    this.describe(piece);
   }
 
   /** @param {Shown|undefined} piece */
-  #tell(piece) {
-    setChildren(this.told, ...(piece
-      ? [inWords(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, "show it")]
+  describe(piece) {
+    setChildren(this.description, ...(piece
+      ? [describePiece(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, "show it")]
       : ["Point at a piece, or go through them with the arrow keys."]));
   }
 
@@ -155,10 +155,10 @@ const FREE_PIECE = {
 const NONE = (words) => h("span", { class: "none", "aria-label": words }, "–");
 
 /** @param {CachePiece} piece */
-const nameOf = ({ key, kind, start }) => key || `${kind}:${start}`;
+const pieceKey = ({ key, kind, start }) => key || `${kind}:${start}`;
 
 /** @param {Shown} piece */
-function lookOf({ free, kind, status }) {
+function pieceLook({ free, kind, status }) {
   if (free) return "free";
   if (status < 1) return status < 0 ? "gone" : "marked";
   return kind === "message" ? "loaded" : kind;
@@ -168,14 +168,14 @@ function lookOf({ free, kind, status }) {
  * "12 user, 31 cells from 184 on, loaded: “And in winter?”"
  * @param {Shown} piece
  */
-function inWords({ free, seq, role, kind, start, size, status, label }) {
+function describePiece({ free, seq, role, kind, start, size, status, label }) {
   if (free) return `${plural(size, "cell")} free`;
   const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "no message";
   const cells = start < 0
     ? size > 0 && `took ${plural(size, "cell")}`
     : `${plural(size, "cell")} from ${formatNumber(start)} on`;
-  const said = kind === "message" && label ? `: “${shorten(label, 60)}”` : "";
-  return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${said}`;
+  const quote = kind === "message" && label ? `: “${shorten(label, 60)}”` : "";
+  return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${quote}`;
 }
 
 /**
@@ -189,7 +189,7 @@ function legend(strip, free, shortened) {
   const gone = strip.filter((one) => one.status < 0).length;
   return h("ul", { class: "key" },
     Object.entries(looks).map(([look, words]) => {
-      const cells = strip.filter((one) => lookOf(one) === look).reduce((sum, one) => sum + Math.max(0, one.size), 0);
+      const cells = strip.filter((one) => pieceLook(one) === look).reduce((sum, one) => sum + Math.max(0, one.size), 0);
       return cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${formatNumber(cells)}`);
     }),
     gone > 0 && h("li", {}, h("i", { class: "kv-gone" }), `unloaded ${plural(gone, "message")}`),

@@ -125,12 +125,12 @@ export class CacheSection {
       h("h3", {}, "KV cache", h("small", {}, last ? `${cells} · ${formatNumber(last.reused)} reused` : cells)),
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
-        h("dt", {}, "Session"), h("dd", {}, placeWords(found)),
+        h("dt", {}, "Session"), h("dd", {}, describePlace(found)),
         h("dt", {}, "Cleanup"), h("dd", {}, found.cleanup.words, h("span", { class: "quiet" }, ` when there is no room · ${found.cleanup.source}`))),
       found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
         found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
       found.note && h("p", { class: "quiet" }, found.note),
-      ...turns(found),
+      ...turnsPart(found),
       ...this.#room(found, waits, state),
     ];
   }
@@ -150,7 +150,7 @@ export class CacheSection {
         return h("li", {}, h("button", {
           type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
           on: { click: () => !off && this.#clean(one, about) },
-        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, effect(one))));
+        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, describeEffect(one))));
       })),
       this.#back(found, waits),
     ];
@@ -198,21 +198,21 @@ export class CacheSection {
 }
 
 /** @param {CleanupStrategy} strategy */
-function effect({ turns: gone, tokens, enough }) {
+function describeEffect({ turns: gone, tokens, enough }) {
   if (!gone) return "nothing to free";
   return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
 }
 
 /** @param {LoadedCache} found */
-function placeWords({ place, saved }) {
-  const kept = saved ? `${formatBytes(saved.bytes)}, ${formatTime(saved.at)}` : "";
-  if (place === "slot") return kept ? `in the engine, saved on disk (${kept})` : "in the engine";
-  if (place === "saved") return kept ? `saved on disk (${kept})` : "saved on disk";
+function describePlace({ place, saved }) {
+  const details = saved ? `${formatBytes(saved.bytes)}, ${formatTime(saved.at)}` : "";
+  if (place === "slot") return details ? `in the engine, saved on disk (${details})` : "in the engine";
+  if (place === "saved") return details ? `saved on disk (${details})` : "saved on disk";
   return "nowhere: the next message is evaluated from the beginning";
 }
 
 /** @param {LoadedCache} found */
-function turns({ turns: all, misses }) {
+function turnsPart({ turns: all, misses }) {
   if (!all.length) return [];
   const older = all.slice(0, -NEWEST);
   const isOff = all.some(({ expected, reused }) => expected !== reused);

@@ -62,7 +62,7 @@ export class ComparisonSection {
         this.failure && h("p", { class: "quiet" }, this.failure),
         !waits && !this.found && !this.failure && h("p", { class: "quiet" }, "Working it out…"),
         this.found && this.#table(this.found.rows),
-        this.found && remarks(this.found.rows),
+        this.found && noteList(this.found.rows),
         this.found && h("p", { class: "quiet" }, `${plural(this.found.stored, "message")} in the conversation. ${this.found.note}`),
       ],
     };
@@ -141,7 +141,7 @@ export class ComparisonSection {
  * Notes on policies whose settings can't be followed entirely.
  * @param {ComparisonRow[]} rows
  */
-function remarks(rows) {
+function noteList(rows) {
   const noted = rows.filter((one) => one.outcome && one.note);
   return noted.length > 0 && h("ul", { class: "reasons" }, noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)));
 }

@@ -133,7 +133,7 @@ export class Panel {
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
     this.answer.disabled = !receipt && this.view === "next";
     this.answer.textContent = this.chosen ? `Answer ${this.chosen.number ?? ""}`.trim() : "Last answer";
-    this.small.textContent = this.view === "answer" ? subtitle(decision) : "";
+    this.small.textContent = this.view === "answer" ? describeReceipt(decision) : "";
     this.#sayProblem(state, decision);
     const next = this.view === "next";
     const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
@@ -195,10 +195,10 @@ export class Panel {
     const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
     const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
     setChildren(section, made ? made.draw() : []);
-    for (const kept of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
-      const details = kept instanceof HTMLDetailsElement ? kept : null;
+    for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
+      const details = part instanceof HTMLDetailsElement ? part : null;
       if (details && open.has(details.dataset.key)) details.open = true;
-      if (held && kept.dataset.key === held) (details?.querySelector("summary") ?? kept).focus();
+      if (held && part.dataset.key === held) (details?.querySelector("summary") ?? part).focus();
     }
   }
 }
@@ -207,7 +207,7 @@ export class Panel {
  * "turn 7 · 1.2 s to first token"
  * @param {Decision|null} receipt
  */
-function subtitle(receipt) {
+function describeReceipt(receipt) {
   if (!receipt) return "";
   const first = receipt.reported?.first_token_ms;
   return [

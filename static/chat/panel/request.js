@@ -38,9 +38,9 @@ export function requestSection(page, turn) {
 
 /** @param {ExactRequest} request */
 function contents({ asked, messages, complete, note }) {
-  const said = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const parameters = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return [
-    said.length > 0 && h("p", { class: "quiet" }, said.join(" · ")),
+    parameters.length > 0 && h("p", { class: "quiet" }, parameters.join(" · ")),
     !complete && h("p", { class: "quiet" }, note || "Parts of it are no longer stored."),
     complete && note && h("p", { class: "quiet" }, note),
     h("ol", {}, messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) =>

@@ -15,7 +15,7 @@ import { formatDuration, formatNumber } from "../state/format.js";
 export function roundsSection(receipt) {
   const all = receipt.rounds ?? [];
   if (!all.length) return null;
-  const said = all.filter(({ retried }) => retried);
+  const retries = all.filter(({ retried }) => retried);
   return {
     data: all,
     draw: () => [
@@ -26,7 +26,7 @@ export function roundsSection(receipt) {
           h("thead", {}, h("tr", {}, ["", "sent", "read", "reused", "answer", "first"].map((one, index) =>
             h("th", { scope: "col" }, index ? one : h("span", { class: "hidden" }, "round"))))),
           h("tbody", {}, all.flatMap(row)))),
-      said.length > 0 && h("ul", { class: "reasons" }, said.map(({ round, retried }) =>
+      retries.length > 0 && h("ul", { class: "reasons" }, retries.map(({ round, retried }) =>
         h("li", {}, h("b", {}, `Round ${round}: `), retried))),
     ],
   };
@@ -34,7 +34,7 @@ export function roundsSection(receipt) {
 
 /** @param {Round} round */
 function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first }) {
-  const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(counted);
+  const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(formatCount);
   const led = calls.length ? `then ${calls.join(", ")}` : "";
   return [
     h("tr", {}, h("th", { scope: "row" }, round), numbers.map((one) => h("td", {}, one)),
@@ -45,4 +45,4 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
 
 const NONE = () => h("span", { class: "none", "aria-label": "not said" }, "–");
 /** @param {number|null|undefined} value */
-const counted = (value) => (typeof value === "number" ? formatNumber(value) : NONE());
+const formatCount = (value) => (typeof value === "number" ? formatNumber(value) : NONE());

@@ -20,17 +20,17 @@ const SCALE = 12;
  * @returns {Section}
  */
 export function factsSection(decision) {
-  const { facts: said, locked, lock_reason: reason } = decision;
+  const { facts, locked, lock_reason: reason } = decision;
   const quoted = decision.verdicts.reduce((sum, one) => sum + (one.quoted ? one.messages : 0), 0);
   return {
-    data: [said, locked, reason, quoted],
+    data: [facts, locked, reason, quoted],
     draw: () => [
       h("dl", { class: "facts" },
-        h("dt", {}, "Policy"), h("dd", {}, said.policy),
-        h("dt", {}, "Length"), h("dd", {}, lengthWords(said)),
-        h("dt", {}, "Source"), h("dd", {}, said.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
+        h("dt", {}, "Policy"), h("dd", {}, facts.policy),
+        h("dt", {}, "Length"), h("dd", {}, describeLength(facts)),
+        h("dt", {}, "Source"), h("dd", {}, facts.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
         h("dt", {}, "Messages"),
-        h("dd", {}, `${formatNumber(said.stored)} in the conversation, ${formatNumber(said.sent)} sent`,
+        h("dd", {}, `${formatNumber(facts.stored)} in the conversation, ${formatNumber(facts.sent)} sent`,
           quoted > 0 && `, ${formatNumber(quoted)} of them quoted`)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
@@ -38,7 +38,7 @@ export function factsSection(decision) {
 }
 
 /** @param {Facts} facts */
-function lengthWords({ length, policy }) {
+function describeLength({ length, policy }) {
   if (!length) return h("span", { class: "quiet" }, `not used by ${policy}`);
   if (!/^\d+$/.test(length)) return `${length} user message`;
   return plural(Number(length), "user message");
@@ -51,11 +51,11 @@ function lengthWords({ length, policy }) {
  */
 export function notesSection(decision) {
   const cut = decision.server_cut?.sentence;
-  const said = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
-  if (!said.length) return null;
+  const sentences = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
+  if (!sentences.length) return null;
   return {
-    data: said,
-    draw: () => [h("h3", {}, "Please note"), h("ul", { class: "notes" }, said.map((one) => h("li", {}, one)))],
+    data: sentences,
+    draw: () => [h("h3", {}, "Please note"), h("ul", { class: "notes" }, sentences.map((one) => h("li", {}, one)))],
   };
 }
 
@@ -84,7 +84,7 @@ export function partsSection(decision, { next, before }) {
       h("ul", { class: "key" }, counted.map((part) =>
         h("li", {}, drawn.includes(part) && h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${formatNumber(part.tokens)}`,
           !one && part.basis && part.name !== "free" && part.name !== "reply" && h("small", {}, ` ${part.basis}`)))),
-      before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), reuse(leading, total)),
+      before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total)),
       h("p", { class: "quiet" }, [
         one ? `All ${one}. ` : "",
         budget ? `The limit is the token budget, ${formatNumber(budget)}. ` : `The model's window is ${formatNumber(size)}, of which ${formatNumber(reply)} are kept for the reply. `,
@@ -98,7 +98,7 @@ export function partsSection(decision, { next, before }) {
  * @param {number} leading
  * @param {number} total
  */
-function reuse(leading, total) {
+function describeReuse(leading, total) {
   if (!leading) return "None of its beginning is the same as last time: a provider has nothing to reuse.";
   const share = Math.floor((100 * leading) / Math.max(1, total));
   return `${formatNumber(leading)} of ${formatNumber(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
@@ -126,18 +126,18 @@ function bar(all, leading) {
  */
 export function reportedSection(receipt) {
   /** @type {Reported} */
-  const said = receipt.reported ?? {};
+  const numbers = receipt.reported ?? {};
   const rows = [
-    numberRow("Prompt", said.prompt, tokenWords),
-    numberRow("Cached", said.cached, tokenWords),
-    numberRow("Answer", said.completion, tokenWords),
-    numberRow("First token", said.first_token_ms, (value) => `after ${formatDuration(value)}`),
-    numberRow("Cost", said.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
+    numberRow("Prompt", numbers.prompt, formatTokens),
+    numberRow("Cached", numbers.cached, formatTokens),
+    numberRow("Answer", numbers.completion, formatTokens),
+    numberRow("First token", numbers.first_token_ms, (value) => `after ${formatDuration(value)}`),
+    numberRow("Cost", numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
   ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;
   return {
-    data: [said, provider],
+    data: [numbers, provider],
     draw: () => [
       h("h3", {}, "What the provider reported"),
       h("dl", { class: "facts" },
@@ -158,4 +158,4 @@ const numberRow = (label, value, format) =>
   (typeof value === "number" ? [h("dt", {}, label), h("dd", {}, format(value))] : []);
 
 /** @param {number} count */
-const tokenWords = (count) => plural(count, "token");
+const formatTokens = (count) => plural(count, "token");

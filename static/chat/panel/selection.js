@@ -27,9 +27,9 @@ export function selectionSection(decision, titles) {
     draw: () => [
       h("h3", {}, "How it was chosen"),
       ...reports.map(([name, report]) => h("div", { class: "report" },
-        h("h4", {}, titles[name] ?? words(name)),
-        h("dl", { class: "facts small" }, Object.entries(report).filter(isSaid).flatMap(([key, value]) =>
-          [h("dt", {}, NAMES[key] ?? words(key)), h("dd", {}, valueOf(key, value))])))),
+        h("h4", {}, titles[name] ?? titleOf(name)),
+        h("dl", { class: "facts small" }, Object.entries(report).filter(hasValue).flatMap(([key, value]) =>
+          [h("dt", {}, NAMES[key] ?? titleOf(key)), h("dd", {}, formatValue(key, value))])))),
       hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>
         h("li", {}, h("b", {}, one.first === one.last ? `${one.first}` : `${one.first}–${one.last}`), ` ${one.sentence}`))),
     ],
@@ -37,19 +37,19 @@ export function selectionSection(decision, titles) {
 }
 
 /** @param {[string, unknown]} entry */
-const isSaid = ([, value]) => value !== null && value !== undefined && value !== "";
+const hasValue = ([, value]) => value !== null && value !== undefined && value !== "";
 
 /** @param {string} name */
-const words = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
+const titleOf = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 /**
  * A report's value in words; a provider's numbers are labelled as such.
  * @param {string} key
  * @param {unknown} value
  */
-function valueOf(key, value) {
+function formatValue(key, value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "object" && value) return inside(value) || "none";
+  if (typeof value === "object" && value) return formatInside(value) || "none";
   if (typeof value !== "number") return String(value);
   if (key === "ms" || key === "milliseconds") return formatDuration(value);
   if (key === "cost") return `${formatDollars(value)}, estimated`;
@@ -62,8 +62,8 @@ function valueOf(key, value) {
  * @param {unknown} value
  * @returns {string}
  */
-function inside(value) {
+function formatInside(value) {
   if (value === null || typeof value !== "object") return typeof value === "number" ? formatNumber(value) : String(value);
-  if (Array.isArray(value)) return value.map(inside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
-  return Object.entries(value).filter(isSaid).map(([name, one]) => `${words(name).toLowerCase()} ${inside(one)}`).join(", ");
+  if (Array.isArray(value)) return value.map(formatInside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
+  return Object.entries(value).filter(hasValue).map(([name, one]) => `${titleOf(name).toLowerCase()} ${formatInside(one)}`).join(", ");
 }

@@ -28,14 +28,14 @@ const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "no
 export function settingsSection(decision, owner) {
   const { conversation = {}, ...own } = decision.settings;
   const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map((entry) => ownedRow(entry, owner))];
-  const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSaid(setting));
+  const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSet(setting));
   const rest = rows.filter((one) => !shown.includes(one));
   return {
     data: rows,
     draw: () => [
       h("h3", {}, "Where each setting came from"),
       table(shown),
-      reasons(rows),
+      lossReasons(rows),
       rest.length > 0 && h("details", { class: "rest", "data-key": "settings-rest" },
         h("summary", {}, `${rest.length} more, as built in`), table(rest)),
     ],
@@ -60,7 +60,7 @@ const ownedRow = ([name, setting], owner) => ({
  * Whether any source but the built-in one sets it.
  * @param {Setting} setting
  */
-const isSaid = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
+const isSet = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
 
 /** @param {Row[]} rows */
 function table(rows) {
@@ -79,32 +79,32 @@ function table(rows) {
  * @param {string} source
  */
 function cells(setting, source) {
-  const said = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
-  if (!said.length) {
+  const values = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
+  if (!values.length) {
     const won = setting.source === source;
-    return won ? h("span", { class: "win" }, shown(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
+    return won ? h("span", { class: "win" }, formatValue(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
   }
-  return said.map((one) => {
+  return values.map((one) => {
     // A built-in value of none has no text.
-    const value = one.raw ?? (one.outcome === "won" ? shown(setting.value) : "none");
-    if (one.outcome === "won") return h("span", { class: "win" }, shown(value));
+    const value = one.raw ?? (one.outcome === "won" ? formatValue(setting.value) : "none");
+    if (one.outcome === "won") return h("span", { class: "win" }, formatValue(value));
     const loss = LOSSES[one.outcome] ?? one.outcome;
     return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
-      h("s", {}, shown(value)), h("span", { class: "hidden" }, ` (${loss})`));
+      h("s", {}, formatValue(value)), h("span", { class: "hidden" }, ` (${loss})`));
   });
 }
 
 /** @param {unknown} value */
-const shown = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
+const formatValue = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
 
 /**
  * The struck-out values of the table, as sentences.
  * @param {Row[]} rows
  */
-function reasons(rows) {
-  const said = rows.flatMap(({ setting }) =>
+function lossReasons(rows) {
+  const values = rows.flatMap(({ setting }) =>
     setting.said.filter((one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why));
-  const telling = said.filter((one) => one.outcome !== "overruled" || one.source !== "template");
+  const telling = values.filter((one) => one.outcome !== "overruled" || one.source !== "template");
   if (!telling.length) return null;
   return h("ul", { class: "reasons" }, telling.map((one) =>
     h("li", { class: one.outcome === "bad" ? "bad" : "" },

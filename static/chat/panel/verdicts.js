@@ -81,7 +81,7 @@ function contents(verdict, inside, draft, toMessage) {
     h("ul", {}, shown.map((message) =>
       h("li", {},
         h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.role}`),
-        ` ${shorten(contentWords(message))}`))),
+        ` ${shorten(describeContent(message))}`))),
     code,
   ];
 }
@@ -90,5 +90,5 @@ function contents(verdict, inside, draft, toMessage) {
  * A message's text, its tool calls and its files.
  * @param {Message} message
  */
-const contentWords = ({ content, calls, attachments }) =>
+const describeContent = ({ content, calls, attachments }) =>
   [content, ...calls.map(describeCall), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");

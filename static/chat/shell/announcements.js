@@ -16,7 +16,7 @@ export function announceChanges(state, before) {
   if (state.conversationId !== before.conversationId) return;
   const name = state.agent?.name ?? "The agent";
   if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
-  const used = usedSince(state, before);
+  const used = startedTools(state, before);
   if (used.length) announce(`Using ${used.join(", ")}.`);
   const { waiting, reading } = state.turn ?? {};
   if (waiting && waiting !== before.turn?.waiting) announce(describeWaiting(waiting.sentence, Math.ceil(waiting.seconds)));
@@ -30,7 +30,7 @@ export function announceChanges(state, before) {
  * @param {State} before
  * @returns {string[]}
  */
-function usedSince(state, before) {
+function startedTools(state, before) {
   const { turn } = state;
   if (!turn || !before.turn || turn.id !== before.turn.id) return [];
   if (turn.calling.length) return turn.calling.slice(before.turn.calling.length);

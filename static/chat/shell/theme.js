@@ -1,4 +1,4 @@
-/** Light, dark, or as the system says; `theme-start.js` applies the choice before the first paint. */
+/** The theme: light, dark, or the system's; `theme-start.js` applies the choice before the first paint. */
 
 import { storeItem, loadItem } from "../net/storage.js";
 

@@ -255,3 +255,16 @@ function refused(state, event) {
     refusal: { ...problem, ref: event.ref, draft },
   };
 }
+
+/**
+ * Whether an event may change what the next message is sent with, so that the page needs a new preview.
+ * @param {ServerEvent} event
+ * @param {State} state
+ * @param {State} before
+ */
+export function needsPreview(event, state, before) {
+  // A model that is ready counts tokens itself; before, they were estimated.
+  const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
+  const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
+  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type);
+}

@@ -39,28 +39,28 @@ export function setHighlighter(addresses) {
  * @param {HTMLPreElement} pre
  * @param {{colour: boolean}} options
  */
-export function dressCode(pre, { colour }) {
+export function decorateCode(pre, { colour }) {
   const code = pre.querySelector("code") ?? pre;
-  const said = /language-(\S+)/.exec(code.className)?.[1] ?? "";
+  const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
   code.removeAttribute("class");
   const button = h("button", { type: "button", class: "code-copy" }, "Copy");
   button.addEventListener("click", () => copy(code.textContent ?? "", button));
-  const frame = h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, said || "text"), button));
+  const frame = h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, language || "text"), button));
   pre.replaceWith(frame);
   pre.tabIndex = 0;
-  pre.setAttribute("aria-label", said ? `Code in ${said}` : "Code");
+  pre.setAttribute("aria-label", language ? `Code in ${language}` : "Code");
   pre.setAttribute("role", "group");
   frame.append(pre);
-  if (colour && said) void paint(code, said);
+  if (colour && language) void colourCode(code, language);
 }
 
 /**
  * @param {Element} code
- * @param {string} said
+ * @param {string} language
  */
-async function paint(code, said) {
+async function colourCode(code, language) {
   const text = code.textContent ?? "";
-  const name = ALIASES[said.toLowerCase()] ?? said.toLowerCase();
+  const name = ALIASES[language.toLowerCase()] ?? language.toLowerCase();
   if (text.length > LONGEST || !modules[`languages/${name}.min.js`]) return;
   const hljs = await loadHighlighter();
   if (!hljs || !(await loadLanguage(hljs, name)) || code.textContent !== text) return;

@@ -5,7 +5,7 @@
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { Marked } from "../../vendor/marked/marked.esm.js";
-import { dressCode } from "./code.js";
+import { decorateCode } from "./code.js";
 import { h } from "../elements/dom.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
@@ -79,13 +79,13 @@ export function renderBlocks(tokens, { streaming = false } = {}) {
   const fragment = DOMPurify.sanitize(marked.parser(tokens), ALLOWED);
   // Of all classes only the one that names a code block's language means something here.
   for (const element of fragment.querySelectorAll("[class]:not(pre > code)")) element.removeAttribute("class");
-  for (const link of fragment.querySelectorAll("a")) dressLink(link);
+  for (const link of fragment.querySelectorAll("a")) secureLink(link);
   for (const table of fragment.querySelectorAll("table")) {
     const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
     frame.append(table);
   }
-  for (const pre of fragment.querySelectorAll("pre")) dressCode(pre, { colour: !streaming });
+  for (const pre of fragment.querySelectorAll("pre")) decorateCode(pre, { colour: !streaming });
   return fragment;
 }
 
@@ -93,7 +93,7 @@ export function renderBlocks(tokens, { streaming = false } = {}) {
 export const render = (text) => renderBlocks(parseBlocks(text));
 
 /** @param {HTMLAnchorElement} link */
-function dressLink(link) {
+function secureLink(link) {
   const href = link.getAttribute("href") ?? "";
   if (!LINKS.test(href)) {
     link.removeAttribute("href");

@@ -1,6 +1,6 @@
 /**
  * Text that is still being written. A block is committed once another has begun after it; only
- * the last one is made anew, at most once a frame, so that a long answer costs what a short does.
+ * the last one is rendered again, at most once a frame, so that a long answer costs no more than a short one.
  */
 
 import { parseBlocks, render, renderBlocks } from "./markdown.js";

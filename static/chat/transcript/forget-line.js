@@ -1,4 +1,4 @@
-/** The line where a person asked to forget what is above, with the means to take it away. */
+/** The line where a person asked to forget what is above, with a button to remove it. */
 
 import { h } from "../elements/dom.js";
 

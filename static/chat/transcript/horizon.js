@@ -24,7 +24,7 @@ export class Horizon {
    * @param {Element|null} next
    * @param {{above: number, empty: boolean, summary: {words: string, sent: boolean}}} what
    *   `above`: messages that aren't sent; `empty`: nothing of the conversation is below the line;
-   *   `summary`: what its control says, "" for none, and whether it stands for what is above
+   *   `summary`: the label of its control, "" for none, and whether it is sent in place of the messages above
    */
   place(column, next, { above, empty, summary }) {
     setText(this.summary, summary.words);

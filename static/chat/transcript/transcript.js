@@ -20,15 +20,15 @@ const FURTHEST = 40;
 
 export class Transcript {
   /**
-   * @param {Omit<Actions, "kept"> & {earlier: () => Promise<void>,
+   * @param {Omit<Actions, "memory"> & {earlier: () => Promise<void>,
    *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
    * @param {string[]} withSummary the policies that send a running summary
    */
   constructor(actions, withSummary) {
     this.withSummary = withSummary;
     /** @type {ViewMemory} */
-    const kept = { open: new Set(), took: new Map() };
-    this.actions = { ...actions, kept };
+    const memory = { open: new Set(), took: new Map() };
+    this.actions = { ...actions, memory };
     /** @type {State|null} */
     this.state = null;
     this.log = byId("log");
@@ -48,7 +48,7 @@ export class Transcript {
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#settle()).observe(this.column);
     new ResizeObserver(() => this.#settle()).observe(this.log);
-    this.newest.addEventListener("click", () => this.toNewest());
+    this.newest.addEventListener("click", () => this.scrollToNewest());
   }
 
   /**
@@ -65,10 +65,10 @@ export class Transcript {
     if (moved) this.#arrange(state);
     else if (state.turn !== before.turn) this.#stream(state);
     if (moved || state.decision !== before.decision || state.summary !== before.summary) this.#mark(state);
-    if (state.pending.length > before.pending.length) this.toNewest();
+    if (state.pending.length > before.pending.length) this.scrollToNewest();
   }
 
-  toNewest() {
+  scrollToNewest() {
     this.atBottom = true;
     this.log.scrollTop = this.log.scrollHeight;
     this.newest.hidden = true;
@@ -87,14 +87,14 @@ export class Transcript {
   }
 
   /** Goes to the horizon, loading older messages if needed; false where there is none. */
-  async toHorizon() {
+  async scrollToHorizon() {
     const line = this.state?.decision?.horizon ?? null;
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (line === null || this.horizon.element.isConnected || !this.state?.earlier) break;
       await this.showEarlier();
     }
     if (!this.horizon.element.isConnected) return false;
-    this.#goTo(this.horizon.element);
+    this.scrollTo(this.horizon.element);
     return true;
   }
 
@@ -102,18 +102,18 @@ export class Transcript {
    * Shows a stored message, loading older ones if needed.
    * @param {number} seq
    */
-  async toMessage(seq) {
+  async scrollToMessage(seq) {
     const found = () => /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
       await this.showEarlier();
     }
     const element = found();
-    if (element) this.#goTo(element);
+    if (element) this.scrollTo(element);
   }
 
   /** @param {HTMLElement} element */
-  #goTo(element) {
+  scrollTo(element) {
     this.atBottom = false;
     element.scrollIntoView({ block: "center", behavior: reducedMotion() ? "auto" : "smooth" });
     element.focus({ preventScroll: true });

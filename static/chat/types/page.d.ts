@@ -36,7 +36,7 @@ export interface Model {
   /** `provider:model`; "" is the agent's own. */
   name: string;
   label: string;
-  /** In tokens; `assumed` where nobody told it. */
+  /** In tokens; `assumed` where it isn't known. */
   window: number | null;
   assumed?: boolean;
   /** In US dollars for a million tokens. */

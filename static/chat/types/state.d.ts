@@ -73,7 +73,7 @@ export interface State {
   previewRef: string | null;
   engine: Engine | null;
   pending: PendingMessage[];
-  /** What is above this sequence number is forgotten; 0: nothing is. */
+  /** Messages above this sequence number are forgotten; 0: none are. */
   forgetAbove: number;
   summary: Summary;
   refusal: Refusal | null;

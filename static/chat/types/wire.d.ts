@@ -146,7 +146,7 @@ export interface Verdict {
   basis: Basis;
 }
 
-/** What one source says of one setting. */
+/** The value that one source gives one setting, and whether it won. */
 export interface SourceValue {
   source: string;
   name: string;

@@ -1,0 +1,48 @@
+/** Requests about single messages and turns; what they change arrives as events over the socket. */
+
+import { queryString } from "./address.js";
+import { getJson, sendChange } from "./http.js";
+
+/**
+ * @import { DraftFields } from "./session.js"
+ * @import { Page } from "../types/page.js"
+ * @import { Explanation } from "../types/wire.js"
+ */
+
+// In characters: a longer draft doesn't fit an address.
+const LONGEST_DRAFT = 1_500;
+
+/**
+ * Shows another version of an answer, in every page of the conversation.
+ * @param {Page} page
+ * @param {string} message
+ */
+export async function showVersion(page, message) {
+  await sendChange("POST", `${page.urls.messages}/${message}/show`);
+}
+
+/**
+ * Takes turns that a cleanup unloaded back in, in every page of the conversation.
+ * @param {Page} page
+ * @param {string} conversation
+ * @param {number[]|null} turns the sequence numbers of their first messages; null: all of them
+ * @returns {Promise<{turns: number[]}>} those that are back
+ */
+export function bringBackTurns(page, conversation, turns) {
+  const path = `${page.urls.conversations}/${conversation}/cache/bring_back`;
+  return sendChange("POST", path, turns ? { turns } : {});
+}
+
+/**
+ * Asks why a message is or isn't sent with the present draft.
+ * @param {Page} page
+ * @param {string} message
+ * @param {DraftFields} fields
+ * @returns {Promise<Explanation>}
+ */
+export function explain(page, message, { draft, reply_to: replied, attachments, model }) {
+  const parameters = new URLSearchParams({ query: queryString(), reply_to: replied ?? "", model });
+  for (const one of attachments) parameters.append("attachment", one);
+  if (draft.length <= LONGEST_DRAFT) parameters.set("draft", draft);
+  return getJson(`${page.urls.messages}/${message}/why?${parameters}`);
+}
