@@ -158,7 +158,7 @@ class FakeWorld(World):
         self.fake = FakeEngine(self.folder, slots=SLOTS, window=WINDOW, batch=128)
         await self.fake.__aenter__()
         client = EngineClient(self.fake.address, key=self.fake.key)
-        running = await self.engine._examined(client, "the model", 0)
+        running = await self.engine._inspect(client, "the model", 0)
         self.engine._set(Status(state="ready"), running)
 
     async def kill_engine(self) -> None:

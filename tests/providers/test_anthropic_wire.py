@@ -30,7 +30,7 @@ def body(*messages: Message, model: str = "claude-haiku-4-5", **more: Any) -> Me
         sources={},
         official=True,
     )
-    assert problems(made.value, version=made.version or "2026-10-21") == []
+    assert problems(made.body, version=made.version or "2026-10-21") == []
     return made
 
 
@@ -44,7 +44,7 @@ def said(made: MessagesRequest) -> list[tuple[str, list[str]]]:
                 for block in message["content"]
             ],
         )
-        for message in made.value["messages"]
+        for message in made.body["messages"]
     ]
 
 
@@ -84,7 +84,7 @@ def test_neighbours_are_one_message_and_blank_text_is_none() -> None:
         Message.user("Again.", id="6"),
     )
     assert said(made) == [("user", ["Quoted.", "Asked.", "Again."])]
-    assert [block["text"] for block in made.value["system"]] == ["One.", "Two."]
+    assert [block["text"] for block in made.body["system"]] == ["One.", "Two."]
 
 
 def test_a_history_that_begins_or_ends_with_an_answer_says_so() -> None:
@@ -113,11 +113,11 @@ def test_calls_of_any_provider_get_ids_that_are_taken_and_are_unique() -> None:
         ("assistant", ["Look.", "call_0_2", f"{hashed}_2"]),
         ("user", [f"{hashed}_2", "call_0_2"]),
     ]
-    results = made.value["messages"][2]["content"]
+    results = made.body["messages"][2]["content"]
     assert [block.get("is_error", False) for block in results] == [False, True]
     # Without tools of its own the request defines what stands in its history, and forbids it.
-    assert [tool["name"] for tool in made.value["tools"]] == ["a_b", "clock"]
-    assert made.value["tool_choice"] == {"type": "none"}
+    assert [tool["name"] for tool in made.body["tools"]] == ["a_b", "clock"]
+    assert made.body["tool_choice"] == {"type": "none"}
 
 
 def test_a_temperature_is_sent_where_a_model_takes_one() -> None:
@@ -132,17 +132,17 @@ def test_a_temperature_is_sent_where_a_model_takes_one() -> None:
     ):
         options = {"reasoning_effort": effort} if effort else {}
         made = body(Message.user("Hi", id="u"), model=model, options=options, **asked)
-        found[model, effort] = made.version, made.value.get("temperature"), "top_p" in made.value
+        found[model, effort] = made.version, made.body.get("temperature"), "top_p" in made.body
     assert found == {
         ("claude-haiku-4-5", None): ("2023-06-01", 1.0, False),
         ("claude-haiku-4-5", "low"): (None, None, False),
         ("claude-opus-5-5", None): (None, None, False),
         ("llama3", None): ("2023-06-01", 1.0, False),
     }
-    assert body(Message.user("Hi", id="u"), top_p=0.9).value["top_p"] == 0.9
+    assert body(Message.user("Hi", id="u"), top_p=0.9).body["top_p"] == 0.9
 
 
 def test_the_reply_is_bounded_by_what_the_model_can_say() -> None:
     for model, longest in (("claude-haiku-4-5", 64_000), ("claude-opus-5-5", 128_000)):
         made = body(Message.user("Hi", id="u"), model=model, max_tokens=1_000_000)
-        assert made.value["max_tokens"] == longest
+        assert made.body["max_tokens"] == longest

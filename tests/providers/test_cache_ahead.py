@@ -235,7 +235,7 @@ async def test_a_prompt_that_has_to_be_read_anyway_is_left_to_its_request(place:
 async def test_a_model_of_ones_own_is_trimmed_as_well(world: FakeWorld) -> None:
     """Its template was found out by examples, all of which end with a question."""
     world.engine.bundled = False
-    running = await world.engine._examined(world.running.client, "the model", 0)
+    running = await world.engine._inspect(world.running.client, "the model", 0)
     world.engine._set(world.engine.status(), running)
     world.serve()
     place = Harbour(world)

@@ -1,4 +1,4 @@
-"""How Claude models want to be asked to think; it differs with every generation.
+"""How Claude models are asked to think, which differs with every generation.
 
 Sources, November 2026: https://platform.claude.com/docs/en/build-with-claude/thinking, .../effort,
 .../preserved-thinking/prefix-checks, and the "what's new" page of each model.
@@ -11,22 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
-# Thinking counts as part of the reply. So much room it gets on top of what the reply was given;
-# without it an answer of a thousand tokens would end before its first word.
+# Thinking counts as part of the reply. This many tokens are added to the reply's limit; without
+# them an answer of a thousand tokens would end before its first word.
 _ROOM = {"low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 32_768}
 LEAST_BUDGET = 1_024
-# What a template may also say: OpenAI's names for less than "low".
+# OpenAI's names for less than "low", which a template may have too.
 _LESS = {"none": "", "off": "", "minimal": "low"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeFamily:
-    """`thinks`: "adaptive" decides itself and takes an effort, "budget" wants a number of tokens.
+    """`thinks`: "adaptive" models decide themselves and take an effort, "budget" models take a
+    number of tokens.
 
-    `unasked`: it thinks where nothing is said. `off` is how it is told not to: a type, "omitted"
-    (saying nothing), or "" where it can't be. `bound`: its thinking is refused with an error when
-    anything before it has changed, so it goes back only after the very same beginning. `finer`:
-    its tokenizer is the one that came with Opus 4.7.
+    `unasked`: the model thinks by default. `off` switches thinking off: a type, "omitted" (no
+    parameter), or "" where that isn't possible. `bound`: the API refuses thinking when anything
+    before it has changed, so it is sent back only after the very same beginning. `finer`: the model
+    has the tokenizer that was introduced with Opus 4.7.
     """
 
     thinks: Literal["adaptive", "budget"] = "adaptive"
@@ -41,7 +42,7 @@ _ALWAYS = ClaudeFamily(unasked=True, off="", bound=True)
 _BUDGET = ClaudeFamily(thinks="budget", efforts=(), finer=False)
 _4_6 = ClaudeFamily(efforts=("low", "medium", "high", "max"), finer=False)
 _FAMILIES: Mapping[str, ClaudeFamily] = {
-    # A model that is newer than this table: what the newest have in common.
+    # For a model that is newer than this table: what the newest ones have in common.
     "claude": _ALWAYS,
     "claude-3": _BUDGET,
     "claude-fable-5": replace(_ALWAYS, bound=False),
@@ -66,14 +67,14 @@ _FAMILIES: Mapping[str, ClaudeFamily] = {
 
 
 def claude_name(model: str) -> str:
-    """Anthropic's own name for it, "" for another maker's: proxies put words before
+    """Anthropic's own name of the model, "" for another maker's: proxies add a prefix
     (`us.anthropic.claude-opus-5-5`) and write versions with a dot."""
     place = model.find("claude")
     return model[place:].replace(".", "-") if place >= 0 else ""
 
 
 def find_family(model: str) -> ClaudeFamily:
-    """The longest name that fits; other makers' models on a compatible server get a budget."""
+    """The family with the longest fitting name; other makers' models get a budget."""
     own = claude_name(model)
     fitting = [name for name in _FAMILIES if f"{own}-".startswith(f"{name}-")]
     return _FAMILIES[max(fitting, key=len)] if fitting else _BUDGET
@@ -81,7 +82,7 @@ def find_family(model: str) -> ClaudeFamily:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingParams:
-    """What a request says of it: `params` go into its body, `room` onto its bound."""
+    """`params` are added to a request's body, `room` to the limit of its reply, in tokens."""
 
     params: Mapping[str, Any]
     room: int = 0
@@ -94,19 +95,19 @@ NO_THINKING = ThinkingParams({})
 def choose_thinking(
     family: ClaudeFamily, wish: object, *, reply: int, longest: int | None
 ) -> ThinkingParams:
-    """`wish` is a template's `reasoning_effort`: an effort, "none", or None where it says nothing.
+    """`wish` is a template's `reasoning_effort`: an effort, "none", or None by default.
 
-    It is always asked for in a form that can be read: otherwise a model that thinks would look
-    like one that fell silent, to people and to our clocks.
+    Thinking is always requested in a readable form: otherwise a thinking model would seem silent
+    to people, and exceed our timeouts.
     """
-    said = _LESS.get(str(wish), str(wish)) if wish is not None else None
-    if said == "" and family.off:
+    wanted = _LESS.get(str(wish), str(wish)) if wish is not None else None
+    if wanted == "" and family.off:
         return _off(family)
-    if said is None and not family.unasked:
+    if wanted is None and not family.unasked:
         return NO_THINKING
     if family.thinks == "budget":
-        return _budget(said or "low", reply=reply, longest=longest)
-    effort = _nearest("low" if said == "" else said, family.efforts)
+        return _budget(wanted or "low", reply=reply, longest=longest)
+    effort = _nearest("low" if wanted == "" else wanted, family.efforts)
     params: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
     if effort is not None:
         params["output_config"] = {"effort": effort}
@@ -114,7 +115,7 @@ def choose_thinking(
 
 
 def _off(family: ClaudeFamily) -> ThinkingParams:
-    """Between tools a model still thinks aloud, and that has to go back as it came."""
+    """With "between_tools" the model still thinks between calls, which has to be sent back."""
     if family.off == "omitted":
         return NO_THINKING
     return ThinkingParams({"thinking": {"type": family.off}}, on=family.off == "between_tools")
@@ -128,7 +129,7 @@ def _nearest(wish: str | None, efforts: tuple[str, ...]) -> str | None:
 
 
 def _budget(wish: str, *, reply: int, longest: int | None) -> ThinkingParams:
-    """At least 1,024 and less than the whole bound; none at all where that doesn't fit."""
+    """At least 1,024 tokens, and less than the whole limit; no thinking where that doesn't fit."""
     room = _ROOM.get(wish, _ROOM["high"])
     if longest is not None:
         room = min(room, max(longest - reply, longest // 2))

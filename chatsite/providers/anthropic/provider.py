@@ -1,7 +1,7 @@
 """Anthropic and every server that speaks its messages API.
 
-The SDK makes the request (authentication, typed errors); the body of the answer is read by our
-own loop, because the SDK's typed streaming costs several times as much per token.
+The SDK makes the request (authentication, typed errors); `http.streaming` reads the answer,
+because the SDK's typed streaming costs several times as much CPU for each token.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class AnthropicProvider(ServerProvider):
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
     ) -> None:
         super().__init__(server=server, table=table, model=model, fast=fast)
-        # The SDK's paths begin with the version, which other addresses often end with.
+        # The SDK's paths begin with the version, with which many addresses end.
         self._url = server.base_url.rstrip("/").removesuffix("/v1")
-        # Without one the SDK would look for a key in the environment and in files of its own.
+        # Without a key the SDK would look for one in the environment and in its own files.
         self._key = api_key or "none"
         self._timeouts = timeouts
         self._official = urlsplit(self._url).hostname == _OFFICIAL
-        # Files belong to an account, which only its key tells apart.
+        # Files belong to an account, which is known by its key only.
         account = hashlib.sha256(f"{self._url} {self._key}".encode()).hexdigest()
         self._account = f"{server.name}:{account[:16]}"
         self._client: AsyncAnthropic | None = None
@@ -65,21 +65,21 @@ class AnthropicProvider(ServerProvider):
         return ClaudeEstimate(finer=find_family(model.name).finer)
 
     async def warm(self) -> None:
-        """Load the SDK in a thread (it takes a second), so that the first answer isn't late."""
+        """Load the SDK in a thread, which takes a second, before the first answer needs it."""
         await self._open()
 
     async def aclose(self) -> None:
-        """Close the connections that are kept open; call it once, at the end."""
+        """Close the open connections; call it once, at the end."""
         if self._client is not None:
             await self._client.close()
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
-        """A file that the provider has forgotten is given to it once more, before any chunk."""
+        """The answer. Files that the provider has lost are uploaded again, before any chunk."""
         client = await self._open()
-        kept = self._server.files and any(message.attachments for message in request.messages)
-        for may_be_lost in (kept, False):
-            body = await self._body(client, request)
-            answer = self._answer(client, body, files_may_be_lost=may_be_lost)
+        uploaded = self._server.files and any(message.attachments for message in request.messages)
+        for may_be_lost in (uploaded, False):
+            built = await self._build(client, request)
+            answer = self._answer(client, built, files_may_be_lost=may_be_lost)
             try:
                 async with aclosing(answer) as chunks:
                     async for chunk in chunks:
@@ -90,17 +90,17 @@ class AnthropicProvider(ServerProvider):
                 await forget_uploads(files, request.files, at=self._account)
 
     def _answer(
-        self, client: AsyncAnthropic, body: MessagesRequest, *, files_may_be_lost: bool
+        self, client: AsyncAnthropic, request: MessagesRequest, *, files_may_be_lost: bool
     ) -> AsyncGenerator[Chunk, None]:
-        # `messages.create` would look through every message for files, and warn our log of every
-        # model that is to end. This sends what it is given.
-        headers = {"anthropic-version": body.version} if body.version else {}
+        # `messages.create` would search every message for files, and log a warning for every model
+        # that will be retired.
+        headers = {"anthropic-version": request.version} if request.version else {}
 
         async def call() -> httpx2.Response:
             return await client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                body={**body.value, "stream": True},
+                body={**request.body, "stream": True},
                 options={"headers": headers},
                 stream=True,
             )
@@ -108,11 +108,11 @@ class AnthropicProvider(ServerProvider):
         def explain(error: Exception) -> Exception:
             if files_may_be_lost and _names_a_file(error):
                 return _FilesLost()
-            return self._explained(error, body.value["model"])
+            return self._explain(error, request.body["model"])
 
-        return relay(call, AnthropicReader(body), timeouts=self._timeouts, explain=explain)
+        return relay(call, AnthropicReader(request), timeouts=self._timeouts, explain=explain)
 
-    async def _body(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
+    async def _build(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
         try:
             async with asyncio.timeout(UPLOAD_TIMEOUT):
                 sources = (
@@ -125,7 +125,7 @@ class AnthropicProvider(ServerProvider):
         except TimeoutError:
             raise failures.too_slow(started=False, seconds=UPLOAD_TIMEOUT) from None
         except Exception as error:
-            raise self._explained(error, request.model) from None
+            raise self._explain(error, request.model) from None
         return build_request(
             request,
             server=self.kind,
@@ -134,7 +134,7 @@ class AnthropicProvider(ServerProvider):
             official=self._official,
         )
 
-    def _explained(self, error: Exception, model: str) -> Exception:
+    def _explain(self, error: Exception, model: str) -> Exception:
         import anthropic
 
         return failures.explain_sdk_error(error, sdk=anthropic, model=model)
@@ -157,20 +157,20 @@ class AnthropicProvider(ServerProvider):
             max_retries=0,
             timeout=http.timeout,
             http_client=http,
-            # Nobody here reads spans, and they cost CPU.
+            # Nobody reads spans here, and they cost CPU.
             open_telemetry=False,
         )
-        # Those of ANTHROPIC_CUSTOM_HEADERS, where the keys of a gateway stand: every server of
-        # this dialect would get them.
+        # ANTHROPIC_CUSTOM_HEADERS may hold the keys of a gateway: every server of this dialect
+        # would get them.
         made._custom_headers = {}
         return made
 
 
 class _FilesLost(Exception):
-    """The request named a file that the provider doesn't have (any more)."""
+    """The request has a file id that the provider doesn't know (any more)."""
 
 
 def _names_a_file(error: Exception) -> bool:
-    """An unknown model is "not found" as well; only the text tells which of the two it was."""
-    status, said = getattr(error, "status_code", 0), str(getattr(error, "api_message", ""))
-    return status in (400, 404) and "file" in said.lower()
+    """An unknown model is "not found" as well; only the text tells the two apart."""
+    status, text = getattr(error, "status_code", 0), str(getattr(error, "api_message", ""))
+    return status in (400, 404) and "file" in text.lower()

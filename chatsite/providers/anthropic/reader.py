@@ -23,7 +23,7 @@ from chatsite.providers.base.provider import (
 from chatsite.providers.base.text import repair_text
 from chatsite.providers.http import failures
 
-# `pause_turn`: the provider wants to be asked to go on; so does a person then.
+# `pause_turn`: the provider waits for a request to continue, which a person may send.
 _REASONS: Mapping[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -33,7 +33,7 @@ _REASONS: Mapping[str, FinishReason] = {
     "pause_turn": "length",
     "refusal": "content_filter",
 }
-# The HTTP status that says the same as an error event.
+# The HTTP status that corresponds to an error event.
 _STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -49,15 +49,15 @@ _KIND = re.compile(r"[a-z_]{1,40}")
 
 
 class AnthropicReader:
-    """Collects one answer. A `ping` is no sign of a model at work: it shows that the connection
-    lives, and would keep a person waiting for ever. Thinking and calls are asked for in a form
-    that shows itself, so nothing that works is silent for long."""
+    """Collects one answer. A `ping` is no sign of a model at work: it only shows an open
+    connection, and could keep a person waiting for ever. Thinking and calls are requested in a form
+    that is streamed, so a model at work isn't silent for long."""
 
-    def __init__(self, body: MessagesRequest) -> None:
+    def __init__(self, request: MessagesRequest) -> None:
         self.signs = 0
         self.ended = False
         self.done = False
-        self._body = body
+        self._request = request
         self._blocks: list[dict[str, Any]] = []
         self._places: dict[int, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
@@ -85,7 +85,7 @@ class AnthropicReader:
         return ()
 
     def finished(self) -> Finished:
-        """An answer without a reason was interrupted, however cleanly its stream ended."""
+        """Raises ProviderError for an answer without a reason: it was interrupted."""
         if self._reason is None:
             raise failures.interrupted("no stop_reason")
         calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
@@ -97,15 +97,15 @@ class AnthropicReader:
             usage=_usage(self._usage),
             metadata=pack_thinking(
                 [_whole(block) for block in self._blocks],
-                by=self._body.by,
-                prefix=self._body.prefix,
+                by=self._request.by,
+                prefix=self._request.prefix,
             ),
             # Of an answer that was cut off, the last call may be half a call.
             calls=calls if reason == "tool_calls" else (),
         )
 
     def _begin(self, index: int, block: dict[str, Any]) -> Sequence[Chunk]:
-        """Text is only counted, since the message has it; what else grows is kept in pieces."""
+        """Of text only the length is stored, since the message has the text; the rest in pieces."""
         self.signs += 1
         block["pieces"] = []
         self._places[index] = block
@@ -154,19 +154,19 @@ class AnthropicReader:
             self._reason = _REASONS.get(reason, "stop")
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
-        """Later counts are of everything so far."""
-        said = (usage or {}).items()
-        self._usage |= {name: value for name, value in said if isinstance(value, int)}
+        """Later counts include the earlier ones."""
+        counts = (usage or {}).items()
+        self._usage |= {name: value for name, value in counts if isinstance(value, int)}
 
     def _failure(self, error: Mapping[str, Any]) -> ProviderError:
-        """Before the first token it is as if the request had been refused."""
-        said = str(error.get("type"))
-        kind = said if _KIND.fullmatch(said) else "error"
+        """Before the first token an error event counts as a refusal of the request."""
+        type_name = str(error.get("type"))
+        kind = type_name if _KIND.fullmatch(type_name) else "error"
         if self.signs:
             return failures.failed_midway(kind)
         message = f"{kind} {error.get('message')}"
         return failures.refused(
-            _STATUS.get(kind, 500), model=self._body.value["model"], name=kind, said=message
+            _STATUS.get(kind, 500), model=self._request.body["model"], name=kind, said=message
         )
 
 
@@ -177,7 +177,7 @@ def _string(value: object) -> str:
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any]:
-    """A block as the API gives it where nothing is streamed."""
+    """A block as the API returns it without streaming."""
     whole = {name: value for name, value in block.items() if name != "pieces"}
     if block["type"] == "thinking":
         whole["thinking"] = "".join(block["pieces"])
@@ -185,15 +185,15 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _called(block: Mapping[str, Any]) -> WrittenCall:
-    """Arguments come in pieces; compatible servers send some whole, with the block's beginning."""
+    """Arguments arrive in pieces; some compatible servers send them whole at the block's start."""
     pieces = "".join(block["pieces"])
     arguments = pieces or json.dumps(block.get("input") or {}, ensure_ascii=False)
     return WrittenCall(id=block["id"], name=block["name"], arguments=arguments)
 
 
-def _usage(said: Mapping[str, int]) -> Usage:
-    """`input_tokens` leaves out what the cache was read for and what it was written with."""
-    cached, written = (said.get(f"cache_{name}_input_tokens") for name in ("read", "creation"))
-    fresh = said.get("input_tokens")
+def _usage(counts: Mapping[str, int]) -> Usage:
+    """`input_tokens` excludes the tokens that were read from the cache or written to it."""
+    cached, written = (counts.get(f"cache_{name}_input_tokens") for name in ("read", "creation"))
+    fresh = counts.get("input_tokens")
     prompt = None if fresh is None else fresh + (cached or 0) + (written or 0)
-    return Usage(prompt=prompt, cached=cached, completion=said.get("output_tokens"))
+    return Usage(prompt=prompt, cached=cached, completion=counts.get("output_tokens"))

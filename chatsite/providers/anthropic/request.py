@@ -1,4 +1,4 @@
-"""A request's body for Anthropic's messages API, and what its answer has to be told of it."""
+"""Builds requests for Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from chatsite.providers.anthropic.wire import (
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.known.facts import ModelFacts
 
-# The SDK sends the newest version of the API, which refuses every sampling value. The one before
-# differs for us in nothing else, and some models still take values there:
+# The SDK asks for the newest version of the API, which refuses every sampling value. The version
+# before differs in nothing else for us, and some models still take values there:
 # https://platform.claude.com/docs/en/api/versioning
 SAMPLING_VERSION = "2023-06-01"
 _EPHEMERAL = {"type": "ephemeral"}
@@ -33,10 +33,10 @@ _EPHEMERAL = {"type": "ephemeral"}
 
 @dataclass(frozen=True, slots=True)
 class MessagesRequest:
-    """`by` and `prefix` go into the metadata of the answer; `version` is the API's, None for the
+    """`by` and `prefix` become a part of the answer's metadata. `version`: of the API, None for the
     SDK's own."""
 
-    value: dict[str, Any]
+    body: dict[str, Any]
     by: str
     prefix: str
     version: str | None = None
@@ -50,7 +50,7 @@ def build_request(
     sources: Sources,
     official: bool,
 ) -> MessagesRequest:
-    """`official`: Anthropic's own address, which knows what compatible servers may not."""
+    """`official`: Anthropic's own address, with features that compatible servers may lack."""
     family = find_family(request.model)
     longest = facts.longest if facts else None
     wish = request.options.get("reasoning_effort")
@@ -59,24 +59,26 @@ def build_request(
     system = wire_system(request.messages)
     by = f"{server}:{request.model}"
 
-    def written(thinking: ThinkingParams) -> MessageBuilder:
+    def build(thinking: ThinkingParams) -> MessageBuilder:
         head = [tools, system]
-        wire = MessageBuilder(by=by, head=head, sources=sources, bound=thinking.on and family.bound)
-        wire.add_all(request.messages, thinking=thinking.on)
-        return wire
+        builder = MessageBuilder(
+            by=by, head=head, sources=sources, bound=thinking.on and family.bound
+        )
+        builder.add_all(request.messages, thinking=thinking.on)
+        return builder
 
-    wire = written(thinking)
-    if family.thinks == "budget" and thinking.on and not _begins_with_thinking(wire.messages):
-        # With a budget, a round that the model didn't think in can't be answered with thinking.
+    built = build(thinking)
+    if family.thinks == "budget" and thinking.on and not _begins_with_thinking(built.messages):
+        # With a budget, thinking can't begin in the middle of a turn that began without it.
         thinking = NO_THINKING
-        wire = written(thinking)
-    prefix = wire.digest()
-    _mark(tools, system, wire.messages, wire.current)
+        built = build(thinking)
+    prefix = built.digest()
+    _mark_cache(tools, system, built.messages, built.current)
     bound = request.max_tokens + thinking.room
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": min(bound, longest) if longest else bound,
-        "messages": wire.messages,
+        "messages": built.messages,
         "stream": True,
     }
     body |= {"system": system} if system else {}
@@ -89,13 +91,13 @@ def build_request(
 
 
 def _tools(request: Request, *, official: bool) -> tuple[list[Block], dict[str, Any]]:
-    """The definitions, and whether they may be used. A request whose history holds calls needs
-    definitions also of an agent without tools: of the names that stand there, then."""
+    """The definitions, and whether they may be used. Where the history has calls, the API needs
+    definitions for an agent without tools, too: empty ones by the names that were called."""
     none = {"tool_choice": {"type": "none"}}
     if request.tools:
         tools = [_tool(spec, official=official) for spec in request.tools]
         return tools, {} if request.may_call else none
-    called = {wire_tool_name(call.name) for said in request.messages for call in said.calls}
+    called = {wire_tool_name(call.name) for each in request.messages for call in each.calls}
     schema = {"type": "object"}
     return [
         {"name": name, "input_schema": schema} for name in sorted(called)
@@ -107,31 +109,31 @@ def _tool(spec: ToolSpec, *, official: bool) -> Block:
     if spec.description:
         tool["description"] = spec.description
     if official:
-        # Otherwise a long call is held back until it is whole: a silence without end to our clocks.
+        # Otherwise a long call is held back until it is whole, and would exceed our timeouts.
         tool["eager_input_streaming"] = True
     return tool
 
 
 def _begins_with_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the calls that are answered now, if any, were thought about."""
+    """Whether the model was thinking when it made the calls that are answered now, if any."""
     if messages[-1]["content"][0]["type"] != "tool_result":
         return True
     return messages[-2]["content"][0]["type"] in THINKING
 
 
-def _mark(
+def _mark_cache(
     tools: list[Block], system: list[Block], messages: Sequence[Mapping[str, Any]], current: int
 ) -> None:
-    """Say where the provider shall keep what it has read; three marks of the four that it takes.
+    """Mark where the provider caches the request's beginning: at three places of the four allowed.
 
-    What is kept costs a quarter more when it is written and a tenth when it is read, for five
-    minutes from its last use: a beginning that comes twice has paid. A mark costs nothing by
-    itself, nor where too little stands before it: 512 tokens for Opus, Fable and Mythos 5, 1,024
-    for Opus 4.8 and Sonnet 4.5 to 5.5, 2,048 for Opus 4.7, 4,096 for Opus 4.5, 4.6 and Haiku.
+    Cached tokens cost a quarter more when written and a tenth when read, within five minutes of
+    their last use: a beginning that is sent twice has paid. A mark itself is free, and has no
+    effect behind too few tokens: 512 for Opus, Fable and Mythos 5, 1,024 for Opus 4.8 and Sonnet
+    4.5 to 5.5, 2,048 for Opus 4.7, 4,096 for Opus 4.5, 4.6 and Haiku.
     https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 
-    Behind the instructions, which all conversations of an agent share; behind the history, which
-    stays when what is recalled for one question goes; and at the end, for the next round or turn.
+    The places: after the instructions, which all conversations of an agent share; after the
+    history, which stays while recalled messages change; at the end, for the next round or turn.
     """
     places = [system or tools]
     if current:
@@ -145,14 +147,14 @@ def _mark(
 
 
 def _stops(request: Request) -> Sequence[str]:
-    said = request.options.get("stop")
-    return [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    stop = request.options.get("stop")
+    return [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
 
 
 def _sampling(
     request: Request, facts: ModelFacts | None, thinking: ThinkingParams
 ) -> dict[str, Any]:
-    """From 0 to 1, never both, and neither with thinking; nothing for models that take none."""
+    """Temperature (0 to 1) or top_p, never both; none with thinking, or where the model refuses."""
     refuses = facts.reasoning if facts else bool(claude_name(request.model))
     if refuses or thinking.on:
         return {}

@@ -1,7 +1,7 @@
-"""A model's thinking as its provider signed it: kept with its message, given back unchanged.
+"""A model's thinking as its provider signed it: stored with its message, sent back unchanged.
 
-The API needs it in one place: the tool rounds of the turn that is being answered. Elsewhere it is
-left out, which the API allows, so that a history may be cut and models may change.
+The API needs it in one place: in the tool rounds of the turn that is being answered. Elsewhere it
+is left out, which the API allows, so that a history may be cut and the model may change.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def pack_thinking(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
-    """The metadata of an answer: its thinking as it came, and for text and calls only their
-    places, since the message has them; text comes with its length. "" where nothing was thought.
+    """The metadata of an answer, "" where the model didn't think: the thinking unchanged, of text
+    and calls only the places, since the message has them; for text also its length.
 
-    `by` is who thought, `prefix` the digest of everything that the model had read.
+    `by` is the server and model that thought, `prefix` the digest of all that it had read.
     """
     if not any(block["type"] in THINKING for block in blocks):
         return ""
-    kept = [block if block["type"] in THINKING else _place(block) for block in blocks]
-    said = {DIALECT: {"by": by, "prefix": prefix, "blocks": repair_json(kept)}}
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    packed = [block if block["type"] in THINKING else _place(block) for block in blocks]
+    metadata = {DIALECT: {"by": by, "prefix": prefix, "blocks": repair_json(packed)}}
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
 
 def _place(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Text by its length, calls one after the other as the message has them."""
+    """Text by its length; calls in the order in which the message has them."""
     if block["type"] == "text":
         return {"type": "text", "length": block["length"]}
     return {"type": block["type"]}
 
 
 def unpack_thinking(
-    message: Message, said: Sequence[dict[str, Any]], *, by: str, prefix: str | None
+    message: Message, calls: Sequence[dict[str, Any]], *, by: str, prefix: str | None
 ) -> list[dict[str, Any]] | None:
-    """The blocks of `message` in the order in which they came, thinking included; `said` are those
-    of its calls. None where it has no thinking that may go back: somebody else's, of a text that
-    was changed, or (with a `prefix`) thought after another beginning.
+    """The blocks of `message` in their original order, thinking included; `calls` are the blocks of
+    its calls. None where it has no thinking that may be sent back: another model's, for a text that
+    was changed, or (with a `prefix`) after another beginning.
     """
-    kept = _own(message.metadata)
-    if kept is None or kept.get("by") != by or prefix not in (None, kept.get("prefix")):
+    own = _own(message.metadata)
+    if own is None or own.get("by") != by or prefix not in (None, own.get("prefix")):
         return None
     try:
-        return _put_together(message.content or "", list(said), kept["blocks"])
+        return _put_together(message.content or "", list(calls), own["blocks"])
     except (LookupError, TypeError):
         return None
 
@@ -75,26 +75,26 @@ def _put_together(
 
 
 def _own(metadata: str) -> dict[str, Any] | None:
-    """What this dialect wrote; another provider's metadata is none of our business."""
+    """The metadata that this dialect wrote; other providers' metadata is ignored."""
     if f'"{DIALECT}"' not in metadata:
         return None
     try:
-        said = json.loads(metadata)
+        stored = json.loads(metadata)
     except ValueError:
         return None
-    own = said.get(DIALECT) if isinstance(said, dict) else None
+    own = stored.get(DIALECT) if isinstance(stored, dict) else None
     return own if isinstance(own, dict) and isinstance(own.get("blocks"), list) else None
 
 
 class PrefixDigest:
-    """The digest of a request's beginning, taken as it grows: each message is hashed once."""
+    """The digest of a request's beginning, updated as it grows: each message is hashed once."""
 
     def __init__(self, head: object) -> None:
         self._hash = hashlib.sha256(_bytes(head))
         self._taken = 0
 
     def of(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Of all so far; the last of them may still grow, and the others may not."""
+        """The digest of all `messages`; only the last one may still grow."""
         whole = max(len(messages) - 1, self._taken)
         for message in messages[self._taken : whole]:
             self._hash.update(_bytes(message))
@@ -106,5 +106,5 @@ class PrefixDigest:
 
 
 def _bytes(value: object) -> bytes:
-    said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return said.encode("utf-8", "surrogatepass")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Messages as Anthropic's messages API takes them: blocks, and user and assistant in turn."""
+"""Messages in the form of Anthropic's messages API: blocks, user and assistant alternating."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.thinking import PrefixDigest, unpack_thinking
 
 Block = dict[str, Any]
-# A source for a block of each file, by the file's id: bytes or a name that the provider knows.
+# The source of each file's block, by the file's id: its bytes, or the id of an upload.
 Sources = Mapping[str, Mapping[str, Any]]
 
 # The first message has to be a user's; a cut history may begin with an answer.
 EARLIER = "(Earlier messages are left out.)"
-# The last has to be a user's too: newer models refuse an answer that they should write further.
+# The last has to be a user's too: newer models refuse to continue an answer.
 GO_ON = (
     "Your answer broke off there. Continue exactly where it ended; don't repeat anything and "
     "don't say that you continue."
@@ -27,19 +27,19 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def wire_system(messages: Iterable[Message]) -> list[Block]:
-    """All instructions, in their order; the API has a place of its own for them."""
-    said = (message.content or "" for message in messages if message.role == "system")
-    return [_text(text) for text in said if text.strip()]
+    """All instructions, in their order; the API takes them apart from the messages."""
+    texts = (message.content or "" for message in messages if message.role == "system")
+    return [_text(text) for text in texts if text.strip()]
 
 
 def wire_tool_name(name: str) -> str:
-    """A model may have called what doesn't exist, under a name that no tool may have."""
+    """A name that a tool may have: a model may have called a tool that doesn't exist."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "_"
 
 
 class MessageBuilder:
-    """Builds `messages` one after the other. `by` is who answers now: only its own thinking goes
-    back; `head` is what stands before the messages in the request."""
+    """Builds `messages` one by one. `by` is the server and model that will answer: only its own
+    thinking is sent back. `head` is what precedes the messages in the request."""
 
     def __init__(self, *, by: str, head: object, sources: Sources, bound: bool) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -70,11 +70,11 @@ class MessageBuilder:
             self._add("user", [_text(GO_ON)])
 
     def digest(self) -> str:
-        """Of all that the model reads, for the thinking that it sends back."""
+        """The digest of all that the model reads, for the metadata of its thinking."""
         return self._prefix.of(self.messages) if self._bound else ""
 
     def _add(self, role: str, blocks: list[Block]) -> None:
-        """Neighbours of one role are one message."""
+        """Neighbouring messages of one role become one."""
         if not blocks:
             return
         if role == "assistant" and not self.messages:
@@ -85,7 +85,7 @@ class MessageBuilder:
             self.messages.append({"role": role, "content": blocks})
 
     def _user(self, message: Message) -> list[Block]:
-        """Files first: Claude reads best what comes before the question about it."""
+        """Files first: Claude understands a file best before the question about it."""
         blocks = []
         for file in message.attachments:
             source = self._sources.get(file.id)
@@ -120,8 +120,8 @@ class MessageBuilder:
         ]
 
     def _fresh(self, id: str) -> str:
-        """An id that the API takes and that no earlier call has: other providers have other forms,
-        and some begin anew in every round."""
+        """An id that the API takes and that no earlier call has: other providers' ids have other
+        forms, and some repeat them in every round."""
         base = id if _ID.fullmatch(id) else f"call_{hashlib.sha256(id.encode()).hexdigest()[:24]}"
         found, number = base, 1
         while found in self._used:
@@ -148,10 +148,10 @@ def _is_error(content: str) -> bool:
     if not content.startswith('{"error"'):
         return False
     try:
-        said = json.loads(content)
+        result = json.loads(content)
     except ValueError:
         return False
-    return len(said) == 1 and isinstance(said["error"], dict)
+    return len(result) == 1 and isinstance(result["error"], dict)
 
 
 def _text(text: str) -> Block:

@@ -12,25 +12,25 @@ from typing import Literal
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.model import Medium, Model
 
-# "image", "pdf", "audio" and "video" are sent as such; "text" is put into the message; of "name"
-# only the line `File: name` is.
+# "image", "pdf", "audio" and "video" are sent as they are. Of "text" the readable text is put into
+# the message, of "name" only the line `File: name`.
 FileForm = Literal["image", "pdf", "audio", "video", "text", "name"]
 
 
-# What is larger may be refused: gateways' requests end at 20 MB, Anthropic's at 32 MB, and base64
-# adds a third. Pictures are made smaller for sending.
+# In bytes. Larger files may be refused: gateways limit requests to 20 MB, Anthropic to 32 MB, and
+# base64 adds a third. Pictures are made smaller for sending.
 LARGEST = 14_000_000
 # All files of one request, newest first: 24 MB in base64, which leaves room for the texts.
 LARGEST_TOGETHER = 18_000_000
-# What `files.pictures` makes of a picture: no longer side, no more bytes. A photograph of that size
-# has 0.2 to 0.4 bytes a pixel as the JPEG that is sent.
+# The largest picture that `files.pictures` makes: its longer side in pixels, and its bytes. A
+# photograph of that size has 0.2 to 0.4 bytes a pixel as JPEG.
 SENT_SIDE, SENT_BYTES, _BYTES_A_PIXEL = 2_000, 3_750_000, 0.5
 SOUNDS = frozenset({"audio/mpeg", "audio/wav"})
 
 
 def choose_form(attachment: Attachment, model: Model) -> FileForm:
-    """The best form that the model takes. What one refuses would be refused in every later turn
-    too, so that a file is left out beforehand rather than tried."""
+    """The best form that the model takes. A form that it refuses would be refused in every later
+    turn too, so nothing is tried out."""
     own = _own(attachment)
     if own is not None and own in model.takes:
         return own
@@ -38,7 +38,7 @@ def choose_form(attachment: Attachment, model: Model) -> FileForm:
 
 
 def _own(attachment: Attachment) -> Medium | None:
-    """As what it would be sent, None for what is only ever sent as text."""
+    """The form of the file itself, None where only its text is ever sent."""
     match attachment.modality:
         case "image":
             return "image"
@@ -52,8 +52,8 @@ def _own(attachment: Attachment) -> Medium | None:
 
 
 def sent_bytes(attachment: Attachment) -> int:
-    """About what goes of it where it goes as it is; of a picture that is made smaller an estimate,
-    meant to be high."""
+    """About how many bytes are sent where the file itself is sent; for a picture that is made
+    smaller an estimate, meant to be high."""
     size = attachment.size
     if attachment.modality != "image":
         return size
@@ -72,7 +72,7 @@ def sent_bytes(attachment: Attachment) -> int:
 # for a price alone: https://platform.openai.com/docs/guides/images-vision#calculating-costs
 _BASE, _TILE, _TILE_SIDE, _SHORT_SIDE, _LONG_SIDE = 85, 170, 512, 768, 2048
 _PATCH_SIDE, _MOST_PATCHES, _PER_PATCH = 32, 1536, 1.2
-# A page goes as its text and as a picture.
+# A page is sent as its text and as a picture.
 _PAGE, _PAGE_CHARACTERS, _PAGE_BYTES, _CHARACTERS_A_TOKEN = 1_000, 2_000, 150_000, 3.5
 # Gemini takes 32 tokens for a second of sound and 263 for one of pictures, OpenAI fewer. Bytes a
 # second: uncompressed speech of 16 kHz, an MP3 of 64 kbit/s, a small video.
@@ -86,7 +86,7 @@ def counts_media(message: Message) -> bool:
 
 
 def media_tokens(message: Message) -> int:
-    """Of the files that go along with it, in parts of their own."""
+    """Tokens of the files that are sent with the message, as parts of their own."""
     if not counts_media(message):
         return 0
     return sum(_tokens(attachment) for attachment in message.attachments)
@@ -107,7 +107,7 @@ def _tokens(file: Attachment) -> int:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """`width` and `height` in pixels; of an unknown picture, those of the largest."""
+    """`width` and `height` are in pixels; where they aren't known, the largest picture counts."""
     most = math.ceil(_MOST_PATCHES * _PER_PATCH)
     if not width or not height:
         return most

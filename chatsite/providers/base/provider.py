@@ -1,4 +1,4 @@
-"""How a model is reached: what every provider offers and what it is asked."""
+"""What a provider offers, what it is asked for, and the chunks in which it answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from chatsite.providers.base.model import Model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as a model is told of it. `name` is of letters, digits, `_` and `-`, at most 64;
-    `parameters` is a JSON schema of type object."""
+    """A tool as a model sees it. `name` has at most 64 letters, digits, `_` and `-`; `parameters`
+    is a JSON schema of type object."""
 
     name: str
     description: str
@@ -26,13 +26,12 @@ class ToolSpec:
 class Request:
     """One call of a model: `messages` exactly as the history decided, head first.
 
-    What the model can't take of their attachments stands in their text already: a provider sends
-    every attachment that is left, in a part of its own. `conversation` keeps one conversation on
-    one engine slot; it is never sent to a remote provider. `max_tokens` bounds the reply. None for
-    a sampling value leaves it to the provider. `may_call` False: the tools are named, since calls
-    of them stand in the messages, but none may be called now. The first `head` messages are the
-    agent's own, the same in each of its conversations; `answer` is the id of the message that is
-    to be written.
+    Attachments that the model can't take were replaced by text before; a provider sends every
+    remaining one as a part of its own. `conversation` keeps a conversation on one engine slot; it
+    is never sent to a remote provider. `max_tokens` bounds the reply. A sampling value of None is
+    left to the provider. `may_call` False: `tools` are defined, since the messages have calls of
+    them, but none may be called now. The first `head` messages are the agent's own, the same in
+    each of its conversations. `answer` is the id of the message that will be written.
     """
 
     conversation: str
@@ -51,15 +50,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class PromptRead:
-    """The prompt has been read; comes before the first piece, from the engine on this machine."""
+    """The prompt was read; sent before the first piece by the engine on this machine."""
 
     account: Account
 
 
 @dataclass(frozen=True, slots=True)
 class PromptProgress:
-    """How many tokens of a long prompt have been read. No sign of an answer yet: whoever asks may
-    still ask again."""
+    """How many tokens of a long prompt were read. The answer hasn't begun yet, so the request may
+    still be repeated."""
 
     read: int
     total: int
@@ -74,14 +73,14 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPiece:
-    """A piece of what the model thinks before it answers, where it lets that be seen."""
+    """A piece of the model's reasoning before its answer, where the provider shows it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallBegun:
-    """The model has begun to write a call of this tool; the call itself comes with the end."""
+    """The model has begun to write a call of this tool; `Finished` has the whole call."""
 
     name: str
 
@@ -97,7 +96,7 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider reported them, None where it didn't. `cached` is part of `prompt`."""
+    """Tokens as the provider reported them, None where it didn't; `cached` are part of `prompt`."""
 
     prompt: int | None = None
     cached: int | None = None
@@ -111,8 +110,8 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]
 class Finished:
     """The last chunk of a whole answer. A stream that ends without it was interrupted.
 
-    `metadata` is JSON, stored with the message byte for byte and given back with it (the embedded
-    engine: its token ids; others: signed reasoning). A provider reads only its own.
+    `metadata` is JSON that is stored with the message and sent back unchanged (the embedded engine:
+    its token ids; others: signed reasoning). A provider reads only its own metadata.
     """
 
     reason: FinishReason
@@ -126,9 +125,9 @@ Chunk = PromptProgress | PromptRead | TextPiece | ReasoningPiece | CallBegun | F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Whether a provider can answer now, in words for the page.
+    """Whether a provider can answer now, as a sentence for the page.
 
-    `progress` is 0.0 to 1.0 while something loads, None where nothing can be said.
+    `progress` is 0.0 to 1.0 while something loads, None where it isn't known.
     """
 
     state: Literal["ready", "loading", "unavailable"]
@@ -137,7 +136,7 @@ class Status:
 
 
 class Tokenizer(Protocol):
-    """Counts what messages take in a request, role markers included."""
+    """Counts the tokens of messages in a request, role markers included."""
 
     @property
     def name(self) -> str: ...
@@ -145,7 +144,7 @@ class Tokenizer(Protocol):
     def basis(self) -> Basis: ...
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each message, in order; one batch, never slower than one pass over the text."""
+        """Tokens of each message, in order; all at once, in at most one pass over the text."""
         ...
 
 
@@ -160,8 +159,8 @@ class Provider(Protocol):
         ...
 
     def small(self, beside: Model | None = None) -> Model | None:
-        """The model for short side tasks (the role `fast`) of an agent that `beside` answers for;
-        None where there is none."""
+        """The model for short side tasks (the role `fast`) of an agent that `beside` answers for,
+        None where the provider has none."""
         ...
 
     def tokenizer(self, model: Model) -> Tokenizer: ...
@@ -169,8 +168,8 @@ class Provider(Protocol):
     def status(self) -> Status: ...
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
-        """The answer as it arrives. Closing the iterator (`aclose`) cancels it upstream.
+        """The answer as it arrives. Closing the generator (`aclose`) cancels it upstream.
 
-        Raises ProviderError; what was yielded before stays valid.
+        Raises ProviderError; chunks that were yielded before stay valid.
         """
         ...

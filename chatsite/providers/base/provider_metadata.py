@@ -1,7 +1,7 @@
-"""What only one server understands of an answer: kept with the message, sent back to it alone.
+"""Parts of an answer that only its server understands: stored with the message, sent back to it.
 
-Signed or encrypted reasoning (OpenRouter's `reasoning_details`, Gemini's `thought_signature`), and
-the reasoning of a tool round, which DeepSeek, Kimi and gpt-oss want to see again.
+They are signed or encrypted reasoning (OpenRouter's `reasoning_details`, Gemini's
+`thought_signature`), and the reasoning of a tool round, which DeepSeek, Kimi and gpt-oss want back.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from chatsite.providers.base.text import repair_json
 
 # DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
 _FIELDS = ("reasoning_content", "reasoning")
-# Pieces of one block; of all else in a block the last value counts.
+# Fields of a block that arrive in pieces; of other fields the last value counts.
 _GROWING = ("text", "summary")
-# Google's own word for calls that it didn't make; without any signature it refuses the request:
+# What Google documents for calls that Gemini didn't make; without a signature it refuses a request:
 # https://ai.google.dev/gemini-api/docs/thought-signatures
 _NOT_SIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 _UNSIGNED_MODELS = ("gemini-1", "gemini-2")
 
 
 class MetadataCollector:
-    """Collects it from one answer."""
+    """Collects the metadata of one answer."""
 
     def __init__(self, *, server: str, model: str) -> None:
         self._server = server
@@ -34,7 +34,7 @@ class MetadataCollector:
         self._details: list[dict[str, Any]] = []
 
     def reasoning(self, delta: Mapping[str, Any]) -> str:
-        """The piece of visible reasoning in it."""
+        """The piece of visible reasoning in `delta`, "" where there is none."""
         details = delta.get("reasoning_details")
         if details:
             for piece in details:
@@ -48,7 +48,7 @@ class MetadataCollector:
         return ""
 
     def to_json(self, *, extras: Mapping[str, object], in_round: bool) -> str:
-        """For `Message.metadata`; "" where there is nothing to keep."""
+        """The metadata as JSON, "" where there is none."""
         kept: dict[str, object] = {}
         if self._details:
             kept["reasoning_details"] = self._details
@@ -76,10 +76,10 @@ class MetadataCollector:
 
 
 def returned_fields(message: Message, *, server: str, model: str, in_round: bool) -> dict[str, Any]:
-    """What an assistant message takes along for its server, `calls` by their ids.
+    """The fields that an assistant message sends back to its server; `calls` by their ids.
 
-    What was signed goes to the model that signed it only. `in_round`: the message belongs to a
-    turn with tools; DeepSeek refuses such a request without its reasoning, empty or not.
+    Signed parts are sent only to the model that signed them. `in_round`: the message belongs to a
+    turn with tools; DeepSeek refuses such a request without reasoning, which may be empty.
     """
     kept = _known(_own(message.metadata, server))
     if kept.pop("model", None) != model:
@@ -96,7 +96,7 @@ def returned_fields(message: Message, *, server: str, model: str, in_round: bool
 
 
 def stored_reasoning(metadata: str) -> list[str]:
-    """The reasoning that may be sent back, to count its tokens."""
+    """The reasoning that may be sent back; its tokens are counted."""
     try:
         entries = [kept for kept in json.loads(metadata).values() if isinstance(kept, dict)]
     except (ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""What of a message reaches a model that reads text only, and text that can be stored and sent."""
+"""A message as plain text, and text made fit to be stored and sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatsite.messages import UNSOUND, Message
 
 
 def plain_text(message: Message) -> str:
-    """The text, then one line for each attached file that it doesn't name yet: never its bytes."""
+    """The text, and a line for each attached file that the text doesn't name."""
     text = message.content or ""
     lines = [text] if text else []
     for attachment in message.attachments:
@@ -19,14 +19,14 @@ def plain_text(message: Message) -> str:
 
 
 class TextJoiner:
-    """Text in pieces, of which some servers cut a character in two."""
+    """Joins characters that a server cut in two between pieces of text."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def take(self, piece: str) -> str:
-        """What of it can be stored; the first half of a character waits for the next piece.
-        Raises TypeError for what isn't text."""
+        """The piece as text that can be stored; half a character at its end is kept for the next
+        piece. Raises TypeError for a piece that isn't text."""
         if not isinstance(piece, str):
             raise TypeError("not text")
         if piece.isascii() and "\0" not in piece and not self._half:
@@ -37,8 +37,8 @@ class TextJoiner:
 
 
 def repair_text(text: str) -> str:
-    """No database stores half a character, nor NUL, and no server can be sent the first: halves
-    that stand together are one, and what is left becomes U+FFFD."""
+    """Text without NUL and without halves of surrogate pairs: databases can't store them, and
+    halves can't be sent. Neighbouring halves are joined; the rest becomes U+FFFD."""
     if not UNSOUND.search(text):
         return text
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -46,7 +46,7 @@ def repair_text(text: str) -> str:
 
 
 def repair_json(value: Any) -> Any:
-    """A JSON value with every text in it sound."""
+    """A JSON value with every text in it repaired."""
     match value:
         case str():
             return repair_text(value)

@@ -1,8 +1,8 @@
 """The engine's own process: `python -m chatsite.providers.embedded.child`.
 
-A crash in native code ends this process and not the server. Its configuration comes as one JSON
-line on stdin, never as an argument, so that the key isn't seen in a process list; stdin then
-stays open, and its end tells that the parent is gone, however it went. It answers with JSON
+A crash in native code ends this process and not the server. It reads its configuration as one JSON
+line from stdin, never from an argument, so that the key isn't visible in a process list. Stdin then
+stays open, and its end shows that the parent has ended, for whatever reason. It reports with JSON
 lines on stdout: {"stage": "probe" | "load" | "listen" | "failed", ...}.
 """
 
@@ -22,11 +22,11 @@ Say = Callable[[dict[str, object]], None]
 
 
 def main() -> None:
-    # Ctrl-C reaches the whole group, and so does a service manager's SIGTERM; the parent decides
-    # when we end: answers may still be written then.
+    # Ctrl-C and a service manager's SIGTERM reach the whole group; the parent decides when this
+    # process ends, since answers may still be written.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    os.umask(0o077)  # what is said in conversations lies in the files that are written here
+    os.umask(0o077)  # saved slots contain the words of conversations
     say = _private_stdout()
     config = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
@@ -55,26 +55,26 @@ def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
     p.n_parallel = config["slots"]
     p.n_ctx = config["window"] * config["slots"]
     p.n_batch = p.n_ubatch = 512
-    # One thread writes and two read prompts: more of them spin on the core the server needs.
+    # One thread writes and two read prompts; more would take the core that the server needs.
     p.cpuparams.n_threads = 1
     p.cpuparams_batch.n_threads = 2
     p.n_threads_http = config["slots"] + 4
-    # A slot keeps what lay in it last and nothing else is kept: the engine's own copies of former
-    # prompts would bring back what nobody's books know of.
+    # Nothing but the slots is cached: the engine's own copies of former prompts would restore cells
+    # that are in no book.
     p.cache_ram_mib = 0
     p.cache_idle_slots = False
     p.n_cache_reuse = 16
-    # Only models that can't take back single cells make these, and by default 32 a slot: 120 MB
-    # each with Gemma 3 4B. The newest two stand at the last prompt's end, where a retry starts.
+    # Checkpoints are made only for models that can't remove single cells, by default 32 a slot: 120
+    # MB each with Gemma 3 4B. The newest two are at the last prompt's end, where a retry starts.
     p.n_ctx_checkpoints = 2
-    # Said, and not left to a default: a session's fingerprint names both.
+    # Set explicitly, because a session's fingerprint has both.
     p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F16
-    # On processors it reads 2,000 tokens at once a quarter faster, but a question of 30 tokens a
-    # third slower, and behind 3,000 cells it writes at half the speed. What is read here is mostly
-    # a question.
+    # On a CPU, flash attention reads 2,000 tokens at once a quarter faster, but a question of 30
+    # tokens a third slower, and after 3,000 cells it writes at half the speed. Most prompts here
+    # are a question.
     p.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     if config["sessions"]:
-        # File names are put right behind it.
+        # File names are appended to it directly.
         p.slot_save_path = config["sessions"] + os.sep
     p.endpoint_slots = True
     p.ui = False
@@ -83,7 +83,7 @@ def _parameters(xllamacpp: ModuleType, config: Mapping[str, Any]) -> object:
 
 
 def _private_stdout() -> Say:
-    """Keep stdout for our lines; whatever native code prints goes where stderr goes."""
+    """Reserve stdout for our lines; what native code prints is sent to stderr."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -95,7 +95,7 @@ def _private_stdout() -> Say:
 
 
 def _end_with_parent() -> None:
-    # The bare descriptor: a thread inside sys.stdin would hold its lock, and with it the exit.
+    # The bare descriptor: a thread that reads sys.stdin would hold its lock, and delay the exit.
     while os.read(0, 4096):
         pass
     os._exit(0)

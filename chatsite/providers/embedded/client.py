@@ -1,4 +1,4 @@
-"""The engine's HTTP interface, as far as it is used; errors are httpx2's own or EngineRefused."""
+"""The engine's HTTP interface, as far as we use it; errors are httpx2's own or EngineRefused."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import httpx2
 
 from chatsite.providers.http.sse import SseParser
 
-# No real token has this number; the engine passes it through, so one request cuts many texts.
+# No real token has this number, and the engine passes it through: one request for many texts.
 _SEPARATOR = -1
 _BATCH_CHARACTERS = 256 * 1024
-# A long prompt waits behind those of the other slots before its first token.
+# A long prompt waits for those of the other slots before its first token.
 _READ_SECONDS = 180.0
 
 
-# Names of files in the sessions' folder: made here from nothing that anybody said.
+# Names of files in the sessions' folder; they contain nothing that a person wrote.
 FILE_NAME = re.compile(r"[0-9a-f]{32}\.bin")
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSlot:
-    """`size` in bytes; 0 where the disk took less than all."""
+    """`size` is in bytes; 0 where the disk didn't take all."""
 
     cells: int
     size: int
@@ -33,14 +33,14 @@ class SavedSlot:
 
 @dataclass(frozen=True, slots=True)
 class ReportedSlot:
-    """`cells` is None before a slot's first request: the engine doesn't tell."""
+    """`cells` is None before a slot's first request: the engine doesn't report it."""
 
     cells: int | None
     busy: bool
 
 
 class EngineRefused(Exception):
-    """An HTTP error of the engine; `kind` is its own word for it."""
+    """An HTTP error of the engine; `kind` is the engine's own name for it."""
 
     def __init__(self, status: int, kind: str) -> None:
         super().__init__(f"{status} {kind}")
@@ -48,16 +48,16 @@ class EngineRefused(Exception):
         self.kind = kind
 
 
-# What asking the engine may raise; RuntimeError is what httpx2 says of a client that was closed
+# What a request to the engine may raise; httpx2 raises RuntimeError for a client that was closed
 # because the engine died.
 ENGINE_ERRORS = (EngineRefused, httpx2.HTTPError, RuntimeError)
 
 
 class EngineClient:
-    """One engine on one address. Proxies of the environment don't apply: it is this machine."""
+    """One engine on one address of this machine, so proxies of the environment don't apply."""
 
     def __init__(self, address: str, *, key: str) -> None:
-        # The engine closes connections after 5 seconds, and after a stream without saying so.
+        # The engine closes connections after 5 seconds, and after a stream without an announcement.
         self._client = httpx2.AsyncClient(
             base_url=address,
             headers={"Authorization": f"Bearer {key}"},
@@ -70,7 +70,7 @@ class EngineClient:
         await self._client.aclose()
 
     async def healthy(self) -> bool:
-        """False while it loads, and while nobody listens."""
+        """False while the engine loads, and while nothing listens on its port."""
         try:
             response = await self._client.get("/health", timeout=5.0)
         except httpx2.TransportError:
@@ -83,8 +83,8 @@ class EngineClient:
     async def tokenize(
         self, texts: Sequence[str], *, special: bool = False, first: bool = False
     ) -> list[list[int]]:
-        """Token ids of each text. `special` reads control tokens typed as text; `first` adds what
-        the model wants at the very beginning (for one text only)."""
+        """Token ids of each text. `special` recognises the names of control tokens; `first` adds
+        what the model needs at the very beginning (for one text only)."""
         found: list[list[int]] = []
         batch: list[str] = []
         size = 0
@@ -119,7 +119,7 @@ class EngineClient:
         return content
 
     async def render(self, messages: Sequence[dict[str, str]]) -> str:
-        """The prompt text that the model's own template makes, the reply's head included."""
+        """The prompt that the model's own template renders, the reply's head included."""
         body = {"messages": list(messages)}
         prompt: str = (await self._ask("POST", "/apply-template", body))["prompt"]
         return prompt
@@ -131,8 +131,8 @@ class EngineClient:
         ]
 
     async def prefill(self, slot: int, ids: Sequence[int], *, chunk: int = 0) -> int:
-        """Read a prompt into a slot without an answer; how many of its tokens lay there already.
-        Nothing is shifted unless `chunk` says from how many on: what is read may be for others."""
+        """Read a prompt into a slot without an answer; returns how many of its tokens were there.
+        Cells are shifted only with a `chunk`, the least number to shift at once."""
         body = {
             "prompt": list(ids),
             "id_slot": slot,
@@ -144,25 +144,25 @@ class EngineClient:
         return int(done["timings"]["cache_n"])
 
     async def save(self, slot: int, name: str) -> SavedSlot:
-        """Write what lies in a slot to a file of the sessions' folder."""
+        """Write a slot to a file in the sessions' folder."""
         done = await self._act(slot, "save", {"filename": _file_name(name)})
         return SavedSlot(cells=done["n_saved"], size=done["n_written"])
 
     async def restore(self, slot: int, name: str) -> int:
-        """Read a file into a slot, in the place of what lay there; how many cells that is. Where
-        it is refused the slot is empty. A file that was cut short ends the engine's process."""
+        """Replace a slot's cells by a file's; returns how many. A refusal leaves it empty.
+        A file that was cut short ends the engine's process."""
         done = await self._act(slot, "restore", {"filename": _file_name(name)})
         return int(done["n_restored"])
 
     async def erase(self, slot: int) -> int:
-        """Empty a slot; how many cells were in it."""
+        """Empty a slot; returns how many cells were in it."""
         return int((await self._act(slot, "erase", {}))["n_erased"])
 
     async def _act(self, slot: int, action: str, body: dict[str, Any]) -> Any:
         return await self._ask("POST", f"/slots/{slot}?action={action}", body)
 
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
-        """Data of each event. Closing the generator stops the engine's work."""
+        """The data of each event. Closing the generator stops the engine's work."""
         headers = {"Connection": "close"}
         parser = SseParser()
         async with self._client.stream("POST", path, json=body, headers=headers) as response:
@@ -175,7 +175,7 @@ class EngineClient:
                         yield payload
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Asked again once where the engine closed an idle connection just as we used it."""
+        """Repeats a request once, where the engine closed an idle connection just as we used it."""
         try:
             response = await self._client.request(method, path, json=body)
         except (httpx2.RemoteProtocolError, httpx2.ReadError):
@@ -200,5 +200,5 @@ def _file_name(name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """JSON can carry half of a surrogate pair, the engine can't."""
+    """Without halves of surrogate pairs, which the engine refuses."""
     return text.encode("utf-8", "replace").decode()

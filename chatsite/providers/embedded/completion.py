@@ -1,4 +1,4 @@
-"""The engine's native stream: its text, how it ended, and the ids it was made of."""
+"""Collects the engine's native stream: its text, how it ended, and its token ids."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from chatsite.providers.http import failures
 
 @dataclass(slots=True)
 class _Piece:
-    """One event: its text, the ids it names, and how many it left out before them. Of a character
-    that is made of several tokens the engine names only the last one."""
+    """One event: its text, the ids in it, and how many ids were omitted before them. Of a character
+    of several tokens the engine reports only the last id."""
 
     text: str
     ids: list[int]
@@ -25,9 +25,9 @@ class _Piece:
 class Completion:
     """Collects the events of one answer.
 
-    `reused` tokens of the prompt were found in the slot, None until the engine has begun with it;
-    `read` tokens of it are there by now; `cells` is what the slot holds after the answer, None
-    until its end. `evaluated` are the prompt's tokens that were read, as told at the end.
+    `reused`: tokens of the prompt that were in the slot, None until the engine has begun. `read`:
+    tokens of the prompt that are in the slot by now. `cells`: what the slot holds after the answer,
+    None until its end. `evaluated`: tokens of the prompt that were read, None until the end.
     """
 
     reason: FinishReason | None = None
@@ -41,7 +41,7 @@ class Completion:
     _ended_itself: bool = False
 
     def take(self, payload: bytes) -> TextPiece | None:
-        """One event's data. Raises ProviderError for an error event and for what isn't one."""
+        """Takes one event's data. Raises ProviderError for an error event or unreadable data."""
         try:
             event = json.loads(payload)
             if "error" in event:
@@ -62,8 +62,8 @@ class Completion:
         return "".join(piece.text for piece in self._pieces)
 
     async def ids(self, client: EngineClient) -> list[int] | None:
-        """The ids of the answer's text; None where they can't be known for certain, or where the
-        model wrote a control token into it."""
+        """The ids of the answer's text; None where they aren't certain, or where the model wrote a
+        control token into it."""
         pieces = self._pieces
         if self._ended_itself and pieces and not pieces[-1].text:
             pieces = pieces[:-1]
@@ -86,7 +86,7 @@ class Completion:
 
     def _end(self, event: dict[str, Any]) -> None:
         timings = event["timings"]
-        # The token that was chosen last is never read by the model itself.
+        # The last token isn't read by the model itself, so it has no cell.
         self.cells = event["tokens_evaluated"] + event["tokens_predicted"] - 1
         self.reused, self.evaluated = timings["cache_n"], timings["prompt_n"]
         self._ended_itself = event["stop_type"] == "eos"

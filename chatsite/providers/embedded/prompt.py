@@ -1,7 +1,7 @@
-"""Messages into token ids, as the model's own template frames them.
+"""Turns messages into token ids, framed by the model's own template.
 
-The text of a message is tokenized without control tokens, so nothing that is typed can end a
-message or begin one in another role.
+The text of a message is tokenized without control tokens, so no typed text can end a message or
+begin one of another role.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CACHE_BYTES = 8 * 1024 * 1024
 
 
 class TokenCache:
-    """Token ids by text, the least recently used ones forgotten beyond `max_bytes`. Texts aren't
-    kept, only their digests."""
+    """Token ids by the digest of their text; drops the least recently used ones beyond
+    `max_bytes`."""
 
     def __init__(self, *, max_bytes: int = CACHE_BYTES) -> None:
         self._ids: OrderedDict[bytes, array[int]] = OrderedDict()
@@ -57,7 +57,7 @@ def _digest(text: str) -> bytes:
 
 
 def _size(ids: array[int]) -> int:
-    """Bytes of one entry, with some for the dictionary's own."""
+    """Bytes of one entry, with some for the dictionary."""
     return len(ids) * ids.itemsize + 200
 
 
@@ -71,8 +71,8 @@ class Prompter:
         self._cache = TokenCache()
 
     async def prompt(self, messages: Sequence[Message], *, answer: str) -> Book:
-        """The cells that these messages will take, with the head of the reply `answer`. Raises
-        NotAdditive where the template has no frame for this order of speakers."""
+        """The cells of these messages and of the head of the reply `answer`. Raises NotAdditive
+        where the template has no frame for this order of speakers."""
         texts = await self._ids(messages)
         return self._frame.join(
             [(speaker(m), m.id, ids) for m, ids in zip(messages, texts, strict=True)],
@@ -87,10 +87,10 @@ class Prompter:
         ]
 
     def remember(self, text: str, ids: Ids) -> str:
-        """Keep the ids that the model gave for `text`; returns them as a message's metadata.
+        """Store the ids that the model generated for `text`; returns them as a message's metadata.
 
-        With its own ids instead of those of the text tokenized anew, the next prompt begins
-        exactly as what lies in the slot.
+        The text might be tokenized to other ids; with the model's own ones the next prompt begins
+        exactly like the cells in the slot.
         """
         self._cache.put(text, ids)
         value = {"engine": {"model": self._fingerprint, "ids": list(ids)}}
@@ -125,12 +125,12 @@ class Prompter:
 
 
 def speaker(message: Message) -> Speaker:
-    """The model has no tools: a result is told to it as the user would."""
+    """The model has no tools: it gets results in the role of the user."""
     return "user" if message.role == "tool" else message.role
 
 
 def spoken_text(message: Message) -> str:
-    """A message as text, its calls and results in words."""
+    """A message as text, including its calls or its result."""
     text = plain_text(message)
     if message.role == "tool":
         return f"Result: {text}"
@@ -142,8 +142,8 @@ def spoken_text(message: Message) -> str:
 
 
 def _stored_ids(metadata: str, fingerprint: str) -> list[int] | None:
-    """The ids in a message's metadata, if this very model gave them; whoever restores a
-    conversation from a file can write there what they like."""
+    """The ids in a message's metadata, if this very model generated them. They aren't trusted:
+    people may have written the file from which a conversation was restored."""
     if not metadata or fingerprint not in metadata:
         return None
     try:
@@ -157,6 +157,6 @@ def _stored_ids(metadata: str, fingerprint: str) -> list[int] | None:
 
 
 def _harmless(text: str) -> bool:
-    """A control token and its name typed by hand give the same text, so where a name could stand
-    the ids are made anew."""
+    """False where the text may contain the name of a control token: ids of the token itself give
+    the same text, so such a text is tokenized again."""
     return "<" not in text and "[" not in text

@@ -28,23 +28,22 @@ from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.tokenizers import Estimate
 
-# The only system sentence under which the bundled model stays in the user's language; even a
-# sentence added to it makes it drift.
+# The only system prompt with which the bundled model stays in the user's language; even one more
+# sentence makes it drift.
 TRAINED_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 _NOTE = (
     "A small demonstration model that runs on this machine. Personality and good answers need a "
     "larger model."
 )
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
-# The engine tells of its progress after each 512 tokens, which take it some seconds.
+# The engine reports its progress after each 512 tokens, which take it some seconds.
 LONG = 512
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
 _PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
 
 
 class EmbeddedProvider:
-    """Answers with `engine`, which its owner starts and stops; `cache` holds the books of its
-    slots."""
+    """Answers with `engine`, which its owner starts and stops; `cache` has its slots' books."""
 
     kind = "embedded"
 
@@ -55,11 +54,11 @@ class EmbeddedProvider:
 
     @property
     def bundled(self) -> bool:
-        """Whether this is the small model that comes along (see TRAINED_SYSTEM)."""
+        """Whether this is the small model that is installed with Chatsite (see TRAINED_SYSTEM)."""
         return self._engine.bundled
 
     def model(self, name: str | None) -> Model:
-        """Always the engine's one model, whatever was asked for."""
+        """Always the engine's one model, whatever `name` is."""
         engine = self._engine
         window = engine.running.window if engine.running else WINDOW
         label = "SmolLM2 135M, on this machine" if engine.bundled else engine.name
@@ -67,11 +66,10 @@ class EmbeddedProvider:
         return Model(provider=self.kind, name=engine.name, label=label, window=window, note=note)
 
     def small(self, beside: Model | None = None) -> None:
-        """A model of this size answers, but can't be asked to judge."""
+        """None: a model of this size can answer, but not judge."""
 
     def tokenizer(self, model: Model) -> EngineTokenizer | Estimate:
-        """An estimate while the engine isn't ready, or can't count (a template that isn't
-        additive)."""
+        """An estimate while the engine isn't ready, and for templates that aren't additive."""
         running = self._engine.running
         if running is None or running.prompter is None:
             return self._estimate
@@ -88,26 +86,26 @@ class EmbeddedProvider:
                     async for chunk in chunks:
                         yield chunk
             except ENGINE_ERRORS as error:
-                raise _told(error) from None
+                raise _explain(error) from None
 
     async def _answer(self, request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
-        """The way to ask: by token ids wherever the template allows."""
+        """The answer, requested by token ids wherever the template allows that."""
         prompter = lease.running.prompter
         if prompter is not None:
-            # A continued answer stands in its own prompt; what is added to it has another place.
+            # The prompt of a continued answer has its beginning; the added cells need another key.
             known = {message.id for message in request.messages}
             answer = f"{request.answer}+" if request.answer in known else request.answer
             try:
                 prompt = await prompter.prompt(request.messages, answer=answer)
             except NotAdditive:
-                return _chatted(request, lease)
-            return self._completed(request, lease, prompter, prompt, answer)
-        return _chatted(request, lease)
+                return _answer_by_messages(request, lease)
+            return self._answer_by_ids(request, lease, prompter, prompt, answer)
+        return _answer_by_messages(request, lease)
 
-    async def _completed(
+    async def _answer_by_ids(
         self, request: Request, lease: Lease, prompter: Prompter, prompt: Book, answer: str
     ) -> AsyncGenerator[Chunk, None]:
-        """By token ids: what is decoded is what was counted."""
+        """Requested by token ids, so that the engine reads exactly what was counted."""
         plan = await lease.prepare(prompt, head=_cells_of_head(request, prompt))
         body = _body(request, lease.slot) | {
             "prompt": prompt.ids,
@@ -119,32 +117,32 @@ class EmbeddedProvider:
         }
         completion, client = lease.completion, lease.running.client
         lease.begin(prompt, answer=answer)
-        told = False
+        started = False
         try:
             async with aclosing(client.stream("/completion", body)) as events:
                 async for payload in events:
                     text = completion.take(payload)
                     if text is not None:
-                        if not told:
-                            told = True
-                            yield self._read(lease, plan, prompt)
+                        if not started:
+                            started = True
+                            yield self._prompt_read(lease, plan, prompt)
                         yield text
-                    elif not told and plan.evaluated > LONG:
+                    elif not started and plan.evaluated > LONG:
                         yield PromptProgress(completion.read, len(prompt))
         except EngineRefused:
             lease.refused()
             raise
         if completion.reason is None:
             raise failures.interrupted("engine stream ended")
-        if not told:
-            yield self._read(lease, plan, prompt)
+        if not started:
+            yield self._prompt_read(lease, plan, prompt)
         await self.cache.settle(lease)
         ids = await completion.ids(client)
         metadata = prompter.remember(completion.text, ids) if ids else ""
         yield Finished(reason=completion.reason, usage=completion.usage, metadata=metadata)
 
-    def _read(self, lease: Lease, plan: Reuse, prompt: Book) -> PromptRead:
-        """What became of the plan: the slot holds this prompt now, however much of it was there."""
+    def _prompt_read(self, lease: Lease, plan: Reuse, prompt: Book) -> PromptRead:
+        """Compare the plan with what the engine reused; the slot holds this prompt now."""
         account = lease.account(plan, prompt)
         self.cache.count_miss(lease, account)
         return PromptRead(account)
@@ -153,8 +151,8 @@ class EmbeddedProvider:
         return self.cache.can_trim(conversation)
 
     async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
-        """`messages` are the conversation's next request; of the last one nobody knows yet what it
-        will say. What its slot holds besides the others is cut out (see `Cache.trim`)."""
+        """Cut out of the conversation's slot what its next request won't have (see `Cache.trim`).
+        `messages` are that request; the text of the last one isn't known yet."""
         running = self._engine.running
         if running is None or running.prompter is None:
             return
@@ -163,7 +161,7 @@ class EmbeddedProvider:
         except NotAdditive:
             return
         except ENGINE_ERRORS as error:
-            raise _told(error) from None
+            raise _explain(error) from None
         last = prompt.places.get(messages[-1].id)
         if last is not None and last.start > 0:
             self.cache.trim(conversation, prompt.cut_to(last.start))
@@ -179,13 +177,13 @@ class EngineTokenizer:
         self.name = name
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        """Raises ProviderError where the engine isn't ready within its time to load."""
+        """Raises ProviderError where the engine isn't ready in time."""
         running = await self._engine.ready()
         assert running.prompter is not None
         try:
             return await running.prompter.sizes(messages)
         except ENGINE_ERRORS as error:
-            raise _told(error) from None
+            raise _explain(error) from None
 
 
 def _tokenizer_name(engine: Engine, running: RunningEngine) -> str:
@@ -194,14 +192,14 @@ def _tokenizer_name(engine: Engine, running: RunningEngine) -> str:
 
 
 def _cells_of_head(request: Request, prompt: Book) -> int:
-    """Cells of the prompt's beginning that are the same in all conversations of the agent."""
+    """How many cells at the prompt's beginning are the same in all conversations of the agent."""
     head = {message.id for message in request.messages[: request.head]}
     return next((start for start, span in prompt.starts() if span.key not in head), len(prompt))
 
 
-async def _chatted(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
-    """By messages, for templates that have to see the whole conversation; what lies in the slot
-    then, nobody knows."""
+async def _answer_by_messages(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
+    """Requested by messages, for templates that must see the whole conversation. What the slot
+    holds afterwards isn't known."""
     await lease.save()
     lease.contents.put("", None)
     body = _body(request, lease.slot) | {
@@ -221,15 +219,15 @@ async def _chatted(request: Request, lease: Lease) -> AsyncGenerator[Chunk, None
 
 
 def _body(request: Request, slot: int) -> dict[str, Any]:
-    asked: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
-    asked |= {name: request.options.get(name) for name in _PASSED_ON}
-    chosen = {name: value for name, value in asked.items() if value is not None}
+    options: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
+    options |= {name: request.options.get(name) for name in _PASSED_ON}
+    chosen = {name: value for name, value in options.items() if value is not None}
     fixed = {"id_slot": slot, "cache_prompt": True, "n_cache_reuse": 0, "stream": True}
     return {**_SAMPLING, **chosen, **fixed}
 
 
-def _told(error: Exception) -> ProviderError:
-    """RuntimeError is what httpx2 says of a client that was closed because the engine died."""
+def _explain(error: Exception) -> ProviderError:
+    """As a ProviderError. RuntimeError is httpx2's for a client that was closed as it died."""
     if isinstance(error, EngineRefused) and error.kind == "exceed_context_size_error":
         return ProviderError(
             "This conversation is longer than the model on this machine takes. Send less history, "

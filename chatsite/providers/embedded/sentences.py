@@ -1,4 +1,4 @@
-"""What the engine says of itself: sentences for people, each with what to do."""
+"""The engine's status in sentences for people, each with what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bad_model(path: Path, fault: str) -> str:
 
 
 def failed(reason: str, *, path: Path | None, log: Path) -> str:
-    """The process said itself why it can't go on."""
+    """The process reported the `reason` why it can't run."""
     if reason == "missing":
         return (
             "The engine for the model isn't installed. Run `make run` again with a network. "
@@ -49,7 +49,7 @@ def failed(reason: str, *, path: Path | None, log: Path) -> str:
 
 
 def crash(code: int) -> str:
-    """Empty where another start may help."""
+    """ "" where another start may help."""
     if code == -getattr(signal, "SIGILL", 0) and code:
         return "This machine's processor can't run the model's engine. " + _OTHERWISE
     return ""

@@ -1,4 +1,4 @@
-"""The files of saved slots: made, measured, checked and removed. All of it waits for the disk."""
+"""The files of saved slots: checked and removed. All functions wait for the disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsite.providers.embedded.client import FILE_NAME
 
 log = logging.getLogger("chatsite.engine")
 _CHUNK = 256 * 1024
-# A file is there before its row is; whoever sweeps may be another process than who saves.
+# A file exists before its row does, and another process than the saving one may sweep.
 _UNCLAIMED_SECONDS = 600.0
 
 
@@ -22,18 +22,18 @@ class UnusableFile(Exception):
 
 
 class SessionFolder:
-    """Only files with names of ours are looked at or touched, whatever else lies there."""
+    """Reads and removes only files whose names are ours, whatever else is in the folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Written or verified since the server started: what a power cut did to them would show.
+        # Written or verified since the server started, so a power cut can't have damaged them.
         self._sound: set[str] = set()
 
     def checked(self, name: str) -> tuple[int, str]:
         """Size and checksum; raises OSError.
 
-        It guards against damage and not against people, who would have to be in the folder
-        already: CRC-32 takes 0.4 to 1 ms a megabyte, SHA-256 twice that, BLAKE2 four times.
+        The checksum finds damage, not attacks, which would need access to the folder: CRC-32 takes
+        0.4 to 1 ms a megabyte, SHA-256 twice that, BLAKE2 four times.
         """
         size = checksum = 0
         buffer = memoryview(bytearray(_CHUNK))
@@ -79,7 +79,7 @@ class SessionFolder:
         return set(self._written())
 
     def remove_unclaimed(self, claimed: Collection[str]) -> None:
-        """Files that aren't among the `claimed` ones, unless they were written just now."""
+        """Remove all files but the `claimed` ones and those that were written just now."""
         old = time.time() - _UNCLAIMED_SECONDS
         written = self._written()
         self.remove(name for name, at in written.items() if name not in claimed and at < old)
@@ -95,7 +95,7 @@ class SessionFolder:
                 log.warning("the saved cache %s can't be removed: %s", name, error.strerror)
 
     def _written(self) -> dict[str, float]:
-        """Our files, with when that was; {} where there is no folder."""
+        """Our files with the time of writing; {} where there is no folder."""
         try:
             paths = [path for path in self.path.iterdir() if FILE_NAME.fullmatch(path.name)]
             return {path.name: path.stat().st_mtime for path in paths}
@@ -104,8 +104,8 @@ class SessionFolder:
 
 
 def make_private_folder(path: Path | None) -> str:
-    """The folder as the engine is told it, made for this user alone. "" where nothing is saved, or
-    can be: without a place for it people can chat too."""
+    """Create the folder, for this user alone; returns its path for the engine, "" where nothing is
+    saved or the folder can't be created: people can chat without it."""
     if path is None:
         return ""
     try:

@@ -1,4 +1,7 @@
-"""How a model's own template frames messages; found by having it render known words."""
+"""How a model's own template frames messages, found by rendering known words with it.
+
+A template is additive where it frames a conversation message by message.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from chatsite.providers.embedded.client import EngineClient, EngineRefused
 Speaker = Literal["system", "user", "assistant"]
 Ids = Sequence[int]
 
-# Every order of two speakers that a conversation can have, in conversations a template may allow.
+# All orders of two speakers that a conversation can have, in forms that a template may allow.
 _SAMPLES: tuple[tuple[Speaker, ...], ...] = (
     ("user",),
     ("user", "assistant", "user"),
@@ -37,22 +40,22 @@ class NotAdditive(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the template puts around texts: before the first one, between two, after the last
-    (the reply's head included), each by who speaks."""
+    """What the template adds to texts: before the first, between two, and after the last (with the
+    reply's head), each by the speakers."""
 
     start: Mapping[Speaker, Ids]
     joints: Mapping[tuple[Speaker, Speaker], Ids]
     end: Mapping[Speaker, Ids]
 
     def around(self, speaker: Speaker) -> int:
-        """Tokens of the frame that one more message costs; at most so many."""
+        """At most how many tokens of the frame one more message costs."""
         joints = [len(ids) for (_, after), ids in self.joints.items() if after == speaker]
         return max(joints or [len(self.start.get(speaker, ()))])
 
     def join(self, spoken: Sequence[tuple[Speaker, str, Ids]], *, answer: str) -> Book:
-        """The whole prompt: speaker, key and ids of each message. What joins two belongs to the
-        second; the reply's head to `answer`. Raises NotAdditive for an order of speakers that it
-        doesn't know."""
+        """The whole prompt, from speaker, key and ids of each message. The tokens between two
+        messages belong to the second, the reply's head to `answer`. Raises NotAdditive for an
+        unknown order of speakers."""
         prompt: list[int] = []
         spans: list[Span] = []
 
@@ -75,8 +78,7 @@ class Frame:
 
 
 async def chatml_frame(client: EngineClient) -> Frame:
-    """The bundled model's template: exact, and without the system sentence that its own one adds
-    where there is none."""
+    """The bundled model's template, without the system prompt that it adds where there is none."""
     speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
     heads = await client.tokenize([f"<|im_start|>{s}\n" for s in speakers], special=True)
     head = dict(zip(speakers, heads, strict=True))
@@ -89,11 +91,11 @@ async def chatml_frame(client: EngineClient) -> Frame:
 
 
 class _Conflict(Exception):
-    """The same place in two conversations is framed differently."""
+    """The template frames the same place differently in two conversations."""
 
 
 async def discover_frame(client: EngineClient) -> Frame | None:
-    """None where the template isn't additive: then the engine has to render each prompt whole."""
+    """None where the template isn't additive: the engine then has to render each prompt whole."""
     start: dict[Speaker, str] = {}
     joints: dict[tuple[Speaker, Speaker], str] = {}
     end: dict[Speaker, str] = {}
@@ -120,7 +122,7 @@ async def discover_frame(client: EngineClient) -> Frame | None:
 
 
 async def _pieces(client: EngineClient, sample: Sequence[Speaker]) -> list[str] | None:
-    """What stands before, between and after the texts; None where the template refuses."""
+    """The frame before, between and after the texts; None where the template refuses them."""
     words = [f"Zq{number}w{number}Qz" for number in range(len(sample))]
     messages = [{"role": s, "content": w} for s, w in zip(sample, words, strict=True)]
     try:

@@ -1,7 +1,7 @@
-"""Every way a call of a provider fails, as one sentence for a person; for all dialects.
+"""Every way in which a call of a provider fails, as one sentence for a person; for all dialects.
 
-The provider's own text never gets through: it may quote the key, a URL or other people's data.
-It is only looked at for what it means.
+The provider's own text is only matched against known phrases and never shown: it may quote the
+key, a URL or other people's data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ADMIN = "Whoever runs this site has to"
 # Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}.
 _IN_BODY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
 
-# What providers write where they mean one of our cases but have no code of their own for it.
+# Phrases of providers for cases of ours for which they have no code.
 _NO_TOOLS = (
     "does not support tools",  # Ollama
     "not support tool",
@@ -60,11 +60,11 @@ def refused(
     said: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> ProviderError:
-    """The answer was an HTTP error. `said` is the provider's text, its own code for the error
-    included, `name` the exception's class."""
+    """The answer was an HTTP error. `said` is the provider's text with its own code for the error,
+    `name` the class of the exception."""
     case = _case(status, said.lower())
     sentence, retryable = _CASES[case]
-    # A refusal that time doesn't heal isn't asked again, whatever its headers say.
+    # A refusal that time doesn't heal isn't retried, whatever its headers ask for.
     wait = retry_after(headers or {}, said) if retryable else None
     again = f"Try again {format_delay(wait)}." if wait else "Try again in a moment."
     return ProviderError(
@@ -147,8 +147,8 @@ _CASES: dict[str, tuple[str, bool]] = {
 
 
 def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Exception:
-    """What an SDK raised before an answer began; both SDKs name their errors alike. Other
-    errors come back as they are: they are ours."""
+    """A ProviderError for what an SDK raised before an answer began; both SDKs name their errors
+    alike. Other errors are our own, and are returned unchanged."""
     kinds: Any = sdk
     if isinstance(error, kinds.APIStatusError):
         return _refused(error, model)
@@ -171,7 +171,7 @@ def _refused(error: Any, model: str) -> ProviderError:
 
 
 def unreachable(detail: str) -> ProviderError:
-    """`detail` is the name of what happened, as the transport has it."""
+    """`detail` is the class of the error, as the transport names it."""
     sentence, retryable = "The provider can't be reached.", True
     if "DNS" in detail:
         sentence = "The provider's address can't be found."

@@ -1,4 +1,4 @@
-"""What providers of every dialect have in common: one server, and which of its models is meant."""
+"""What providers of every dialect share: one server, and the choice among its models."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from chatsite.providers.known.servers import Server
 
 
 class ServerProvider:
-    """`model` overrides what agents ask for: another server knows other names. `fast` names the
-    small model."""
+    """`model` overrides the model of every agent, since another server has other models. `fast`
+    names the small model."""
 
     def __init__(
         self, *, server: Server, table: ModelTable, model: str | None, fast: str | None
@@ -29,7 +29,7 @@ class ServerProvider:
         return self._described(self._model or name or self._server.default_model)
 
     def small(self, beside: Model | None = None) -> Model | None:
-        """Where the administrator chose the model, only they know a small one beside it."""
+        """Where the administrator chose the model, only they know a small one of the server."""
         if self._fast:
             return self._described(self._fast)
         if self._server.small_model and not self._model:
@@ -37,7 +37,7 @@ class ServerProvider:
         return beside or self.model(None)
 
     def status(self) -> Status:
-        """Always ready: whether the provider answers shows when it is asked."""
+        """Always ready: whether the provider answers is known only after a request."""
         return Status(state="ready")
 
     def _facts(self, model: str) -> ModelFacts | None:
@@ -60,7 +60,7 @@ class ServerProvider:
 
 
 def _assumed(facts: ModelFacts, *, named: bool) -> str:
-    """What is taken for granted of a model that isn't known, or not wholly."""
+    """What is assumed of a model that isn't known, or not wholly; "" where nothing is."""
     if not facts.assumed:
         return ""
     said = f"Its window isn't known; {facts.window:,} tokens are assumed"

@@ -1,6 +1,6 @@
 """Server-sent events: bytes in, the data of each whole event out.
 
-Our own because the SDK's typed streaming costs several times the CPU of this per token.
+The SDKs' own typed streaming costs several times the CPU of this for each token.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ MAX_EVENT_BYTES = 1024 * 1024
 
 
 class SseParser:
-    """Feed it whatever the socket gave; cuts may fall anywhere, also inside a character."""
+    """Takes bytes as the socket gives them, cut anywhere, also inside a character."""
 
     def __init__(self) -> None:
         self._partial = bytearray()
@@ -18,7 +18,7 @@ class SseParser:
         self._skip_newline = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The data payloads that became whole with `chunk`, in order.
+        """The data of the events that are complete with `chunk`, in order.
 
         Raises ValueError when one event is larger than MAX_EVENT_BYTES.
         """
@@ -42,7 +42,7 @@ class SseParser:
         return payloads
 
     def _normalised(self, chunk: bytes) -> bytes:
-        """Only `\\n` as line end; a `\\r\\n` cut in two counts once."""
+        """With `\\n` as the only line end; a `\\r\\n` that was cut in two counts once."""
         if not chunk:
             return chunk
         if self._skip_newline and chunk[:1] == b"\n":
@@ -53,7 +53,7 @@ class SseParser:
         return chunk
 
     def _take(self, line: bytes) -> None:
-        """Fields other than data, and comments, say nothing we use."""
+        """Only `data` is used; other fields and comments are skipped."""
         field, _, value = line.partition(b":")
         if field == b"data":
             self._data.append(value[1:] if value[:1] == b" " else value)

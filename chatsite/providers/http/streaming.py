@@ -1,7 +1,7 @@
-"""Reading a streamed answer: its bytes, the events in them, and our own clocks.
+"""Reads a streamed answer: its bytes, the events in them, and our own timeouts.
 
-The SDKs' typed streaming costs three times as much per token and takes a body that a proxy ended
-early for a whole answer; their time-outs would let a person look at nothing for ten minutes.
+The SDKs' typed streaming costs three times as much CPU for each token, and takes a body that a
+proxy cut short for a whole answer; their timeouts would let a person wait for ten minutes.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     # Costs a third of a second: a provider loads it, with its SDK, when it is used first.
     from chatsite.providers.http.transport import ResponseBody
 
-# The usage comes after the reason; an answer that is whole isn't held up for it.
+# How long the usage may take after the end of the text: the whole answer isn't delayed for it.
 _USAGE_SECONDS = 5.0
 # How long the body's last bytes may take, so that its connection can be used again: a new one
 # costs some 100 ms before the next answer.
 _TAIL_SECONDS = 0.05
-# How soon a silence that is over its limit is looked at again while nobody reads.
+# How soon the timer fires again where the limit has passed while nobody was reading.
 _GLANCE = 0.05
-# From one read of an answer to the next: a little more than what lies between two frames of a page
+# Between two reads of an answer, a little more than between two frames of a page
 # (`turns.answer.feed`). What arrives meanwhile is read together, at the cost of one token.
 _PACE = 0.04
-# A model that thinks unseen says nothing for minutes.
+# The factor for a model that thinks unseen, which sends nothing for minutes.
 _UNSEEN_THINKING = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """In seconds. `first_token` begins when the request is sent, `between_tokens` counts only
-    while we wait for the provider."""
+    """In seconds. `first_token` counts from the sending of the request, `between_tokens` only while
+    we wait for the provider."""
 
     connect: float = 5.0
     first_token: float = 30.0
@@ -53,10 +53,10 @@ DEFAULT_TIMEOUTS = Timeouts()
 
 
 class EventReader(Protocol):
-    """Turns events into chunks; each dialect has its own.
+    """Turns events into chunks; each dialect has its own reader.
 
-    `signs` counts what shows the model at work, `ended` says that its answer is whole (only the
-    usage may still come), `done` that nothing comes any more.
+    `signs` counts the events that show the model at work. `ended`: the answer is whole, and only
+    the usage may follow. `done`: nothing follows.
     """
 
     signs: int
@@ -64,7 +64,7 @@ class EventReader(Protocol):
     done: bool
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
-        """One event's data. Raises ProviderError for an error event and what can't be read."""
+        """Takes one event's data. Raises ProviderError for an error event or unreadable data."""
         ...
 
     def finished(self) -> Finished:
@@ -82,8 +82,8 @@ async def relay(
 ) -> AsyncGenerator[Chunk, None]:
     """The answer as it arrives; closing the generator stops the provider.
 
-    `call` opens the stream, `prepare` is what has to be done before (a file may take minutes to
-    go up, and isn't silence); `explain` turns what they raise into a ProviderError.
+    `prepare` runs first and isn't timed (uploading a file may take minutes); `call` then opens the
+    stream. `explain` turns their exceptions into ProviderErrors.
     """
     clock = asyncio.get_running_loop().time
     try:
@@ -116,8 +116,8 @@ async def relay(
 
 
 def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
-    """Their chunks, neighbouring pieces of text or reasoning as one. An error comes after what was
-    said before it."""
+    """The chunks of the events, with neighbouring pieces of text or reasoning joined. An error is
+    raised after the text before it."""
     said: list[str] = []
     kind: type[TextPiece | ReasoningPiece] = TextPiece
     try:
@@ -140,8 +140,9 @@ def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
 
 
 class _Watch:
-    """Ends a silence. One timer for the whole answer, looked at when it goes off: a timer for
-    every read costs more than the read. Time that our caller takes between two reads is free."""
+    """Reads the body, and ends a silence. One timer serves the whole answer, and checks the time
+    when it fires: a timer for each read would cost more than the read. The time that our caller
+    takes between two reads doesn't count."""
 
     def __init__(
         self, body: ResponseBody, reader: EventReader, timeouts: Timeouts, *, spent: float
@@ -158,8 +159,8 @@ class _Watch:
         self._timer = self._loop.call_later(max(self._limit - spent, 0), self._look)
 
     async def read(self) -> bytes:
-        """The next bytes, b"" at the end. Raises ProviderError, but not for an answer that is
-        whole: then only the usage is missing."""
+        """The next bytes, b"" at the end. Raises ProviderError, unless the answer is whole and only
+        the usage is missing."""
         signs = self._reader.signs
         if signs > self._signs:
             self._sign(signs)

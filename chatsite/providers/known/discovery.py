@@ -1,8 +1,8 @@
-"""Which models there are at servers that people run themselves, looked for in the background.
+"""Finds the models of servers that people run themselves, in the background.
 
-A server on this machine is found on its usual port and only offered, never chosen by itself. One
-that an administrator named is asked for its list too. Nobody waits for a look: what is known is
-given at once, and a new look begins where the last one is too old.
+A server on this machine is found on its usual port, and only offered, never chosen by itself. A
+server that an administrator named is asked for its list too. Nobody waits: known models are
+returned at once, and a new look starts where the last one is too old.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from chatsite.providers.known.servers import Server
 logger = logging.getLogger("chatsite")
 # Opening a model in Ollama changes its window; a list changes when somebody pulls a model.
 AGAIN_SECONDS = 30.0
-# Elsewhere little changes, and OpenRouter's list is long.
+# Remote lists change rarely, and OpenRouter's is long.
 AGAIN_ELSEWHERE_SECONDS = 600.0
 
 
 class Discovery:
-    """`servers` are looked at, by name, with `keys` by the name of their variable."""
+    """Looks at `servers` (by name), with `keys` by the name of their environment variable."""
 
     def __init__(
         self, servers: Mapping[str, Server], *, keys: Mapping[str, str], questions: JsonClient
@@ -40,7 +40,7 @@ class Discovery:
 
     @property
     def found(self) -> Mapping[str, Mapping[str, ReportedModel]]:
-        """Chat models by server; a server that doesn't answer isn't in it."""
+        """Chat models by server, without servers that didn't answer."""
         return self._found
 
     @property
@@ -48,15 +48,15 @@ class Discovery:
         return self._task is not None and not self._task.done()
 
     def reported(self, server: str, model: str) -> ReportedModel | None:
-        """What the server says of the model, as far as it is known now."""
+        """What the server reported of the model at the last look."""
         if server in self._servers:
             self.look_soon()
         models = self._found.get(server, {})
-        return models.get(model) or models.get(f"{model}:latest")  # Ollama's way to be short
+        return models.get(model) or models.get(f"{model}:latest")  # Ollama's short form
 
     def look_soon(self) -> None:
-        """Look again in the background, unless that was done a moment ago. Outside of a running
-        loop (a command) nothing is looked for."""
+        """Look again in the background, unless the last look was a moment ago. Without a running
+        event loop (in a command) nothing happens."""
         if self.looking or not self._due():
             return
         try:
@@ -66,7 +66,7 @@ class Discovery:
         self._task = loop.create_task(self.look())
 
     async def look(self) -> None:
-        """Ask the servers whose turn it is, all at the same time."""
+        """Ask all servers that are due, at the same time."""
         await asyncio.gather(*(self._ask(server) for server in self._due()))
 
     def _due(self) -> list[Server]:
@@ -78,13 +78,13 @@ class Discovery:
     async def _ask(self, server: Server) -> None:
         self._next[server.name] = time.monotonic() + AGAIN_SECONDS
         key = self._keys.get(server.key, "")
-        told = await read_server_models(server, self._questions, key=key, shown=self._shown)
-        if told is None:
+        reported = await read_server_models(server, self._questions, key=key, shown=self._shown)
+        if reported is None:
             self._found.pop(server.name, None)
             return
         if server.name not in self._found:
-            logger.info("%s answers; models listed there: %d.", server.label, len(told))
-        self._found[server.name] = told
+            logger.info("%s answers; models listed there: %d.", server.label, len(reported))
+        self._found[server.name] = reported
         if not server.local:
             self._next[server.name] = time.monotonic() + AGAIN_ELSEWHERE_SECONDS
 

@@ -1,4 +1,4 @@
-"""Short questions to model servers: JSON, or nothing. A server that doesn't answer is no error."""
+"""Asks model servers for JSON; a server that doesn't answer is no error."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 import aiohttp
 
-# A server on this machine answers within milliseconds; nobody waits for these answers.
+# A server on this machine answers within milliseconds, and nobody waits for these answers.
 SECONDS = 2.0
 # OpenRouter's list of all models is about 1 MB.
 MOST_BYTES = 8 * 1024 * 1024
 
 
 class JsonClient:
-    """One pool of connections for all of them. Redirects are not followed: a key goes where it
-    was meant to go and nowhere else."""
+    """One pool of connections for all servers. Redirects aren't followed, so that a key is sent to
+    the configured server only."""
 
     def __init__(self, *, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, url: str, *, key: str = "") -> Any:
-        """The JSON that is there; None where there is none."""
+        """The JSON at this address, None where there is none."""
         return await self._ask("GET", url, key, None)
 
     async def post(self, url: str, body: object, *, key: str = "") -> Any:
@@ -41,12 +41,12 @@ class JsonClient:
             ) as answer:
                 if answer.status != 200:
                     return None
-                said = await answer.content.read(MOST_BYTES)
-                while not answer.content.at_eof() and len(said) < MOST_BYTES:
-                    said += await answer.content.read(MOST_BYTES - len(said))
+                data = await answer.content.read(MOST_BYTES)
+                while not answer.content.at_eof() and len(data) < MOST_BYTES:
+                    data += await answer.content.read(MOST_BYTES - len(data))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
             return None
-        return await asyncio.to_thread(_json, said)
+        return await asyncio.to_thread(_json, data)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -55,8 +55,8 @@ class JsonClient:
         return self._session
 
 
-def _json(said: bytes) -> Any:
+def _json(data: bytes) -> Any:
     try:
-        return json.loads(said)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None

@@ -1,7 +1,7 @@
 """MODELS_FILE: an administrator's own servers and models, checked strictly before anything starts.
 
-Every message names the place in the file, what is wrong and what is allowed. What stands where the
-name of a key belongs is never repeated: it may be the key itself. docs/models.md has the format.
+Every message names the place in the file, what is wrong and what is allowed. A value in the place
+of a key's name is never repeated: it may be the key itself. docs/models.md describes the format.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chatsite.providers.known.servers import (
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
-# What unlocks this site itself is sent to no server.
+# Secrets of this site itself, which no server may get.
 _OWN_SECRETS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 _SERVER = ("label", "base_url", "key", "dialect", "default_model", "small_model", "files")
 _MODEL = ("window", "takes", "tools", "reasoning", "price", "longest", "tokenizer")
@@ -36,9 +36,9 @@ _MODEL = ("window", "takes", "tools", "reasoning", "price", "longest", "tokenize
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelsFile:
-    """`servers`: the built-in ones and the file's; `own`: names that the file has servers for.
-    `facts` by `server:model`. `offered`: `provider:model`, or `provider:*` for all that the server
-    lists; None where the file doesn't say."""
+    """`servers`: the built-in ones and the file's; `own`: the names of the file's servers. `facts`
+    are by `server:model`. `offered`: `provider:model`, or `provider:*` for all models that the
+    server lists; None where the file has no such list."""
 
     servers: Mapping[str, Server] = field(default_factory=lambda: SERVERS)
     own: frozenset[str] = frozenset()

@@ -1,9 +1,9 @@
-"""What a server tells of its models: which there are, how large their windows are really.
+"""What a server reports of its models: their names, their real windows, their abilities.
 
-Every server lists its models at `/models`; some say the window there (vLLM `max_model_len`,
+Every server lists its models at `/models`; some add the window there (vLLM `max_model_len`,
 OpenRouter `context_length`, Groq `context_window`). Others have an address of their own for it:
-Ollama `/api/ps` and `/api/show`, LM Studio `/api/v0/models`, llama-server `/props`. What can't be
-read is left out; nothing here raises.
+Ollama `/api/ps` and `/api/show`, LM Studio `/api/v0/models`, llama-server `/props`. Unreadable
+answers are left out; nothing here raises.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from chatsite.providers.known.json_client import JsonClient
 from chatsite.providers.known.servers import Server
 
 _WINDOW_KEYS = ("max_model_len", "context_length", "context_window", "max_context_length")
-# Ollama's own choice where nobody made one, on a machine with less than 24 GB for it:
+# Ollama's default, on a machine with less than 24 GB for it:
 # https://docs.ollama.com/context-length
 OLLAMA_LEAST = 4_096
-# More are listed, but not asked about one by one.
+# Further models are listed without their details.
 _MOST_SHOWN = 40
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 _IMAGE: frozenset[Medium] = frozenset({"image"})
 _NOTHING: frozenset[Medium] = frozenset()
 
-# What Ollama showed of a model, by the model's digest, so that each is asked about once.
+# Ollama's details of models by their digest, so that each model is asked about once.
 OllamaDetails = dict[str, Any]
 
 
 async def read_server_models(
     server: Server, questions: JsonClient, *, key: str, shown: OllamaDetails
 ) -> dict[str, ReportedModel] | None:
-    """Its chat models by name; None where nothing answers. `shown` is kept between calls."""
+    """The server's chat models by name, None where nothing answers. `shown` lasts between calls."""
     listed = _listed(await questions.get(f"{server.base_url}/models", key=key))
     if listed is None:
         return None
@@ -66,7 +66,7 @@ def _listed(answer: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def _is_name(value: Any) -> bool:
-    """What can be named in a command."""
+    """Whether it can be used as a model's name in a command."""
     return isinstance(value, str) and 0 < len(value) <= 160 and value.isprintable()
 
 
@@ -84,7 +84,7 @@ def _plain(entry: dict[str, Any]) -> ReportedModel:
 def _merged(
     found: dict[str, ReportedModel], more: Mapping[str, ReportedModel | None]
 ) -> dict[str, ReportedModel]:
-    """`more` wins; None stands for what is no chat model."""
+    """`more` wins; None there means that it is no chat model."""
     known = {name: more.get(name, told) for name, told in found.items()}
     return {name: told for name, told in known.items() if told is not None}
 
@@ -101,7 +101,7 @@ async def _lmstudio(
             found[name] = None
             continue
         loaded = _tokens(entry.get("loaded_context_length"))
-        # A model that isn't loaded is loaded with its own default, which is not told.
+        # A model that isn't loaded yet gets its own default, which isn't reported.
         least = min(OLLAMA_LEAST, _tokens(entry.get("max_context_length")) or OLLAMA_LEAST)
         takes = _IMAGE if entry.get("type") == "vlm" else _NOTHING
         found[name] = ReportedModel(window=loaded, least=least, takes=takes)
@@ -111,7 +111,7 @@ async def _lmstudio(
 async def _llama_server(
     root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
 ) -> Mapping[str, ReportedModel | None] | None:
-    """One model a server; its window is that of one of its slots."""
+    """The server has one model; its window is that of one of its slots."""
     props = await questions.get(f"{root}/props", key=key)
     generation = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(generation, dict):
@@ -135,7 +135,7 @@ async def _ollama(
     }
 
     async def show(name: str, digest: str) -> None:
-        # While Ollama loads a model it may not answer in time: it is asked again then.
+        # Ollama may not answer in time while it loads a model: then ask again at the next look.
         if shown.get(digest) is None:
             shown[digest] = await questions.post(f"{root}/api/show", {"model": name}, key=key)
 
@@ -145,7 +145,7 @@ async def _ollama(
 
 
 def _loaded(answer: Any) -> dict[str, int]:
-    """Windows of what is in memory now."""
+    """The windows of the models in memory."""
     models = answer.get("models") if isinstance(answer, dict) else None
     found = {}
     for entry in models if isinstance(models, list) else []:
@@ -158,7 +158,7 @@ def _shown(answer: Any, loaded: int | None) -> ReportedModel | None:
     answer = answer if isinstance(answer, dict) else {}
     can = answer.get("capabilities")
     if isinstance(can, list) and can and "completion" not in can:
-        return None  # it only makes vectors
+        return None  # an embedding model
     parameters = answer.get("parameters")
     said = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
     told = ReportedModel(
@@ -176,7 +176,7 @@ def _shown(answer: Any, loaded: int | None) -> ReportedModel | None:
 
 
 def _longest(answer: dict[str, Any]) -> int | None:
-    """What the model was trained for."""
+    """The window that the model was trained for."""
     info = answer.get("model_info")
     for name, value in info.items() if isinstance(info, dict) else []:
         if str(name).endswith(".context_length"):

@@ -19,11 +19,11 @@ ADDRESS = "an address with http:// or https://, without a name, a password or a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """`name` is what stands after `llm.` in a template, and before the colon of `provider:model`.
+    """`name` is used after `llm.` in a template, and before the colon of `provider:model`.
 
-    `key` names the environment variable that holds its key, never the key itself; "" where it
-    wants none. `small_model` is for short side tasks, "" where the agent's own does them. `bound`
-    is its name for the longest reply. `files`: it keeps files that it was given once.
+    `key` is the name of the environment variable with its key, never the key itself; "" where it
+    needs none. `small_model` is for short side tasks, "" where the agent's own model does them.
+    `bound` is the server's parameter for the longest reply. `files`: it stores uploaded files.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """The environment variable that gives it another base URL."""
+        """The environment variable that replaces its base URL."""
         return f"{self.name.upper().replace('-', '_')}_BASE_URL"
 
     @property
@@ -47,8 +47,8 @@ class Server:
         return urlsplit(self.base_url).hostname in LOOPBACK
 
 
-def _found(name: str, label: str, port: int) -> Server:
-    """A model server that people start on their own machine; its models are asked for there."""
+def _local(name: str, label: str, port: int) -> Server:
+    """A model server that people run on their own machine, which lists its models."""
     return Server(name=name, label=label, dialect="openai", base_url=f"http://127.0.0.1:{port}/v1")
 
 
@@ -124,12 +124,12 @@ _ALL = (
         key="OPENROUTER_API_KEY",
         default_model="openrouter/auto",
     ),
-    _found("ollama", "Ollama", 11434),
-    _found("lmstudio", "LM Studio", 1234),
-    _found("llama-server", "llama-server", 8080),
+    _local("ollama", "Ollama", 11434),
+    _local("lmstudio", "LM Studio", 1234),
+    _local("llama-server", "llama-server", 8080),
 )
 SERVERS: Mapping[str, Server] = MappingProxyType({server.name: server for server in _ALL})
-# What is looked for on this machine; its models have to be asked for.
+# Servers that are looked for on this machine.
 LOCAL = tuple(server.name for server in _ALL if server.local)
 
 

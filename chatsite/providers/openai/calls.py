@@ -1,4 +1,4 @@
-"""Tool calls as they stream in, in the forms that compatible servers give them."""
+"""Collects streamed tool calls, in the forms that compatible servers send."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsite.messages import UNSOUND
 from chatsite.providers.base.provider import CallBegun, WrittenCall
 from chatsite.providers.base.text import repair_text
 
-# Shorter ids ("call_0") come again in every round, and then results have two calls.
+# Shorter ids ("call_0") are repeated in every round, and a result would have two calls.
 _SHORTEST_ID = 8
 
 
@@ -46,7 +46,7 @@ class CallCollector:
         self._ids: list[str] | None = None
 
     def take(self, pieces: Sequence[Mapping[str, Any]]) -> list[CallBegun]:
-        """The calls that begin with these pieces."""
+        """The calls that have begun with these pieces."""
         begun = []
         for piece in pieces:
             function = piece.get("function") or {}
@@ -66,14 +66,14 @@ class CallCollector:
         return begun
 
     def called(self) -> tuple[WrittenCall, ...]:
-        """All of them, each with an id of its own."""
+        """All calls, each with an id of its own."""
         return tuple(
             WrittenCall(id=id, name=call.name, arguments="".join(call.arguments) or "{}")
             for id, call in zip(self._own_ids(), self._calls, strict=True)
         )
 
     def extras(self) -> dict[str, object]:
-        """What came with a call for its server alone, by the call's id."""
+        """What the server wants back with a call, by the call's id."""
         pairs = zip(self._own_ids(), self._calls, strict=True)
         return {id: call.extra for id, call in pairs if call.extra}
 
@@ -109,7 +109,7 @@ class CallCollector:
 
 
 def _string(value: object) -> str:
-    """Raises TypeError for what is there and isn't text."""
+    """Text, "" for None. Raises TypeError for anything else."""
     if value is not None and not isinstance(value, str):
         raise TypeError("not text")
     return value or ""

@@ -1,6 +1,6 @@
 """OpenAI and every server that speaks its chat completions.
 
-The SDK makes the request (authentication, typed errors); the answer is read by `streaming`.
+The SDK makes the request (authentication, typed errors); `http.streaming` reads the answer.
 """
 
 from __future__ import annotations
@@ -59,30 +59,30 @@ class OpenAIProvider(ServerProvider):
 
     # ---- asking -------------------------------------------------------------------------------
     async def warm(self) -> None:
-        """Load SDK and token ranks in threads (they take a second), so that the first answer
-        isn't late."""
+        """Load the SDK and the token ranks in threads, which takes a second, before the first
+        answer needs them."""
         await self._open()
         if self._o200k is not None:
             await self._o200k.warm()
 
     async def aclose(self) -> None:
-        """Close the connections that are kept open; call it once, at the end."""
+        """Close the open connections; call it once, at the end."""
         if self._client is not None:
             await self._client.close()
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         facts = self._facts(request.model)
-        asking = _Asking(self._open, request, facts, server=self._server, keeps=self._keeps)
+        call = _Call(self._open, request, facts, server=self._server, keeps=self._keeps)
         after_tools = bool(request.messages) and request.messages[-1].role == "tool"
         timeouts = self._timeouts
         if facts is not None and facts.reasoning:
             timeouts = timeouts.for_unseen_thinking()
         return relay(
-            asking.call,
+            call.call,
             ChatReader(server=self.kind, model=request.model, after_tools=after_tools),
             timeouts=timeouts,
-            explain=asking.explained,
-            prepare=asking.prepare,
+            explain=call.explain,
+            prepare=call.prepare,
         )
 
     async def _open(self) -> AsyncOpenAI:
@@ -104,15 +104,15 @@ class OpenAIProvider(ServerProvider):
             timeout=http.timeout,
             http_client=http,
         )
-        # The SDK reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, and OPENAI_CUSTOM_HEADERS, where the
-        # keys of a gateway stand: every server of this dialect would get them.
+        # The SDK reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which may hold
+        # the keys of a gateway: every server of this dialect would get them.
         made.organization = made.project = None
         made._custom_headers = {}
         return made
 
 
-class _Asking:
-    """One request on its way."""
+class _Call:
+    """One call: its files are uploaded, then the request is sent."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Asking:
         self._sent = SentFiles()
 
     async def prepare(self) -> None:
-        """Load what is needed and give the provider the files that it keeps."""
+        """Load the SDK and upload files that the provider stores."""
         self._client = await self._open()
         await self._collect()
 
@@ -145,12 +145,12 @@ class _Asking:
             lost = self._sent.lost(error.message)
             if not lost or self._keeps is None:
                 raise
-            # The provider threw files away that it was given once: give them again.
+            # The provider lost files that were uploaded before: upload them again.
             await forget_uploads(lost, self._request.files, at=self._keeps)
             await self._collect()
             return await self._create()
 
-    def explained(self, error: Exception) -> Exception:
+    def explain(self, error: Exception) -> Exception:
         import openai
 
         return failures.explain_sdk_error(error, sdk=openai, model=self._request.model)
@@ -162,14 +162,14 @@ class _Asking:
         )
 
     async def _create(self) -> httpx2.Response:
-        # `completions.create` looks at every message and tool by its types: 0.3 ms of CPU for each
-        # message, which a long history pays before its first token. This sends what it is given.
+        # `completions.create` checks the types of every message and tool, at 0.3 ms of CPU for each
+        # message: a long history would pay that before its first token.
         return await self._client.post(
-            # Whole: to put it together takes the SDK a tenth of its time.
+            # The whole address: joining it takes the SDK a tenth of its time.
             f"{self._server.base_url.rstrip('/')}/chat/completions",
             cast_to=httpx2.Response,
             body=self._body(),
-            # With its own default an administrator's key of the environment would go along.
+            # By default the SDK would also send an administrator's key of the environment.
             options={"security": {"bearer_auth": True}},
             stream=True,
         )
@@ -194,12 +194,12 @@ class _Asking:
         }
         if request.tools and (request.may_call or not self._server.local):
             body["tools"] = wire_tools(request.tools)
-            # Ollama doesn't know this word, but doesn't mind calls of tools that aren't named.
+            # Ollama doesn't know `tool_choice`, but accepts calls of tools that aren't defined.
             body |= {} if request.may_call else {"tool_choice": "none"}
         return body | more
 
     def _effort(self) -> dict[str, object]:
-        """Some models take tools with one effort only."""
+        """Some models take tools together with one effort only."""
         effort = self._request.options.get("reasoning_effort")
         if self._request.tools and self._facts and self._facts.effort_with_tools:
             effort = self._facts.effort_with_tools

@@ -1,4 +1,4 @@
-"""Chat completions as they stream in: their chunks into ours."""
+"""Reads streamed chat completions: their chunks become ours."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _FAILED = frozenset({"error", "insufficient_system_resource"})
 
 
 class ChatReader:
-    """Collects one streamed answer and remembers how it ended.
+    """Collects one streamed answer, and how it ended.
 
-    `server` is the name under which what only it understands is kept. `after_tools`: the request
-    ends with a tool's result, so the reasoning belongs to a tool round.
+    The answer's metadata is stored under the name of the `server`. `after_tools`: the request ends
+    with a tool's result, so the reasoning belongs to a tool round.
     """
 
     def __init__(self, *, server: str = "", model: str = "", after_tools: bool = False) -> None:
@@ -47,15 +47,13 @@ class ChatReader:
         self._reason: FinishReason = "stop"
         self._usage = Usage()
         self._calls = CallCollector()
-        self._kept = MetadataCollector(server=server, model=model)
+        self._metadata = MetadataCollector(server=server, model=model)
         self._after_tools = after_tools
         self._text, self._thought = TextJoiner(), TextJoiner()
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
-        """One event's data. Raises ProviderError for an error event and for what isn't a chunk.
-
-        `signs` counts what shows the model at work, text or not.
-        """
+        """Takes the data of one event. Raises ProviderError for an error event and for anything
+        that isn't a chunk."""
         if payload == b"[DONE]":
             self.done = True
             return ()
@@ -71,13 +69,13 @@ class ChatReader:
             raise failures.malformed(type(error).__name__) from None
 
     def finished(self) -> Finished:
-        """Raises ProviderError ("interrupted") for a stream that ended without a reason: a body
-        that a proxy ends early looks like a proper end otherwise."""
+        """Raises ProviderError ("interrupted") for a stream without a finish reason: that shows
+        that a proxy cut the body short."""
         if not self.ended:
             raise failures.interrupted("no finish_reason")
         reason, calls = self._reason, self._calls.called()
         if reason in ("stop", "tool_calls"):
-            # Gemini, Ollama and others say "stop" where they call tools.
+            # Gemini, Ollama and others report "stop" for calls of tools.
             reason = "tool_calls" if calls else "stop"
         else:
             # Of an answer that was cut off, the last call may be half a call.
@@ -87,7 +85,7 @@ class ChatReader:
         return Finished(
             reason=reason,
             usage=self._usage,
-            metadata=self._kept.to_json(extras=extras, in_round=in_round),
+            metadata=self._metadata.to_json(extras=extras, in_round=in_round),
             calls=calls,
         )
 
@@ -96,26 +94,26 @@ class ChatReader:
         text = delta.get("content") or delta.get("refusal")
         chunks: list[Chunk] = []
         if len(delta) > 1 or not text:
-            chunks += self._unspoken(delta)
+            chunks += self._reasoning_and_calls(delta)
         if text:
             self.signs += 1
-            sound = self._text.take(text)
-            if sound:
-                chunks.append(TextPiece(sound))
+            repaired = self._text.take(text)
+            if repaired:
+                chunks.append(TextPiece(repaired))
         finish = choice.get("finish_reason")
         if finish:
             self._end(finish, choice)
         return chunks
 
-    def _unspoken(self, delta: Mapping[str, Any]) -> list[Chunk]:
-        """Reasoning and calls."""
+    def _reasoning_and_calls(self, delta: Mapping[str, Any]) -> list[Chunk]:
+        """The reasoning and the calls in a delta."""
         chunks: list[Chunk] = []
-        thought = self._kept.reasoning(delta)
+        thought = self._metadata.reasoning(delta)
         if thought or delta.get("reasoning_details"):
             self.signs += 1
-        sound = self._thought.take(thought)
-        if sound:
-            chunks.append(ReasoningPiece(sound))
+        repaired = self._thought.take(thought)
+        if repaired:
+            chunks.append(ReasoningPiece(repaired))
         pieces = delta.get("tool_calls")
         if pieces:
             self.signs += 1
@@ -130,8 +128,8 @@ class ChatReader:
         self._reason = _REASONS.get(finish.lower(), "stop")
 
     def _failure(self, error: Any) -> Exception:
-        """OpenRouter answers 200 and sends the real status as an event, before the first token
-        mostly; then it is told as what it is."""
+        """OpenRouter answers 200 and sends the real status as an event, mostly before the first
+        token; such an event counts as that status."""
         code = error.get("code") if isinstance(error, dict) else None
         if not self.signs and isinstance(code, int) and 400 <= code < 600:
             said = json.dumps(error)
@@ -140,7 +138,7 @@ class ChatReader:
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """Servers leave out what they don't count."""
+    """Token counts, None where the server leaves them out."""
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens")
     return Usage(
@@ -150,6 +148,6 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def _count(said: object) -> int | None:
-    """What is no number isn't reckoned with."""
-    return said if isinstance(said, int) and not isinstance(said, bool) else None
+def _count(value: object) -> int | None:
+    """None for anything but a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

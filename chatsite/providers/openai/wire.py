@@ -1,4 +1,4 @@
-"""Chat completions as they are asked for: our messages into theirs."""
+"""Requests for chat completions: messages, tools and the length of the reply in their form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.known.facts import ModelFacts
 
-# What OpenAI takes; other providers' conversations bring others along.
+# The ids that OpenAI takes; a conversation with another provider may have others.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _NOT_OF_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 # Servers count unseen thinking as a part of the reply: without room of its own a model that thinks
@@ -22,7 +22,7 @@ _NOT_OF_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 # https://developers.openai.com/api/docs/guides/reasoning
 _ROOM = {"none": 0, "minimal": 2_048, "low": 4_096, "medium": 16_384, "high": 24_576}
 _UNSAID, _MOST = 16_384, 32_768
-# Our count may be an estimate, and most servers refuse a reply that wouldn't fit their window.
+# Our count may be an estimate, and most servers refuse a reply that may not fit their window.
 _SURE = 0.9
 
 Parts = Mapping[str, Mapping[str, Any]]
@@ -31,8 +31,8 @@ Parts = Mapping[str, Mapping[str, Any]]
 def wire_messages(
     messages: Iterable[Message], *, server: str = "", model: str = "", parts: Parts | None = None
 ) -> list[dict[str, Any]]:
-    """`parts` are the attached files by their ids, each as a part of its own; of a file that isn't
-    among them only the name is sent. `server` and `model` are given back what was kept for them.
+    """`parts` are the attached files by their ids, each as a part of its own; of other files only
+    the name is sent. Metadata is sent back to the `server` and `model` that it is from.
     """
     sent = []
     in_round = False
@@ -67,8 +67,8 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def longest_reply(request: Request, facts: ModelFacts | None, *, effort: object) -> int:
-    """In tokens: the agent's own and, for a model that thinks, room for that. `effort` is what
-    goes along with the request."""
+    """In tokens: the agent's own limit and, for a model that thinks, room for its thinking.
+    `effort` is the request's reasoning effort."""
     if facts is None:
         return request.max_tokens
     bound = request.max_tokens
@@ -105,7 +105,7 @@ def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
 
 
 def _id(id: str | None) -> str:
-    """A call and its results get the same one, whatever it was."""
+    """An id that OpenAI takes; a call and its result get the same one."""
     if id and _ID.fullmatch(id):
         return id
     return f"call_{hashlib.sha256((id or '').encode()).hexdigest()[:24]}"

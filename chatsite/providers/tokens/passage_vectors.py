@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = np.ndarray
 
-# A passage counts by its own meaning, and less by that of the talk around it: three passages each
-# way. Set by hand on measured data, see docs/benchmarks.md.
+# A passage is scored by its own meaning, and less by that of three passages on either side. Set by
+# hand on measured data, see docs/benchmarks.md.
 _OWN, _AROUND = 1.0, 0.7
 _NEAR = (0.6, 0.35, 0.2)
-# As close in meaning as this (a cosine, what all passages have in common taken out) a passage is
-# recalled though it shares no word.
+# A passage that is this close in meaning (a cosine, after subtracting the mean of all passages) is
+# recalled although it shares no word with the question.
 _CLOSE = 0.4
-# Passages, from which on the weights of tokens stay as they are. Two thousand take 0.4 s.
+# From this number of passages on, the weights of tokens stay. Two thousand passages take 0.4 s.
 SETTLED = 2_000
 
 
 class PassageVectors:
     """The vectors of an index's passages, in the same order. Not for two threads at once.
 
-    A token counts the more, the fewer passages have it: that finds more than the plain mean. The
-    first passages know little of that, so all are worked out again whenever there are twice as
-    many, up to SETTLED of them; from then on what is common hardly changes.
+    A token weighs the more, the fewer passages have it, which finds more than the plain mean. The
+    first passages give poor weights, so all vectors are computed again whenever the number of
+    passages has doubled, up to SETTLED; after that the weights hardly change.
     """
 
     def __init__(self, vectors: SentenceVectors, index: Index) -> None:
@@ -51,7 +51,7 @@ class PassageVectors:
         return sum(int(array.nbytes) for array in arrays if array is not None)
 
     def add(self, texts: Sequence[str]) -> None:
-        """The vectors of passages that the index just took. 0.2 ms a text."""
+        """Add the passages that the index has just taken. 0.2 ms a text."""
         import numpy as np
 
         if not texts:
@@ -78,7 +78,7 @@ class PassageVectors:
         return np.log1p((self._count + 1) / (self._holding + 1)).astype(np.float32)
 
     def cut(self, passages: int) -> None:
-        """Keep the first ones. How common tokens are is told anew where that is still known."""
+        """Keep the first `passages`. Counts tokens again while their texts are still known."""
         import numpy as np
 
         known = len(self._texts) == self._count
@@ -116,7 +116,7 @@ class PassageVectors:
 
 
 def _roomy(rows: Matrix | None, count: int) -> Matrix:
-    """With room for so many rows at least."""
+    """The rows in an array with room for at least `count`."""
     import numpy as np
 
     if rows is not None and count <= len(rows):
@@ -130,11 +130,11 @@ def _roomy(rows: Matrix | None, count: int) -> Matrix:
 
 @dataclass(frozen=True, slots=True)
 class ScoringTable:
-    """What every question needs of the rows: worked out once after each change of them.
+    """What the scoring of every question needs, computed once after each change of the rows.
 
-    `mean` is what all sentences of this conversation have in common, which says nothing;
-    `lengths` are the rows' without it; `near` is how much each row counts for the one so many
-    places behind it, 0 in another talk.
+    `mean` is what all sentences of this conversation share; `lengths` are those of the rows without
+    it. `near` has, for each distance, how much a row counts for the row that far behind it: 0 in
+    another conversation.
     """
 
     mean: Matrix
@@ -158,7 +158,7 @@ def _common(rows: Matrix, index: Index) -> ScoringTable:
 
 
 def _cosines(rows: Matrix, asked: Matrix, common: ScoringTable) -> Matrix:
-    """Between rows and question, the mean taken out of both without a second table."""
+    """Between rows and question, both without the mean, and without a second table."""
     import numpy as np
 
     wanted = asked - common.mean
@@ -168,7 +168,7 @@ def _cosines(rows: Matrix, asked: Matrix, common: ScoringTable) -> Matrix:
 
 
 def _around(cosines: Matrix, common: ScoringTable) -> Matrix:
-    """Each with its neighbours' in the same talk added, the further the less."""
+    """Each cosine plus those of its neighbours in the same talk, weighted by distance."""
     found: Matrix = cosines.copy()
     for distance, weights in enumerate(common.near, 1):
         found[distance:] += weights * cosines[:-distance]

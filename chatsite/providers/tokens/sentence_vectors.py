@@ -1,7 +1,7 @@
-"""Sentence vectors without a model call: the mean of static word vectors that arrive by pip.
+"""Sentence vectors without a model call: the mean of static word vectors from a Python package.
 
-wordllama's package holds the vectors and their tokenizer; its own code is never imported, since
-it looks for its files on the network. Without the package all else works as well.
+The package wordllama has the vectors and their tokenizer; its own code is never imported, since it
+would load its files from the network. The package is optional.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _NEEDED = ("numpy", "tokenizers", "wordllama")
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TABLE = "embedding.weight"
-# Texts whose words' vectors are added up in one step: 100 texts of 40 words take 4 MB meanwhile.
+# Texts that are added up in one step: 100 texts of 40 words take 4 MB meanwhile.
 _AT_ONCE = 100
 DIMENSIONS = 256
 
 
 class SentenceVectors:
-    """256 numbers a text. Loaded at the first use, 0.1 s and 35 MB; English above all."""
+    """256 numbers for a text. Loaded at the first use, 0.1 s and 35 MB; best for English."""
 
     name = "wordllama"
 
@@ -54,11 +54,11 @@ class SentenceVectors:
 
     @property
     def tokens(self) -> int:
-        """How many different tokens there are."""
+        """The size of the vocabulary."""
         return len(self._load()[1])
 
     def split(self, texts: Sequence[str]) -> list[list[int]]:
-        """Each text's tokens by number."""
+        """The token numbers of each text."""
         tokenizer, _ = self._load()
         if len(texts) == 1:  # a question: without the threads of a batch
             return [tokenizer.encode(texts[0], add_special_tokens=False).ids]
@@ -77,7 +77,7 @@ class SentenceVectors:
             rows = full[first : first + _AT_ONCE]
             tokens = np.concatenate([texts[row] for row in rows])
             starts = np.cumsum([0, *(len(texts[row]) for row in rows)])[:-1]
-            # A sum is a mean but for its length, which becomes 1 anyway.
+            # The sum instead of the mean: each row is scaled to length 1 anyway.
             found[rows] = np.add.reduceat(table[tokens] * weights[tokens, None], starts)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 

@@ -1,4 +1,4 @@
-"""Counting tokens without asking a provider: exactly where the ranks are known, else estimated."""
+"""Counts tokens without asking a provider: exactly where the ranks are known, else estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOKENS_FOLDER = Path(__file__).parent
 O200K_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
-# Below these, counting takes about a millisecond, no more than a thread's turn would.
+# Below these, counting takes about a millisecond, no longer than a switch to a thread.
 _INLINE_CHARACTERS = 100_000
 _INLINE_CHARACTERS_O200K = 4_000
 
@@ -33,18 +33,18 @@ _INLINE_CHARACTERS_O200K = 4_000
 # https://platform.claude.com/docs/en/models/haiku-5-5/whats-new-haiku-5-5
 _FINER = 1.3
 # https://platform.claude.com/docs/en/build-with-claude/vision: a token for 750 pixels, and the
-# most that one image takes: larger ones are made smaller there.
+# most for one image, since larger ones are made smaller there.
 _PIXELS = 750
 _MOST, _MOST_FINER = 1_600, 4_784
 # https://platform.claude.com/docs/en/build-with-claude/pdf-support: each page is read as text and
-# as an image. How many there are isn't known here; a page of prose has so many characters.
+# as an image. The number of pages isn't known here; a page of prose has so many characters.
 _PAGE = 3_000
 _PER_CHARACTER = 0.3
 
 
 def counted_text(message: Message) -> str:
-    """Everything of a message that costs tokens as text: its own, the calls in it, and reasoning
-    that is sent back with them."""
+    """Everything of a message that costs tokens as text: its text, its calls, and reasoning that
+    is sent back with them."""
     parts = [plain_text(message)]
     parts += [f"{c.name}{json.dumps(dict(c.arguments), ensure_ascii=False)}" for c in message.calls]
     parts += stored_reasoning(message.metadata) if message.metadata else ()
@@ -52,7 +52,7 @@ def counted_text(message: Message) -> str:
 
 
 class O200k:
-    """tiktoken's `o200k_base`, from a file of ours: never from the network."""
+    """tiktoken's `o200k_base`, from our own file and never from the network."""
 
     name = "o200k_base"
     basis: Basis = "counted"
@@ -63,7 +63,7 @@ class O200k:
 
     @classmethod
     def find(cls, *, folder: Path = TOKENS_FOLDER) -> O200k | None:
-        """None where the ranks are missing or damaged; about 10 ms, for the start.
+        """None where the ranks are missing or damaged. Takes about 10 ms, once at the start.
 
         tiktoken deletes a file whose hash is wrong and fetches another, so it is checked before
         tiktoken sees it.
@@ -81,7 +81,7 @@ class O200k:
         return _with_media(counts, messages)
 
     async def warm(self) -> None:
-        """Load now (about half a second, in a thread), so that the first count is quick."""
+        """Load the ranks in a thread, which takes half a second, before the first count."""
         await asyncio.to_thread(self._load)
 
     def _count(self, texts: list[str]) -> list[int]:
@@ -89,7 +89,7 @@ class O200k:
         return [len(encode(text)) + TOKENS_PER_MESSAGE for text in texts]
 
     def _load(self) -> Encoding:
-        # Two threads may load at once; the second one finds tiktoken's own registry filled.
+        # Two threads may load at the same time; tiktoken's own registry then has the encoding.
         if self._encoding is None:
             os.environ["TIKTOKEN_CACHE_DIR"] = str(self._folder)
             import tiktoken
@@ -99,9 +99,10 @@ class O200k:
 
 
 class Estimate:
-    """A stated estimate for tokenizers we don't have: by kinds of bytes, meant to be a little high.
+    """An estimate for tokenizers we don't have: by kinds of bytes, meant to be a little high.
 
-    Too high costs some history; too low fails the request. See `history.estimate`.
+    Too high a count costs some history; too low a count makes the request fail. See
+    `history.estimate`.
     """
 
     name = "estimate"
@@ -123,24 +124,27 @@ def _with_media(counts: list[int], messages: Sequence[Message]) -> list[int]:
 
 
 class ClaudeEstimate:
-    """`finer`: by the tokenizer, and the sharper eyes, of Opus 4.7 and all that came after."""
+    """An estimate of what Claude models count: nobody outside Anthropic has their tokenizer.
+
+    `finer`: by the tokenizer, and the larger images, of Opus 4.7 and later models.
+    """
 
     basis: Basis = "estimated"
 
     def __init__(self, *, finer: bool) -> None:
-        # A count is kept under the name of who made it.
+        # A count is stored under the name of its tokenizer.
         self.name = "claude-estimate-2" if finer else "claude-estimate"
         self._factor = _FINER if finer else 1.0
         self._most = _MOST_FINER if finer else _MOST
         self._text = Estimate()
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        # Files are counted by Anthropic's own rules instead; what it thought goes back only within
-        # a turn, which was decided on before.
-        bare = [_bare(said) if said.attachments or said.metadata else said for said in messages]
+        # Files are counted by Anthropic's own rules instead; thinking is sent back only within a
+        # turn, which was decided before.
+        bare = [_bare(each) if each.attachments or each.metadata else each for each in messages]
         texts = await self._text.count(bare)
         pairs = zip(texts, messages, strict=True)
-        return [math.ceil(text * self._factor) + self._files(said) for text, said in pairs]
+        return [math.ceil(text * self._factor) + self._files(each) for text, each in pairs]
 
     def _files(self, message: Message) -> int:
         return sum(self._file(file) for file in message.attachments)
