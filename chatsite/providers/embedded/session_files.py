@@ -44,8 +44,8 @@ class SessionFolder:
         return size, f"crc32:{checksum:08x}"
 
     def measure(self, session: Session) -> None:
-        """Raises Doubt for a name that isn't ours, a missing file and a wrong size: the engine's
-        process ends over a file that was cut short."""
+        """Raises UnusableFile for a foreign name, a missing file and a wrong size: a file that was
+        cut short would end the engine's process."""
         if not FILE_NAME.fullmatch(session.file):
             raise UnusableFile("it isn't one of ours")
         try:
@@ -56,8 +56,8 @@ class SessionFolder:
             raise UnusableFile(f"it has {size} bytes, not {session.size}")
 
     def verify(self, session: Session) -> None:
-        """The size each time, the content once in a life of the server: bringing a slot back has to
-        stay fast. Raises Doubt."""
+        """Check the size each time, the content once while the server runs: restoring a slot must
+        stay fast. Raises UnusableFile."""
         self.measure(session)
         if session.file in self._sound:
             return
