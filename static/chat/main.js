@@ -1,33 +1,33 @@
 /** Makes the parts of the page and joins them: state is passed down to them, actions are called back. */
 
-import { AgentPicker } from "./header/agent-picker.js";
-import { announce } from "./elements/announce.js";
-import { Banner } from "./shell/banner.js";
-import { PolicyChip } from "./header/policy-chip.js";
-import { copy } from "./elements/clipboard.js";
-import { setHighlighter } from "./text/code.js";
 import { Composer } from "./composer/composer.js";
-import { byId, setText } from "./elements/dom.js";
-import { claimTab } from "./net/drafts.js";
-import { plural, shorten } from "./state/format.js";
-import { Frame } from "./shell/frame.js";
-import { announceChanges } from "./shell/announcements.js";
-import { Shortcuts } from "./shell/shortcuts.js";
-import { Account } from "./sidebar/account.js";
 import { Meter } from "./composer/meter.js";
+import { announce } from "./elements/announce.js";
+import { copy } from "./elements/clipboard.js";
+import { byId, setText } from "./elements/dom.js";
+import { closeNewest } from "./elements/popover.js";
+import { dismissToasts, showError, toast } from "./elements/toast.js";
+import { AgentPicker } from "./header/agent-picker.js";
 import { ModelPicker } from "./header/model-picker.js";
+import { PolicyChip } from "./header/policy-chip.js";
+import { WhyWindow } from "./message/why-window.js";
 import { chatAddress } from "./net/address.js";
+import { claimTab } from "./net/drafts.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain, showVersion } from "./net/requests.js";
-import { Panel } from "./panel/panel.js";
-import { closeNewest } from "./elements/popover.js";
 import { Session } from "./net/session.js";
+import { Panel } from "./panel/panel.js";
+import { announceChanges } from "./shell/announcements.js";
+import { Banner } from "./shell/banner.js";
+import { Frame } from "./shell/frame.js";
+import { Shortcuts } from "./shell/shortcuts.js";
+import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
-import { SummaryWindow } from "./transcript/summary-window.js";
+import { plural, shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
-import { showError, toast, dismissToasts } from "./elements/toast.js";
+import { setHighlighter } from "./text/code.js";
+import { SummaryWindow } from "./transcript/summary-window.js";
 import { Transcript } from "./transcript/transcript.js";
-import { WhyWindow } from "./message/why-window.js";
 
 /**
  * @import { Quote } from "./types/wire.js"
@@ -73,8 +73,8 @@ const transcript = new Transcript({
     if (frame.panelOpen) void panel.showTurn(turn);
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
-  again: (id) => session.retry(id),
-  goOn: (id) => session.continueAnswer(id),
+  retry: (id) => session.retry(id),
+  continueAnswer: (id) => session.continueAnswer(id),
   show: (id) => showVersion(page, id).then(() => announce("Another version of the answer is shown."), showError),
   toMessage: (seq) => transcript.scrollToMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
@@ -91,7 +91,7 @@ const why = new WhyWindow({
   inspects: page.debug_panel,
   receipt: (turn) => transcript.actions.receipt(turn),
   pin: (id) => mark(id, "pinned", true),
-  again: (item) => composer.replyTo(quoteOf(item), lastAsked()),
+  askAgain: (item) => composer.replyTo(quoteOf(item), lastAsked()),
   remember,
   takeBack: (id) => mark(id, "excluded", false),
   bringBack,
@@ -103,15 +103,15 @@ const me = new Account(page, {
 });
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
-  gone: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
-  counted: (count) => me.showCount(count),
+  onDeleted: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
+  onCounted: (count) => me.showCount(count),
 });
 const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 
 /** @type {Session} */
 const session = new Session(page, {
   onChange: show,
-  onLine: (line) => banner.showConnection(line),
+  onConnection: (line) => banner.showConnection(line),
   onRestore: (draft) => composer.restore(draft),
   onFailed: showError,
   onEntered: () => {

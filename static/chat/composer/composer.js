@@ -2,12 +2,12 @@
 
 import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { storeDraft, loadDraft } from "../net/drafts.js";
-import { byteLength, formatBytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { ReplyBar } from "./reply.js";
+import { loadDraft, storeDraft } from "../net/drafts.js";
+import { byteLength, formatBytes } from "../state/format.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
 import { FileTray } from "./file-tray.js";
+import { ReplyBar } from "./reply.js";
 
 /**
  * @import { Page } from "../types/page.js"

@@ -1,7 +1,7 @@
 /** One file of a draft, from its upload to the sent message. */
 
-import { fileAddress } from "../net/address.js";
 import { isPicture } from "../message/attachments.js";
+import { fileAddress } from "../net/address.js";
 import { formatBytes } from "../state/format.js";
 
 /** @import { Attachment } from "../types/wire.js" */

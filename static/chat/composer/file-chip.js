@@ -1,8 +1,8 @@
 /** One file of the draft: its name and size, the progress of its upload, its actions. */
 
 import { h, setChildren, setText } from "../elements/dom.js";
-import { formatBytes } from "../state/format.js";
 import { icon } from "../elements/icons.js";
+import { formatBytes } from "../state/format.js";
 
 /**
  * @import { Attachment } from "../types/wire.js"

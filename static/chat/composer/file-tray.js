@@ -1,15 +1,15 @@
 /** The files of the draft, above the message box: being uploaded, uploaded, or failed. */
 
 import { announce } from "../elements/announce.js";
-import { isPicture } from "../message/attachments.js";
 import { byId, h, setChildren } from "../elements/dom.js";
-import { storeFiles, loadFiles } from "../net/drafts.js";
+import { isPicture } from "../message/attachments.js";
+import { fileAddress } from "../net/address.js";
+import { loadFiles, storeFiles } from "../net/drafts.js";
+import { sendChange } from "../net/http.js";
+import { isThere, upload } from "../net/upload.js";
+import { formatBytes } from "../state/format.js";
 import { attachmentsOf, newFile, release, uploadedFile } from "./draft-file.js";
 import { FileChip } from "./file-chip.js";
-import { formatBytes } from "../state/format.js";
-import { sendChange } from "../net/http.js";
-import { fileAddress } from "../net/address.js";
-import { isThere, upload } from "../net/upload.js";
 
 /**
  * @import { DraftFile } from "./draft-file.js"

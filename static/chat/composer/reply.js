@@ -1,10 +1,10 @@
 /** Replying to one message: the bar above the message box. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
-import { storeReply, loadReply } from "../net/drafts.js";
-import { shorten } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 import { describeQuoted } from "../message/quote.js";
+import { loadReply, storeReply } from "../net/drafts.js";
+import { shorten } from "../state/format.js";
 
 /** @import { Quote } from "../types/wire.js" */
 

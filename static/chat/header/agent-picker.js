@@ -3,8 +3,8 @@
 import { toolLines } from "../elements/agent-tools.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { chatAddress } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
+import { chatAddress } from "../net/address.js";
 
 /**
  * @import { Page } from "../types/page.js"

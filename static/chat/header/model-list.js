@@ -1,8 +1,8 @@
 /** The models that may be chosen, in groups, with what each can do. */
 
 import { h } from "../elements/dom.js";
-import { describeModel } from "../state/model-facts.js";
 import { icon } from "../elements/icons.js";
+import { describeModel } from "../state/model-facts.js";
 
 /**
  * @import { Model, ModelGroup, ModelOffer } from "../types/page.js"

@@ -2,11 +2,11 @@
 
 import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { storeModel, loadModel } from "../net/drafts.js";
-import { getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { modelList } from "./model-list.js";
 import { Popover } from "../elements/popover.js";
+import { loadModel, storeModel } from "../net/drafts.js";
+import { getJson } from "../net/http.js";
+import { modelList } from "./model-list.js";
 
 /**
  * @import { Model, ModelChoice, ModelOffer, Page } from "../types/page.js"

@@ -1,10 +1,10 @@
 /** The policy of the next message in words, and the choice of another, which changes the page's address. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { capitalize, formatNumber } from "../state/format.js";
 import { icon } from "../elements/icons.js";
-import { setParameters, hasHistoryParameters, clearHistoryParameters } from "../net/address.js";
 import { Popover } from "../elements/popover.js";
+import { clearHistoryParameters, hasHistoryParameters, setParameters } from "../net/address.js";
+import { capitalize, formatNumber } from "../state/format.js";
 
 /** @import { AddressChanges, Decision, Offer } from "../types/wire.js" */
 

@@ -13,7 +13,7 @@ import { icon } from "../elements/icons.js";
 
 export class AnswerActions {
   /**
-   * @param {{text: () => string, again: () => void, receipt: ((turn: string) => void)|null,
+   * @param {{text: () => string, retry: () => void, receipt: ((turn: string) => void)|null,
    *   show: (id: string) => void}} acts
    */
   constructor(acts) {
@@ -43,7 +43,7 @@ export class AnswerActions {
     return [
       versions.length > 1 && at >= 0 && this.#versions(versions, at),
       copying,
-      again && h("button", { type: "button", "data-act": "again", on: { click: () => this.acts.again() } }, "Try again"),
+      again && h("button", { type: "button", "data-act": "again", on: { click: () => this.acts.retry() } }, "Try again"),
       turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, "What the model saw"),
     ];
   }

@@ -1,8 +1,8 @@
 /** Files in messages: pictures as small pictures that open in full, everything else as a line. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
-import { formatBytes, formatNumber } from "../state/format.js";
 import { fileAddress } from "../net/address.js";
+import { formatBytes, formatNumber } from "../state/format.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 

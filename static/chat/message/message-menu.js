@@ -1,10 +1,10 @@
 /** The menu of one message: reply, pin, leave out, bring back, forget, and why it is or isn't sent. */
 
-import { describeCall } from "../state/tool-calls.js";
 import { h, setChildren } from "../elements/dom.js";
-import { shorten } from "../state/format.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
+import { shorten } from "../state/format.js";
+import { describeCall } from "../state/tool-calls.js";
 
 /**
  * @import { Item } from "../state/items.js"

@@ -1,12 +1,12 @@
 /** A message, or an answer with the tool calls that led to it, as an element that can be updated. */
 
+import { h, setChildren, setText } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+import { formatNumber, formatTime } from "../state/format.js";
+import { contextStatus } from "../state/items.js";
 import { AnswerActions } from "./answer-actions.js";
 import { attachmentList } from "./attachments.js";
-import { h, setChildren, setText } from "../elements/dom.js";
 import { describeEnding, Ending } from "./ending.js";
-import { formatNumber, formatTime } from "../state/format.js";
-import { icon } from "../elements/icons.js";
-import { contextStatus } from "../state/items.js";
 import { MarkLine } from "./mark-line.js";
 import { MessageMenu } from "./message-menu.js";
 import { quoteLink } from "./quote.js";
@@ -21,7 +21,7 @@ import { AnswerStep } from "./step.js";
 
 /**
  * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (item: Item) => void, again: (id: string) => void, goOn: (id: string) => void,
+ *   reuse: (item: Item) => void, retry: (id: string) => void, continueAnswer: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
@@ -51,12 +51,12 @@ export class MessageRow {
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
       reuse: () => actions.reuse(this.newest),
-      again: () => actions.again(/** @type {string} */ (this.newest.id)),
-      continue: () => actions.goOn(/** @type {string} */ (this.newest.id)),
+      again: () => actions.retry(/** @type {string} */ (this.newest.id)),
+      continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
     this.acts = new AnswerActions({
       text: () => this.group.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
-      again: () => actions.again(/** @type {string} */ (this.newest.id)),
+      retry: () => actions.retry(/** @type {string} */ (this.newest.id)),
       receipt: actions.inspects ? actions.receipt : null,
       show: actions.show,
     });

@@ -1,12 +1,12 @@
 /** One message of an answer: its reasoning, its text and its tool calls. */
 
-import { ToolCallLines } from "./tool-calls.js";
 import { h } from "../elements/dom.js";
-import { MarkLine } from "./mark-line.js";
 import { render } from "../text/markdown.js";
-import { MessageMenu } from "./message-menu.js";
 import { Stream } from "../text/stream.js";
+import { MarkLine } from "./mark-line.js";
+import { MessageMenu } from "./message-menu.js";
 import { Reasoning } from "./reasoning.js";
+import { ToolCallLines } from "./tool-calls.js";
 import { WaitingLine } from "./waiting-line.js";
 
 /**

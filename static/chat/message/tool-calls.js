@@ -2,7 +2,7 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { describeCall, formatJson, describeResult } from "../state/tool-calls.js";
+import { describeCall, describeResult, formatJson } from "../state/tool-calls.js";
 
 /** @import { CallView } from "../state/tool-calls.js" */
 

@@ -10,7 +10,7 @@ import { shorten } from "../state/format.js";
 
 /**
  * @typedef {{ask: (id: string) => Promise<Explanation>, inspects: boolean, receipt: (turn: string) => void,
- *   pin: (id: string) => void, again: (item: Item) => void, remember: () => void,
+ *   pin: (id: string) => void, askAgain: (item: Item) => void, remember: () => void,
  *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} WhyActions
  */
 
@@ -83,7 +83,7 @@ export class WhyWindow {
       pin: { label: "Pin it", more: "Its whole turn is sent from now on.", act: () => actions.pin(message) },
       ask: {
         label: "Ask again with it", more: "Your message becomes a reply to it, ready to send.",
-        act: () => actions.again(item),
+        act: () => actions.askAgain(item),
       },
       remember: { label: "Remember again", more: "The line is taken away.", act: () => actions.remember() },
       take_back: {

@@ -1,7 +1,7 @@
 /** What is typed, and what is sent but not yet stored: kept in the tab until it is stored. */
 
 import { uuid } from "./ids.js";
-import { removeItems, storeItem, loadItem } from "./storage.js";
+import { loadItem, removeItems, storeItem } from "./storage.js";
 
 /**
  * @import { ModelChoice } from "../types/page.js"

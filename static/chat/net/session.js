@@ -3,10 +3,10 @@
 import { apply, needsPreview } from "../state/apply.js";
 import { byteLength } from "../state/format.js";
 import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSeq, removePending } from "../state/state.js";
-import { chatAddress, useConversationAddress, queryString, readAddress } from "./address.js";
+import { chatAddress, queryString, readAddress, useConversationAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
-import { sendChange, getJson } from "./http.js";
+import { getJson, sendChange } from "./http.js";
 import { uuid } from "./ids.js";
 import { Previews } from "./previews.js";
 
@@ -20,7 +20,7 @@ import { Previews } from "./previews.js";
 /**
  * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
  * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none.
- * @typedef {{onChange: (state: State, before: State) => void, onLine: (line: ConnectionState) => void,
+ * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState) => void,
  *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
  *   draft: () => Draft, model: () => string|null}} Listeners
  */
@@ -47,7 +47,7 @@ export class Session {
     this.connection = new Connection(page.urls.socket, {
       onOpen: () => this.#askForSnapshot(),
       onEvent: (event) => this.#receive(event),
-      onLine: listeners.onLine,
+      onLine: listeners.onConnection,
       onClosed: (code) => this.#connectionClosed(code),
     });
     addEventListener("popstate", () => this.#enter(readAddress(page)));

@@ -1,7 +1,7 @@
 /** Uploads one file and reports the progress. */
 
-import { parseAnswer, csrfToken } from "./http.js";
 import { FILES } from "./address.js";
+import { csrfToken, parseAnswer } from "./http.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 

@@ -1,12 +1,12 @@
 /** The panel's section on the engine's KV cache: its content, what each turn reused, and making room. */
 
-import { CacheStrip } from "./cache-strip.js";
 import { h } from "../elements/dom.js";
-import { formatBytes, formatDuration, formatNumber, plural, formatTime } from "../state/format.js";
-import { sendChange, getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { queryString } from "../net/address.js";
 import { showError, toast } from "../elements/toast.js";
+import { queryString } from "../net/address.js";
+import { getJson, sendChange } from "../net/http.js";
+import { formatBytes, formatDuration, formatNumber, formatTime, plural } from "../state/format.js";
+import { CacheStrip } from "./cache-strip.js";
 
 /**
  * @import { Section } from "./panel.js"

@@ -1,10 +1,10 @@
 /** The same turn under other policies: computed by the server while the panel is open, without a model. */
 
 import { h } from "../elements/dom.js";
-import { formatDollars, formatNumber, plural } from "../state/format.js";
-import { sendChange } from "../net/http.js";
 import { icon } from "../elements/icons.js";
 import { queryString } from "../net/address.js";
+import { sendChange } from "../net/http.js";
+import { formatDollars, formatNumber, plural } from "../state/format.js";
 
 /**
  * @import { Section } from "./panel.js"

@@ -2,15 +2,15 @@
 
 import { copy } from "../elements/clipboard.js";
 import { byId, h, setChildren } from "../elements/dom.js";
-import { formatDuration } from "../state/format.js";
-import { getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
+import { getJson } from "../net/http.js";
+import { formatDuration } from "../state/format.js";
 import { CacheSection } from "./cache.js";
-import { selectionSection } from "./selection.js";
 import { ComparisonSection } from "./comparison.js";
 import { requestSection } from "./request.js";
 import { roundsSection } from "./rounds.js";
 import { factsSection, notesSection, partsSection, reportedSection } from "./sections.js";
+import { selectionSection } from "./selection.js";
 import { settingsSection } from "./settings.js";
 import { verdictsSection } from "./verdicts.js";
 

@@ -1,8 +1,8 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
-import { describeCall } from "../state/tool-calls.js";
 import { h } from "../elements/dom.js";
 import { formatNumber, plural, shorten } from "../state/format.js";
+import { describeCall } from "../state/tool-calls.js";
 
 /**
  * @import { Decision, Message, Verdict } from "../types/wire.js"

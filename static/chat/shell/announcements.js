@@ -1,7 +1,7 @@
 /** Announcements of a turn to screen readers: its start, its tools, its end, its problems. Never the streamed text. */
 
 import { announce } from "../elements/announce.js";
-import { formatNumber, plural, describeWaiting, countWords } from "../state/format.js";
+import { countWords, describeWaiting, formatNumber, plural } from "../state/format.js";
 
 /**
  * @import { State } from "../types/state.js"

@@ -1,7 +1,7 @@
 /** Lines about the connection and the engine, where something is wrong or takes time. */
 
-import { byId, h, setChildren } from "../elements/dom.js";
 import { announce } from "../elements/announce.js";
+import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
 /**

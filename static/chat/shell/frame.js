@@ -3,7 +3,7 @@
 import { byId } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { setParameters } from "../net/address.js";
-import { storeItem, loadItem } from "../net/storage.js";
+import { loadItem, storeItem } from "../net/storage.js";
 
 /** @import { Page } from "../types/page.js" */
 

@@ -1,7 +1,7 @@
 /** Keyboard shortcuts and their list. They can be switched off, for people whose tools use the same keys. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
-import { storeItem, loadItem } from "../net/storage.js";
+import { loadItem, storeItem } from "../net/storage.js";
 
 const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 

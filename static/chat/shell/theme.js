@@ -1,6 +1,6 @@
 /** The theme: light, dark, or the system's; `theme-start.js` applies the choice before the first paint. */
 
-import { storeItem, loadItem } from "../net/storage.js";
+import { loadItem, storeItem } from "../net/storage.js";
 
 export const THEMES = ["system", "light", "dark"];
 

@@ -1,11 +1,11 @@
 /** The foot of the sidebar: the person's account, the theme, and restoring a saved chat. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { plural } from "../state/format.js";
-import { sendChange, submitForm } from "../net/http.js";
 import { Popover } from "../elements/popover.js";
-import { setTheme, currentTheme, THEMES } from "../shell/theme.js";
 import { showError, toast } from "../elements/toast.js";
+import { sendChange, submitForm } from "../net/http.js";
+import { currentTheme, setTheme, THEMES } from "../shell/theme.js";
+import { plural } from "../state/format.js";
 
 /**
  * @import { Page } from "../types/page.js"

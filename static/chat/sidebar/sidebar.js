@@ -2,12 +2,12 @@
 
 import { askToConfirm } from "../elements/confirm.js";
 import { byId, h, setChildren } from "../elements/dom.js";
-import { dateGroup } from "../state/format.js";
-import { sendChange, getJson } from "../net/http.js";
 import { icon } from "../elements/icons.js";
-import { chatAddress } from "../net/address.js";
 import { closeNewest, Popover } from "../elements/popover.js";
 import { showError, toast } from "../elements/toast.js";
+import { chatAddress } from "../net/address.js";
+import { getJson, sendChange } from "../net/http.js";
+import { dateGroup } from "../state/format.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -22,8 +22,8 @@ const GROUPS = ["Today", "This week", "Older"];
 export class Sidebar {
   /**
    * @param {Page} page
-   * @param {{open: (conversation: Conversation) => void, gone: (id: string) => void,
-   *   counted: (count: number) => void}} actions
+   * @param {{open: (conversation: Conversation) => void, onDeleted: (id: string) => void,
+   *   onCounted: (count: number) => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -79,7 +79,7 @@ export class Sidebar {
       if (mine !== this.question) return;
       this.conversations = conversations;
       this.failed = false;
-      if (!text) this.actions.counted(count ?? conversations.length);
+      if (!text) this.actions.onCounted(count ?? conversations.length);
     } catch {
       if (mine !== this.question) return;
       this.failed = true;
@@ -207,7 +207,7 @@ export class Sidebar {
       return showError(error);
     }
     const was = this.current === id;
-    this.actions.gone(id);
+    this.actions.onDeleted(id);
     await this.refresh();
     toast(`Deleted “${title}”.`, {
       label: "Undo",

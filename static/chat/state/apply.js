@@ -1,6 +1,6 @@
 /** The page's one function for events from the server. */
 
-import { countCharacters, mergeMessages, noSummary, beginWriting } from "./state.js";
+import { beginWriting, countCharacters, mergeMessages, noSummary } from "./state.js";
 
 /**
  * @import { RunningTurn, State } from "../types/state.js"

@@ -5,8 +5,8 @@
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { Marked } from "../../vendor/marked/marked.esm.js";
-import { decorateCode } from "./code.js";
 import { h } from "../elements/dom.js";
+import { decorateCode } from "./code.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
 

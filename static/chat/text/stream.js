@@ -3,8 +3,8 @@
  * the last one is rendered again, at most once a frame, so that a long answer costs no more than a short one.
  */
 
-import { parseBlocks, render, renderBlocks } from "./markdown.js";
 import { h } from "../elements/dom.js";
+import { parseBlocks, render, renderBlocks } from "./markdown.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
 

@@ -1,11 +1,11 @@
 /** The running summary: a control at the horizon, and a window to read it, edit it and switch it off. */
 
 import { byId, h, setChildren } from "../elements/dom.js";
-import { usesSummary } from "../state/summary.js";
-import { capitalize, formatDuration, plural, formatTime } from "../state/format.js";
-import { sendChange, getJson } from "../net/http.js";
-import { queryString } from "../net/address.js";
 import { showError, toast } from "../elements/toast.js";
+import { queryString } from "../net/address.js";
+import { getJson, sendChange } from "../net/http.js";
+import { capitalize, formatDuration, formatTime, plural } from "../state/format.js";
+import { usesSummary } from "../state/summary.js";
 
 /**
  * @import { Decision } from "../types/wire.js"

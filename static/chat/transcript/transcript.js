@@ -1,12 +1,12 @@
 /** The messages, the horizon among them, and the scrolling. */
 
-import { byId, h, setChildren, reducedMotion } from "../elements/dom.js";
-import { drawEmptyChat } from "./empty-chat.js";
-import { Horizon } from "./horizon.js";
-import { groupItems } from "../state/items.js";
-import { ForgetLine } from "./forget-line.js";
+import { byId, h, reducedMotion, setChildren } from "../elements/dom.js";
 import { MessageRow } from "../message/row.js";
+import { groupItems } from "../state/items.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
+import { drawEmptyChat } from "./empty-chat.js";
+import { ForgetLine } from "./forget-line.js";
+import { Horizon } from "./horizon.js";
 
 /**
  * @import { ViewMemory } from "../message/reasoning.js"
