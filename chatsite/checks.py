@@ -1,9 +1,9 @@
-"""What `manage.py check` says of agents and history settings. Nothing here stops the server.
+"""The checks of agents and settings for `manage.py check`. None of them stops the server.
 
-Identifiers: W001 a broken template, W002 a history setting in a template that is passed over,
-W003 a variable without effect, W004 a strategy that is broken or missing, W005 a model in
-MODELS_FILE that can't be asked, I001 a key in a template without effect, I002 an agentId that is
-not the folder's name, I003 how the selector `lexical` searches, where an agent uses it.
+Identifiers: W001 a broken template, W002 an ignored history setting in a template, W003 a variable
+without effect, W004 a broken or missing strategy, W005 a model in MODELS_FILE that can't be used,
+I001 a template's key without effect, I002 an agentId that is not the folder's name, I003 how the
+selector `lexical` searches, where an agent uses it.
 """
 
 from __future__ import annotations
@@ -40,39 +40,43 @@ def register_checks() -> None:
 def check_templates(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Every template in the folder of agents: broken, or with keys and values without effect."""
+    """Report templates that are broken, or have keys and values without effect."""
     found: list[CheckMessage] = []
     catalogue = Catalogue(settings.AGENTS_DIR)
     for agent in catalogue.all():
         if isinstance(agent, BrokenTemplate):
-            found.append(_broken(agent))
+            found.append(_broken_template(agent))
         else:
-            found += _passed_over(agent)
-            found += _unused(agent)
-            found += _strategy(agent, catalogue)
+            found += _ignored_values(agent)
+            found += _unused_keys(agent)
+            found += _strategy_fault(agent, catalogue)
     return found
 
 
 def check_variables(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Every history variable that is set and changes nothing."""
+    """Report history variables that are set and change nothing."""
     usable = [
         agent for agent in Catalogue(settings.AGENTS_DIR).all() if isinstance(agent, Template)
     ]
     environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
-    vain = [*without_effect(environment, usable), *_vain_models(), *_vain_keys(usable)]
+    ineffective = [
+        *without_effect(environment, usable),
+        *_ineffective_models(),
+        *_ineffective_keys(usable),
+    ]
     return [
         *(
             Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
-            for name, why, hint in vain
+            for name, why, hint in ineffective
         ),
-        *_vain_descriptions(),
+        *_unusable_models(),
     ]
 
 
 def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
-    """Whether the agents that search older messages do so with sentence vectors."""
+    """Report whether agents that search older messages use sentence vectors."""
     environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
     searching = [
         agent.slug
@@ -82,8 +86,8 @@ def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> 
     if not searching:
         return []
     how = describe_vectors(SentenceVectors.find())
-    said = f"{', '.join(searching)}: the policy relevant finds older messages {how}."
-    return [Info(said, id="chatsite.I003")]
+    sentence = f"{', '.join(searching)}: the policy relevant finds older messages {how}."
+    return [Info(sentence, id="chatsite.I003")]
 
 
 def _searches(environment: Mapping[str, str], agent: Template) -> bool:
@@ -91,13 +95,13 @@ def _searches(environment: Mapping[str, str], agent: Template) -> bool:
     return settled.active_policy.evidence == LEXICAL.evidence
 
 
-def _vain_models() -> Iterator[tuple[str, str, str]]:
-    """Variables about models that nothing reads as the others are set."""
+def _ineffective_models() -> Iterator[tuple[str, str, str]]:
+    """Variables about models, and unknown history variables, that have no effect."""
     for name in ("CHAT_MODEL", "FAST_MODEL"):
         value = getattr(settings, name)
         provider = value.partition(":")[0]
         named = provider in (*settings.MODEL_SERVERS, *BUILT_IN)
-        if value and not (_can_be_asked(provider) if named else settings.MODEL_SERVERS_READY):
+        if value and not (_is_usable(provider) if named else settings.MODEL_SERVERS_READY):
             hint = "Set that provider's key or address too (.env.example), or remove it."
             yield name, "it names a model of a provider that isn't set", hint
     for name in ("CHAT_MODEL_PATH", "CACHE_CLEANUP"):
@@ -107,14 +111,14 @@ def _vain_models() -> Iterator[tuple[str, str, str]]:
         yield name, "there is no such history variable in this version", "Look at .env.example."
 
 
-def _can_be_asked(provider: str) -> bool:
-    """Whether it is set up, or may be found on this machine."""
+def _is_usable(provider: str) -> bool:
+    """Whether the provider is configured, or may be found on this machine."""
     may_be_found = settings.LOCAL_SERVERS and provider in LOCAL
     return provider in (*settings.MODEL_SERVERS_READY, *BUILT_IN) or may_be_found
 
 
-def _vain_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, str]]:
-    """Keys of providers that no agent names, where nobody can choose one either."""
+def _ineffective_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, str]]:
+    """Keys of providers that no agent names and nobody can choose."""
     if settings.MODEL_CHOICE != "off" and not settings.CHAT_MODEL:
         return
     wanted = {llm for agent in agents for llm in agent.llms}
@@ -126,13 +130,13 @@ def _vain_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, str]]:
             yield server.key, why, "Name it in a template's nodes, or remove it."
 
 
-def _vain_descriptions() -> Iterator[CheckMessage]:
-    """What MODELS_FILE says of models that can't be asked for."""
-    said = [(f"models.{name}", name) for name in settings.MODELS.facts]
-    said += [(f"offered: {name}", name) for name in settings.MODELS.offered or ()]
-    for place, name in said:
+def _unusable_models() -> Iterator[CheckMessage]:
+    """Models that MODELS_FILE describes or offers, of a provider that can't be used."""
+    named = [(f"models.{name}", name) for name in settings.MODELS.facts]
+    named += [(f"offered: {name}", name) for name in settings.MODELS.offered or ()]
+    for place, name in named:
         provider = name.partition(":")[0]
-        if not _can_be_asked(provider):
+        if not _is_usable(provider):
             server = settings.MODEL_SERVERS[provider]
             needs = server.key or server.address
             yield Warning(
@@ -145,7 +149,7 @@ def _vain_descriptions() -> Iterator[CheckMessage]:
 def without_effect(
     environment: Mapping[str, str], agents: Sequence[Template]
 ) -> Iterator[tuple[str, str, str]]:
-    """Variables that are set in vain, each with why and what to do."""
+    """History variables that have no effect: name, reason and hint of each."""
     given = {name for name, value in environment.items() if value.strip()}
     alone = resolve(environment=environment, url={}, template={})
     if "HISTORY_REASON" in given and not alone.locked:
@@ -154,24 +158,24 @@ def without_effect(
             "it is read beside the lock, and no variable locks anything",
             "Set HISTORY_POLICY or HISTORY_LENGTH too, or remove it.",
         )
-    yield from _vain_limits(environment, given=given, locked=alone.locked)
+    yield from _ineffective_for_links(environment, given=given, locked=alone.locked)
     policies = {agent.slug: _policy(environment, agent) for agent in agents}
     lengthy = [policy.name for policy in POLICIES.rows if policy.uses_length]
     for name in LENGTHS:
         if name in given:
             hint = f"Set HISTORY_POLICY={lengthy[0]} to hold every agent to this length."
-            yield from _vain_for(name, policies, useful=set(lengthy), hint=hint)
+            yield from _ineffective_for(name, policies, useful=set(lengthy), hint=hint)
     if "HISTORY_LOW_WATER" in given:
         hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
         cutting = {policy.name for policy in POLICIES.rows if not policy.only_current}
-        yield from _vain_for("HISTORY_LOW_WATER", policies, useful=cutting, hint=hint)
+        yield from _ineffective_for("HISTORY_LOW_WATER", policies, useful=cutting, hint=hint)
     for name in HISTORY_NAMES:
         owners = _owners(name, "HISTORY_")
         if name in given and owners:
             hint = f"Set HISTORY_POLICY={owners[0].name} too, or remove it."
             useful = {policy.name for policy in owners}
-            yield from _vain_for(name, policies, useful=useful, hint=hint)
-    yield from _vain_selector(environment, agents, given=given)
+            yield from _ineffective_for(name, policies, useful=useful, hint=hint)
+    yield from _ineffective_for_selector(environment, agents, given=given)
 
 
 def _owners(variable: str, prefix: str) -> list[Policy]:
@@ -180,7 +184,7 @@ def _owners(variable: str, prefix: str) -> list[Policy]:
     return [policy for policy in POLICIES.rows if setting in policy.own_settings]
 
 
-def _vain_selector(
+def _ineffective_for_selector(
     environment: Mapping[str, str], agents: Sequence[Template], *, given: set[str]
 ) -> Iterator[tuple[str, str, str]]:
     """Settings of one selector, where no agent has it."""
@@ -200,7 +204,7 @@ def _policy(environment: Mapping[str, str], agent: Template) -> str:
     return resolve(environment=environment, url={}, template=agent.chat_settings).policy.value
 
 
-def _vain_limits(
+def _ineffective_for_links(
     environment: Mapping[str, str], *, given: set[str], locked: bool
 ) -> Iterator[tuple[str, str, str]]:
     off = environment.get("HISTORY_URL", "").strip() == "off"
@@ -214,16 +218,16 @@ def _vain_limits(
             yield name, "it is about links, and HISTORY_URL is off", "Remove one of the two."
 
 
-def _vain_for(
+def _ineffective_for(
     name: str, policies: Mapping[str, str], *, useful: set[str], hint: str
 ) -> Iterator[tuple[str, str, str]]:
-    """One line for all agents whose policy doesn't use the variable."""
+    """One entry for all agents whose policy doesn't use the variable."""
     idle = [f"{slug} ({policy})" for slug, policy in policies.items() if policy not in useful]
     if idle:
         yield name, f"the policy of {', '.join(idle)} doesn't use it", hint
 
 
-def _broken(agent: BrokenTemplate) -> CheckMessage:
+def _broken_template(agent: BrokenTemplate) -> CheckMessage:
     return Warning(
         f"{describe_broken(agent)}.",
         hint="The agent is listed as broken and can't be used until this is mended.",
@@ -231,7 +235,7 @@ def _broken(agent: BrokenTemplate) -> CheckMessage:
     )
 
 
-def _passed_over(agent: Template) -> Iterator[CheckMessage]:
+def _ignored_values(agent: Template) -> Iterator[CheckMessage]:
     decided = resolve(environment={}, url={}, template=agent.chat_settings)
     every = [
         *(decided.policy, decided.length, decided.tokens, decided.low_water),
@@ -257,14 +261,14 @@ def _passed_over(agent: Template) -> Iterator[CheckMessage]:
         )
 
 
-def _strategy(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
-    said = describe_strategy_fault(agent, catalogue.strategy(agent.slug))
-    if said:
+def _strategy_fault(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
+    fault = describe_strategy_fault(agent, catalogue.strategy(agent.slug))
+    if fault:
         hint = f"manage.py check_strategy {agent.slug} tries it out."
-        yield Warning(f"{agent.slug}: {said}", hint=hint, id="chatsite.W004")
+        yield Warning(f"{agent.slug}: {fault}", hint=hint, id="chatsite.W004")
 
 
-def _unused(agent: Template) -> Iterator[CheckMessage]:
+def _unused_keys(agent: Template) -> Iterator[CheckMessage]:
     if agent.unknown:
         yield Info(
             f"{agent.slug}/{TEMPLATE_FILE}: kept but without effect: {', '.join(agent.unknown)}.",
