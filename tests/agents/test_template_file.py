@@ -371,6 +371,7 @@ def test_a_strange_key_is_shown_short_and_printable() -> None:
     assert len(unknown[1]) == 80
 
 
+@pytest.mark.slow
 @given(document=JSON | DOCUMENTS | st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
     try:
@@ -385,6 +386,7 @@ def test_any_json_gives_a_template_or_a_named_error(document: object) -> None:
     hash(template)
 
 
+@pytest.mark.slow
 @given(document=DOCUMENTS)
 def test_no_message_quotes_a_value(document: dict[str, object]) -> None:
     try:

@@ -39,6 +39,7 @@ def test_a_property_that_breaks_is_shown_with_the_smallest_conversation() -> Non
     assert "sent: 3t" in found.describe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number", "why"),
     [
@@ -61,12 +62,14 @@ def test_a_choice_that_changes_from_time_to_time_is_found_out() -> None:
     assert found is not None
 
 
+@pytest.mark.slow
 def test_what_only_breaks_on_broken_conversations_is_told_apart() -> None:
     assert tried("whole_turns", "P1") is None
     found = tried("whole_turns", "P1", broken=True)
     assert found is not None and "result" in found.why
 
 
+@pytest.mark.slow
 def test_a_rate_says_apart_how_often_there_was_room() -> None:
     tally = rates(
         load_function(f"{PLACE}:last_three"), checks_of_function(), plain_cases(), examples=EXAMPLES

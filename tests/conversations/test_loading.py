@@ -133,6 +133,7 @@ class TestTurnsOfHits:
         found = loading.load_turns(owner=ADA, conversation=chat, seqs=[12, 4, 11])
         assert [entry.seq for entry in found] == [3, 4, 11, 12]
 
+    @pytest.mark.slow
     def test_many_hits_are_read_in_parts(self) -> None:
         chat = chat_of(700)
         found = loading.load_turns(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))

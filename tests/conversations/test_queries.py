@@ -41,6 +41,7 @@ def long_chat(messages: int) -> str:
 
 
 class TestLoading:
+    @pytest.mark.slow
     def test_three_queries_load_what_a_policy_reaches_of_thousands(
         self, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:

@@ -116,6 +116,7 @@ async def _enter(intake: Intake, blocks: AsyncIterator[bytes]) -> None:
         pass
 
 
+@pytest.mark.slow
 async def test_one_person_sends_three_at_once_and_others_do_not_wait_for_them(
     tmp_path: Path,
 ) -> None:

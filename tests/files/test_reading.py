@@ -108,6 +108,7 @@ class TestPdfs:
         assert text == "[Page 1]\nThe first\n\n[Page 3]\nThe third\n\n"
         assert told == [{"pages": 3}, {"page": 1}, {"page": 2}, {"page": 3}]
 
+    @pytest.mark.slow
     def test_a_page_that_cannot_be_read_is_counted(self, path: Path) -> None:
         """The stream holds more than a page may: nothing unpacks it."""
         note, text, _ = self.read(path, pdf("Fine", b" " * 80_000_000))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def moves(decisions: list[Decision]) -> int:
     return sum(after != before for before, after in zip(cuts, cuts[1:], strict=False))
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, database=None, max_examples=25)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=20, max_size=60),

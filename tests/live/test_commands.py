@@ -59,6 +59,7 @@ frames = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=800,
     deadline=None,

@@ -183,6 +183,7 @@ async def play(script: list[tuple[str, str | int]]) -> None:
         assert shown.answers == chat.answers[missed:]
 
 
+@pytest.mark.slow
 @given(st.lists(steps, max_size=60))
 @settings(max_examples=300, deadline=None)
 def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(

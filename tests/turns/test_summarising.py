@@ -125,6 +125,7 @@ async def house(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Asyn
         made.run.close()
 
 
+@pytest.mark.slow
 async def test_the_summary_stands_for_what_it_covers_in_the_next_request(house: House) -> None:
     await house.until_summarised()
     (newest, *_) = (await house.versions()).versions

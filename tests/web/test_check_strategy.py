@@ -39,6 +39,7 @@ def write(agents: Path, *lines: str) -> None:
     (agents / "ada" / "strategy.py").write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_the_shipped_example_keeps_everything() -> None:
     printed, error = check("keeper", examples=20)
     assert not error
@@ -67,6 +68,7 @@ def test_one_that_raises_is_shown_with_its_place_and_the_smallest_conversation(
     assert "holds" not in printed
 
 
+@pytest.mark.slow
 def test_one_that_chooses_by_chance_is_found(agents: Path) -> None:
     write(
         agents,
