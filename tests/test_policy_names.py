@@ -24,7 +24,9 @@ ABOUT = ("policy", "selector")
 MODULES = sorted(
     path
     for path in PROGRAM.rglob("*.py")
-    if "migrations" not in path.parts and OWN_MODULES not in path.parents and path.parent != KIT
+    if "migrations" not in path.parts
+    and OWN_MODULES not in path.parents
+    and KIT not in path.parents
 )
 
 
