@@ -56,7 +56,7 @@ async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(s
     assert bad["slug"] == "bad"
     assert bad["broken"]["file"] == "bad/template.json" and bad["broken"]["reason"]
     with pytest.raises(NotFound):
-        site.agents.answering("bad")
+        site.agents.resolve("bad")
 
 
 async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
@@ -66,7 +66,7 @@ async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
     demo, _ = site.agents.all()
     assert demo["broken"] is None
     assert "Its strategy is broken (demo/strategy.py, line 1: " in demo["provider"]["note"]
-    assert site.agents.answering("demo").agent == "demo"
+    assert site.agents.resolve("demo").slug == "demo"
 
 
 async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
@@ -91,7 +91,7 @@ async def test_who_may_choose_in_a_link(
     site: Site, settings: Settings, who: str, staff: bool, allowed: bool
 ) -> None:
     settings.HISTORY_ENVIRONMENT = {"HISTORY_URL": who}
-    asking = site.asking(
+    asking = site.page_request(
         owner=Owner(guest="ada"), staff=staff, conversation="c", agent="demo", query=""
     )
     assert asking.url_allowed is allowed
@@ -130,14 +130,14 @@ async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_
     chat, other = new_id(), new_id()
     for each in (chat, other):
         await site.run(talk, each, 1)
-        site.recaller._taken(each)
+        site.recaller._index_of(each)
     request = AsyncRequestFactory().generic(method, "/")
     cast(Any, request).scope["state"] = {"site": site}
     request.session, request.auser = SessionStore(), nobody_signed_in
     request.session["guest"] = ADA.guest
     answer = await view(request, UUID(chat))
     assert answer.status_code == 200
-    assert list(site.recaller._kept) == [other]
+    assert list(site.recaller._indexes) == [other]
 
 
 @pytest.mark.django_db(transaction=True)

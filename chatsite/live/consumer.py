@@ -119,36 +119,36 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _do(self, command: AnyCommand) -> None:
         match command:
             case Open():
-                await self._open(self._asking(command, command.agent))
+                await self._open(self._page_request(command, command.agent))
             case Send() | Again() | GoOn():
                 started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._say(started)
             case Stop():
-                await self.site.turns.stop(self._asking(command, ""))
+                await self.site.turns.stop(self._page_request(command, ""))
             case AskPreview():
                 if self.previewing is not None:
                     self.previewing.cancel()
                 self.previewing = asyncio.create_task(self._guarded(command, self._preview))
 
     async def _start(self, command: Send | Again | GoOn) -> TurnStarted:
-        asking = self._asking(command, command.agent, model=command.model)
+        request = self._page_request(command, command.agent, model=command.model)
         client_id = str(command.client_id)
         if isinstance(command, Send):
             return await self.site.turns.send(
-                asking,
+                request,
                 client_id=client_id,
                 text=command.text,
                 reply_to=str(command.reply_to) if command.reply_to else None,
                 attachments=[str(id) for id in command.attachments],
             )
         return await self.site.turns.again(
-            asking, client_id=client_id, message=str(command.message), mode=command.type
+            request, client_id=client_id, message=str(command.message), mode=command.type
         )
 
-    def _asking(self, command: Command, agent: str, *, model: str = "") -> PageRequest:
+    def _page_request(self, command: Command, agent: str, *, model: str = "") -> PageRequest:
         assert self.owner is not None
-        return self.site.asking(
+        return self.site.page_request(
             owner=self.owner,
             staff=self.staff,
             conversation=str(command.conversation),
@@ -157,16 +157,16 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             model=model,
         )
 
-    async def _open(self, asking: PageRequest) -> None:
-        snapshot, reader = await self.site.turns.open(asking)
+    async def _open(self, request: PageRequest) -> None:
+        snapshot, reader = await self.site.snapshots.open(request)
         if self.following is not None:
             self.following.cancel()
         await self._say(snapshot)
         self.model = snapshot.conversation.model if snapshot.conversation else ""
-        self.following = asyncio.create_task(self._follow(asking, reader))
+        self.following = asyncio.create_task(self._follow(request, reader))
 
-    async def _follow(self, asking: PageRequest, reader: FeedReader) -> None:
-        engine = asyncio.create_task(self._follow_engine(asking))
+    async def _follow(self, request: PageRequest, reader: FeedReader) -> None:
+        engine = asyncio.create_task(self._follow_engine(request))
         try:
             while True:
                 event = await reader.read()
@@ -179,11 +179,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             engine.cancel()
             reader.close()
 
-    async def _follow_engine(self, asking: PageRequest) -> None:
+    async def _follow_engine(self, request: PageRequest) -> None:
         """While the conversation's model loads, say how far it is."""
         said = None
         while True:
-            engine = self.site.turns.engine(asking.agent, self.model, staff=asking.staff)
+            engine = self.site.snapshots.engine(request.agent, self.model, staff=request.staff)
             if engine != said and (said or engine.state == "loading"):
                 await self._say(engine)
             said = engine
@@ -191,9 +191,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _preview(self, command: AskPreview) -> None:
         try:
-            asking = self._asking(command, command.agent, model=command.model)
-            decision = await self.site.turns.preview(
-                asking,
+            request = self._page_request(command, command.agent, model=command.model)
+            decision = await self.site.drafts.preview(
+                request,
                 command.draft,
                 reply_to=str(command.reply_to) if command.reply_to else None,
                 attachments=[str(id) for id in command.attachments],

@@ -1,134 +1,121 @@
-"""What a page that opens a conversation is shown, and how it follows what happens there."""
+"""What a page that opens a conversation is shown first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
-from chatsite.events import Engine, Event, Snapshot
+from chatsite.events import Engine, Snapshot
 from chatsite.providers.base.provider import Status
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent
-from chatsite.turns.answer.feed import Feed, FeedReader
-from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.agents.resolved_agent import missing_agent
+from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
+from chatsite.turns.context.turn_context import AgentResolver, PageRequest
+from chatsite.turns.ports import Storage
+from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
 
-# To look costs 1 to 2 ms, and 200 pages look at about the same time.
+# Asking a provider takes 1 to 2 ms, and 200 pages ask at about the same time.
 FRESH_SECONDS = 0.2
 
 
-class AgentResolver(Protocol):
-    """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
-
-    def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent: ...
-
-
-class Following:
-    """The feeds of the conversations that somebody has open or that are being answered."""
+class Snapshots:
+    """Opens conversations for pages. `describe` gives an agent as the page shows it."""
 
     def __init__(
         self,
         *,
-        decider: Decider,
-        answering: AgentResolver,
+        storage: Storage,
+        feeds: ConversationFeeds,
+        running: RunningTurns,
+        resolve_agent: AgentResolver,
         describe: Callable[[str], dict[str, Any] | None],
         clock: Callable[[], float],
     ) -> None:
-        self.decider = decider
-        self.answering = answering
+        self.storage = storage
+        self.feeds = feeds
+        self.running = running
+        self.resolve_agent = resolve_agent
         self.describe = describe
         self.clock = clock
-        self._feeds: dict[str, Feed] = {}
         self._engines: dict[tuple[str, str, bool], Engine] = {}
-        self._looked = -FRESH_SECONDS
+        self._asked_at = -FRESH_SECONDS
 
-    def is_running(self, conversation: str) -> bool:
-        """Whether a turn of this process runs there."""
-        raise NotImplementedError
-
-    def feed(self, conversation: str) -> Feed:
-        feed = self._feeds.get(conversation)
-        if feed is None:
-            feed = Feed(self.clock, lambda: self._feeds.pop(conversation, None))
-            self._feeds[conversation] = feed
-        return feed
-
-    def publish(self, conversation: str, event: Event) -> None:
-        """Tell whoever has the conversation open."""
-        if conversation in self._feeds:
-            self._feeds[conversation].publish(event)
-
-    async def open(self, asking: PageRequest) -> tuple[Snapshot, FeedReader]:
+    async def open(self, request: PageRequest) -> tuple[Snapshot, FeedReader]:
         """A snapshot and a reader of all that follows; close the reader when done.
 
-        The reader is there before the snapshot is read, so that nothing falls between: an event
-        may come twice, never not at all. Raises NotFound for another owner's conversation.
+        The reader joins before the snapshot is read, so that no event is missed; one may come
+        twice. Raises NotFound for another owner's conversation.
         """
-        reader = self.feed(asking.conversation).join()
+        reader = self.feeds.of(request.conversation).join()
         try:
-            return await self._snapshot(asking, reader), reader
+            return await self._snapshot(request, reader), reader
         except BaseException:
             reader.close()
             raise
 
-    async def _snapshot(self, asking: PageRequest, reader: FeedReader) -> Snapshot:
-        opened = await self._opened(asking)
-        if opened.running is not None and not self.is_running(asking.conversation):
-            # This turn alone: the next one may begin while we wait.
-            await self.decider.run(self.decider.writes.end_interrupted, turn=opened.running)
-            opened = await self._opened(asking)
-        agent = opened.conversation.agent if opened.conversation else asking.agent
+    async def _snapshot(self, request: PageRequest, reader: FeedReader) -> Snapshot:
+        opened = await self._read(request)
+        if opened.running is not None and request.conversation not in self.running:
+            # Ends this turn alone: the next one may begin while storage is waited for.
+            await self.storage.run(self.storage.writes.end_interrupted, turn=opened.running)
+            opened = await self._read(request)
+        agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""
         described = self.describe(agent)
         if opened.conversation is None and described is None:
             raise NotFound("There is no such agent.")
-        turn = None
-        if opened.running is not None:
-            generation = self.feed(asking.conversation).generation
-            user = opened.running_user or ""
-            turn = TurnView(id=opened.running, user_message=user)
-            if generation is not None and generation.turn == opened.running:
-                reader.join(generation)
-                turn = generation.view(user_message=user)
         return Snapshot(
-            conversation_id=asking.conversation,
+            conversation_id=request.conversation,
             conversation=opened.conversation,
             agent=described or missing_agent(agent),
             messages=opened.messages,
             earlier=opened.earlier,
-            turn=turn,
+            turn=self._running_turn(request.conversation, opened, reader),
             receipt=opened.receipt,
-            engine=self.engine(agent, model, staff=asking.staff).to_dict(),
+            engine=self.engine(agent, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
         )
 
-    async def _opened(self, asking: PageRequest) -> OpenConversation:
-        return await self.decider.run(
-            self.decider.reads.open_conversation,
-            owner=asking.owner,
-            conversation=asking.conversation,
+    async def _read(self, request: PageRequest) -> OpenConversation:
+        return await self.storage.run(
+            self.storage.reads.open_conversation,
+            owner=request.owner,
+            conversation=request.conversation,
         )
+
+    def _running_turn(
+        self, conversation: str, opened: OpenConversation, reader: FeedReader
+    ) -> TurnView | None:
+        """The turn under way, with its text so far; the reader follows it from there."""
+        if opened.running is None:
+            return None
+        generation = self.feeds.of(conversation).generation
+        user = opened.running_user or ""
+        if generation is None or generation.turn != opened.running:
+            return TurnView(id=opened.running, user_message=user)
+        reader.join(generation)
+        return generation.view(user_message=user)
 
     def engine(self, agent: str, model: str = "", *, staff: bool = False) -> Engine:
         """Whether the provider can answer now: that of `model`, or the agent's own for "".
 
-        Every open page asks again and again, most of them for the same.
+        Every open page asks again and again, most of them for the same one.
         """
         now = self.clock()
-        if now - self._looked > FRESH_SECONDS:
+        if now - self._asked_at > FRESH_SECONDS:
             self._engines.clear()
-            self._looked = now
-        asked = (agent, model, staff)
-        if asked not in self._engines:
-            self._engines[asked] = self._engine(agent, model, staff=staff)
-        return self._engines[asked]
+            self._asked_at = now
+        wanted = (agent, model, staff)
+        if wanted not in self._engines:
+            self._engines[wanted] = self._engine(agent, model, staff=staff)
+        return self._engines[wanted]
 
     def _engine(self, agent: str, model: str, *, staff: bool) -> Engine:
         try:
-            status = self.answering(agent, model, staff=staff).provider.status()
+            status = self.resolve_agent(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:
             status = Status(state="unavailable", sentence=error.message)
         return Engine(

@@ -12,109 +12,91 @@ from typing import Any, Literal
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
-from chatsite.history import Settings
-from chatsite.messages import Attachment, Message
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.messages import Message
 from chatsite.turns.answer.checkpoints import CheckpointSaver
-from chatsite.turns.answer.circuit_breaker import CircuitBreaker
-from chatsite.turns.answer.progress import TurnProgress
-from chatsite.turns.answer.rounds import Rounds
+from chatsite.turns.answer.feed import ConversationFeeds
+from chatsite.turns.answer.progress import TurnProgress, TurnServices
+from chatsite.turns.answer.retries import CircuitBreaker
 from chatsite.turns.answer.writer import AnswerWriter
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.file_forms import draft_file_notes
-from chatsite.turns.context.policy_offers import Offering
-from chatsite.turns.context.turn_context import PageRequest, greeting_messages
-from chatsite.turns.ports import Uploads
-from chatsite.turns.registry import RunningTurn, RunningTurns, TurnLimits
-from chatsite.turns.snapshots import AgentResolver, Following
+from chatsite.turns.context.drafts import Drafts
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.ports import Storage
+from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
+from chatsite.turns.snapshots import Snapshots
 
-# What makes way for a turn, and what is begun after its end; neither is waited for.
-BeforeTurn = Callable[[PageRequest, ResolvedAgent], None]
-AfterTurn = Callable[[PageRequest, ResolvedAgent, Settings], None]
-# Waited for.
-Meanwhile = Callable[[PageRequest], Awaitable[None]]
+# Stores the beginning of a turn.
+Store = Callable[[TurnContext], Awaitable[StartedTurn]]
 
 
-async def _nothing(asking: PageRequest) -> None:
+async def _nothing(request: PageRequest) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHooks:
-    """What others do around turns: what must be `ready` before it is known who answers, `before`
-    an answer is begun, `after` it has ended, and when a path `changed` otherwise than by growing.
+    """What others do around turns.
+
+    `ready`: waited for before it is known who answers. `before`: before an answer is begun;
+    `after`: when the turn has ended; neither is waited for. `changed`: the active path was edited,
+    not appended to; waited for.
     """
 
-    ready: Meanwhile = _nothing
-    before: BeforeTurn = lambda asking, answering: None
-    after: AfterTurn = lambda asking, answering, settings: None
-    changed: Meanwhile = _nothing
+    ready: Callable[[PageRequest], Awaitable[None]] = _nothing
+    before: Callable[[TurnContext], None] = lambda context: None
+    after: Callable[[TurnContext], None] = lambda context: None
+    changed: Callable[[PageRequest], Awaitable[None]] = _nothing
 
 
 NO_HOOKS = TurnHooks()
 
 
-class Turns(Following):
+class Turns:
     """Begins and stops turns, by conversation; built once by `wiring`."""
 
     def __init__(
         self,
         *,
+        storage: Storage,
+        contexts: Contexts,
         decider: Decider,
-        answering: AgentResolver,
         describe: Callable[[str], dict[str, Any] | None],
-        caps: TurnLimits,
-        uploads: Uploads | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        around: TurnHooks = NO_HOOKS,
+        limits: TurnLimits,
+        feeds: ConversationFeeds,
+        hooks: TurnHooks = NO_HOOKS,
         tool_seconds: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(decider=decider, answering=answering, describe=describe, clock=clock)
-        self.uploads = uploads
-        self.around = around
-        self.tool_seconds = tool_seconds
-        self.offering = Offering(decider.environment)
-        self.breaker = CircuitBreaker(clock)
-        self.saver = CheckpointSaver(decider.run, decider.writes)
-        self._running = RunningTurns(caps)
-        self._toolless: set[str] = set()
+        self.contexts = contexts
+        self.feeds = feeds
+        self.hooks = hooks
+        self.running = RunningTurns(limits)
+        self.drafts = Drafts(storage=storage, contexts=contexts, decider=decider)
+        self.services = TurnServices(
+            storage=storage,
+            decider=decider,
+            checkpoints=CheckpointSaver(storage),
+            breaker=CircuitBreaker(clock),
+            clock=clock,
+            tool_seconds=tool_seconds,
+        )
+        self.snapshots = Snapshots(
+            storage=storage,
+            feeds=feeds,
+            running=self.running,
+            resolve_agent=contexts.resolve_agent,
+            describe=describe,
+            clock=clock,
+        )
 
     def is_running(self, conversation: str) -> bool:
-        return conversation in self._running
-
-    async def preview(
-        self,
-        asking: PageRequest,
-        draft: str,
-        *,
-        reply_to: str | None = None,
-        attachments: Sequence[str] = (),
-    ) -> dict[str, Any]:
-        """What the draft would be sent with; nothing is stored and no model is called."""
-        answering = self.answering(asking.agent, asking.model, staff=asking.staff)
-        attached = await self.attachments(asking, attachments)
-        decision = await self.decider.for_draft(
-            asking, answering, draft, reply_to=reply_to, attachments=attached
-        )
-        return decision.to_dict() | {
-            "files": list(draft_file_notes(decision.request, attached, answering.model)),
-            "offers": self.offering.offers(asking, answering),
-        }
-
-    async def attachments(self, asking: PageRequest, ids: Sequence[str]) -> tuple[Attachment, ...]:
-        """Raises NotFound or Refused for what can't be attached here by this owner."""
-        if not ids:
-            return ()
-        if self.uploads is None:
-            raise BadCommand("Files can't be sent here.")
-        return await self.decider.run(
-            self.uploads.attachments_of, asking.owner, ids, conversation=asking.conversation
-        )
+        """Whether a turn of this process runs there."""
+        return conversation in self.running
 
     # ---- beginning ---------------------------------------------------------------------------
     async def send(
         self,
-        asking: PageRequest,
+        request: PageRequest,
         *,
         client_id: str,
         text: str,
@@ -128,63 +110,59 @@ class Turns(Following):
         ProviderError: nothing has been stored then, and the page keeps the draft.
         """
 
-        async def stored(answering: ResolvedAgent) -> StartedTurn:
-            found = await self.attachments(asking, attachments)
-            said = text if text.strip() or not found else None
-            user = Message.user(said, *found, id=_new_id(), reply_to=reply_to)
+        async def store(context: TurnContext) -> StartedTurn:
+            files = await self.drafts.attachments(request, attachments)
+            content = text if text.strip() or not files else None
+            user = Message.user(content, *files, id=_new_id(), reply_to=reply_to)
             try:
                 user.validate()
             except ValueError:
                 raise BadCommand("There is nothing to send: the message is empty.") from None
-            return await self._store(asking, answering, client_id, user)
+            return await self._store_message(context, client_id, user)
 
-        return await self._start(asking, client_id, stored)
+        return await self._start(request, client_id, store)
 
     async def again(
         self,
-        asking: PageRequest,
+        request: PageRequest,
         *,
         client_id: str,
         message: str,
         mode: Literal["again", "continue"],
     ) -> TurnStarted:
-        """Answer the last message once more, or write its answer further. Raises as `send` does."""
+        """Answer the last message once more, or continue its answer. Raises as `send` does."""
 
-        async def stored(answering: ResolvedAgent) -> StartedTurn:
-            begun = await self.decider.run(
-                self.decider.writes.begin_retry,
-                owner=asking.owner,
-                conversation=asking.conversation,
-                agent=asking.agent,
+        async def store(context: TurnContext) -> StartedTurn:
+            storage = self.services.storage
+            started = await storage.run(
+                storage.writes.begin_retry,
+                owner=context.owner,
+                conversation=context.conversation,
+                agent=context.agent.slug,
                 client_id=client_id,
                 message=message,
                 mode=mode,
                 answer=_new_id(),
-                reach=self.decider.reach(asking, answering),
-                model=asking.model,
+                reach=context.reach,
+                model=context.request.model,
             )
-            await self.around.changed(asking)
-            return begun
+            await self.hooks.changed(request)
+            return started
 
-        return await self._start(asking, client_id, stored)
+        return await self._start(request, client_id, store)
 
-    async def _start(
-        self,
-        asking: PageRequest,
-        client_id: str,
-        store: Callable[[ResolvedAgent], Awaitable[StartedTurn]],
-    ) -> TurnStarted:
-        known = self._running.get(asking.conversation)
+    async def _start(self, request: PageRequest, client_id: str, store: Store) -> TurnStarted:
+        known = self.running.get(request.conversation)
         if known is not None:
-            await self._require_own(asking, known)
+            await self._require_own(request, known)
             if known.client_id != client_id:
                 raise TurnRunning("An answer is still being written here. Your text is kept.")
             return replace(await asyncio.shield(known.started), resent=True)
-        running = self._running.admit(asking.conversation, asking.owner.key, client_id)
+        running = self.running.admit(request.conversation, request.owner.key, client_id)
         try:
-            started = await self._begin(asking, running, store)
+            started = await self._begin(request, running, store)
         except BaseException as error:
-            self._running.forget(asking.conversation, running)
+            self.running.forget(request.conversation, running)
             if not running.started.done():
                 running.started.set_exception(error)
                 running.started.exception()  # marks it as seen: a resend may never ask
@@ -192,115 +170,94 @@ class Turns(Following):
         running.started.set_result(started)
         return started
 
-    async def _require_own(self, asking: PageRequest, running: RunningTurn | None) -> None:
+    async def _require_own(self, request: PageRequest, running: RunningTurn | None) -> None:
         """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
         the turn began: then only storage knows."""
-        if running is None or running.owner != asking.owner.key:
-            await self.decider.run(
-                self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
+        if running is None or running.owner != request.owner.key:
+            storage = self.services.storage
+            await storage.run(
+                storage.reads.agent_of, owner=request.owner, conversation=request.conversation
             )
 
-    async def _begin(
-        self,
-        asking: PageRequest,
-        running: RunningTurn,
-        store: Callable[[ResolvedAgent], Awaitable[StartedTurn]],
-    ) -> TurnStarted:
-        await self.around.ready(asking)
-        answering = self.answering(asking.agent, asking.model, staff=asking.staff)
+    async def _begin(self, request: PageRequest, running: RunningTurn, store: Store) -> TurnStarted:
+        await self.hooks.ready(request)
+        context = self.contexts.of(request)
+        stored = await self._stored(context, store)
+        event = _event_of(stored, running.client_id)
+        if stored.resent:
+            self.running.forget(request.conversation, running)
+            return event
+        self.hooks.before(context)
+        feed = self.feeds.of(request.conversation)
+        running.writer = AnswerWriter(TurnProgress(context, stored, feed), self.services)
+        # Started before the event goes out: the provider is asked sooner by as long as that takes.
+        running.writer.start()
+        feed.publish(event)
+        running.task = asyncio.create_task(self._write(running.writer, running))
+        return event
+
+    async def _stored(self, context: TurnContext, store: Store) -> StartedTurn:
         try:
-            begun = await store(answering)
+            return await store(context)
         except TurnRunning:
-            # In storage only, since this task has the conversation's place: the end of a turn
-            # couldn't be stored, and would block the conversation until a restart.
-            await self.decider.run(
-                self.decider.writes.end_interrupted, conversation=asking.conversation
-            )
-            begun = await store(answering)
-        started = TurnStarted(
-            conversation=begun.conversation,
-            turn=begun.turn,
-            client_id=running.client_id,
-            messages=begun.messages,
-            resent=begun.resent,
-            gone=begun.gone,
-            text=begun.text,
-            reasoning=begun.reasoning,
-        )
-        if begun.resent:
-            self._running.forget(asking.conversation, running)
-            return started
-        self.around.before(asking, answering)
-        feed = self.feed(asking.conversation)
+            # It runs in storage only, since this task holds the conversation's place: the end of
+            # a turn couldn't be stored, and would block the conversation until a restart.
+            storage = self.services.storage
+            await storage.run(storage.writes.end_interrupted, conversation=context.conversation)
+            return await store(context)
 
-        def rounds(progress: TurnProgress) -> Rounds:
-            return Rounds(
-                asking=asking,
-                answering=answering,
-                begun=begun,
-                feed=feed,
-                decider=self.decider,
-                progress=progress,
-                breaker=self.breaker,
-                clock=self.clock,
-                tool_seconds=self.tool_seconds,
-                toolless=self._toolless,
-            )
-
-        running.writing = AnswerWriter(begun, feed, self.decider, self.saver, rounds)
-        # Begun before it is told: the provider is asked sooner by as long as telling takes.
-        running.writing.start()
-        feed.publish(started)
-        running.task = asyncio.create_task(self._write(asking, answering, running))
-        return started
-
-    async def _store(
-        self, asking: PageRequest, answering: ResolvedAgent, client_id: str, user: Message
+    async def _store_message(
+        self, context: TurnContext, client_id: str, user: Message
     ) -> StartedTurn:
-        greeting = [replace(said, id=_new_id()) for said in greeting_messages(answering)]
-        messages = [*greeting, user]
-        counts = await self.decider.counting(asking, answering).of(messages)
-        counted = [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
-        await self.decider.require_room(asking, answering, counted[-1])
-        return await self.decider.run(
-            self.decider.writes.begin_turn,
-            owner=asking.owner,
-            conversation=asking.conversation,
-            agent=asking.agent,
+        services, storage = self.services, self.services.storage
+        greeting = [replace(message, id=_new_id()) for message in context.greeting]
+        *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
+        await services.decider.require_room(context, user)
+        return await storage.run(
+            storage.writes.begin_turn,
+            owner=context.owner,
+            conversation=context.conversation,
+            agent=context.agent.slug,
             client_id=client_id,
-            user=counted[-1],
+            user=user,
             answer=_new_id(),
-            greeting=counted[:-1],
-            reach=self.decider.reach(asking, answering),
-            model=asking.model,
+            greeting=greeting,
+            reach=context.reach,
+            model=context.request.model,
         )
 
-    async def _write(
-        self, asking: PageRequest, answering: ResolvedAgent, running: RunningTurn
-    ) -> None:
-        assert running.writing is not None
+    async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:
         try:
-            await running.writing.run()
+            await writer.run()
         finally:
-            self._running.forget(asking.conversation, running)
-        self.around.after(asking, answering, self.decider.settings(asking, answering))
+            self.running.forget(writer.turn.context.conversation, running)
+        self.hooks.after(writer.turn.context)
 
     # ---- ending ------------------------------------------------------------------------------
-    async def stop(self, asking: PageRequest) -> bool:
+    async def stop(self, request: PageRequest) -> bool:
         """Stop the answer being written, from whichever page; False where none is.
 
-        Raises NotFound, the same for a conversation that isn't there and for another's.
+        Raises NotFound, the same for a conversation that doesn't exist and for another owner's.
         """
-        running = self._running.get(asking.conversation)
-        await self._require_own(asking, running)
-        if running is None or running.writing is None:
+        running = self.running.get(request.conversation)
+        await self._require_own(request, running)
+        if running is None or running.writer is None:
             return False
-        running.writing.cancel("stopped")
+        running.writer.cancel("stopped")
         return True
 
-    async def drain(self, seconds: float) -> None:
-        """Refuse new turns, let those under way end, then keep what is written of the rest."""
-        await self._running.drain(seconds)
+
+def _event_of(stored: StartedTurn, client_id: str) -> TurnStarted:
+    return TurnStarted(
+        conversation=stored.conversation,
+        turn=stored.turn,
+        client_id=client_id,
+        messages=stored.messages,
+        resent=stored.resent,
+        gone=stored.gone,
+        text=stored.text,
+        reasoning=stored.reasoning,
+    )
 
 
 def _new_id() -> str:

@@ -55,14 +55,18 @@ class Case:
     """One conversation in which a question waits for its decision."""
 
     decider: Any
-    asking: Any
-    answering: Any
+    context: Any
 
     async def decide(self, decider: Any) -> Decision:
-        wanted = decider.reach(self.asking, self.answering)
-        loaded = await decider.load(self.asking, wanted)
-        ruling = await decider.for_turn(self.asking, self.answering, loaded)
-        found: Decision = ruling.decision
+        context, storage = self.context, decider.storage
+        loaded = await storage.run(
+            storage.paths.load_path,
+            owner=context.owner,
+            conversation=context.conversation,
+            reach=context.reach,
+        )
+        decided = await decider.decide_round(context, loaded)
+        found: Decision = decided.decision
         return found
 
     async def micros(self) -> float:
@@ -72,8 +76,9 @@ class Case:
 
     async def queries(self) -> int:
         counted = Counted()
-        decider = replace(self.decider, loads=SimpleNamespace(load_path=counted.load))
-        await self.decide(decider)
+        paths: Any = SimpleNamespace(load_path=counted.load)
+        storage = replace(self.decider.storage, paths=paths)
+        await self.decide(replace(self.decider, storage=storage))
         return counted.queries
 
 
@@ -111,23 +116,21 @@ async def _case(run: Any, count: int) -> Case:
 
     from chatsite.agents.catalogue import Catalogue
     from chatsite.conversations import store
-    from chatsite.conversations.reads import loading, queries
     from chatsite.conversations.values.owners import Owner
-    from chatsite.turns.agents.resolved_agent import answering
+    from chatsite.turns.agents.resolved_agent import resolve_agent
     from chatsite.turns.context.decider import Decider
-    from chatsite.turns.context.turn_context import PageRequest
+    from chatsite.turns.context.turn_context import Contexts, PageRequest
+    from chatsite.wiring import storage_on
     from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")
     id = await run(conversation, owner.guest, count - 3)
-    who = answering(
+    who = resolve_agent(
         Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": provider_at(None, api_key=None)}
     )
-    case = Case(
-        Decider(environment={}, run=run, loads=loading, reads=queries, writes=store),
-        PageRequest(owner=owner, conversation=id, agent="demo", query=""),
-        who,
-    )
+    contexts = Contexts(environment={}, resolve_agent=lambda agent, model="", *, staff=False: who)
+    page = PageRequest(owner=owner, conversation=id, agent="demo", query="")
+    case = Case(Decider(storage=storage_on(run)), contexts.of(page))
 
     async def ask() -> Any:
         return await run(
@@ -139,7 +142,7 @@ async def _case(run: Any, count: int) -> Case:
             user=said("user"),
             answer=str(uuid.uuid4()),
             greeting=(),
-            reach=case.decider.reach(case.asking, who),
+            reach=case.context.reach,
         )
 
     begun = await ask()

@@ -39,14 +39,14 @@ async def live(guest: str, asked: Mapping[str, Any], clock: Clock) -> str:
     from chatsite.wiring import Site
 
     site, end, id = Site(), clock.now, str(uuid.uuid4())
-    asking = site.asking(
+    asking = site.page_request(
         owner=Owner(guest=guest),
         staff=False,
         conversation=id,
         agent=asked["agent"],
         query=asked["query"],
     )
-    _, reader = await site.turns.open(asking)
+    _, reader = await site.snapshots.open(asking)
     for number, said in enumerate(voyage(), 1):
         clock.now = end - said.before
         text = f"Keep: {said.question}" if number in asked["keep"] else said.question

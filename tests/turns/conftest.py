@@ -14,18 +14,18 @@ from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
 from chatsite.conversations import store
 from chatsite.conversations.database.work import StorageThreads
-from chatsite.conversations.reads import loading, queries
 from chatsite.events import Event, TurnEnded
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.tool import Tool
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
-from chatsite.turns.answer.feed import FeedReader
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
+from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.registry import TurnLimits
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
+from chatsite.wiring import storage_on
 from tests.conversations.given import ADA, new_id
 
 Script = Callable[[Request], AsyncGenerator[Chunk, None]]
@@ -112,25 +112,41 @@ class World:
     fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.storage = replace(storage_on(self.run), writes=self.writes)
+        self.contexts = Contexts(environment={}, resolve_agent=self.resolve_agent)
+        self.feeds = ConversationFeeds()
         self.turns = Turns(
-            decider=Decider(
-                environment={}, run=self.run, loads=loading, reads=queries, writes=self.writes
-            ),
-            answering=self.answering,
+            storage=self.storage,
+            contexts=self.contexts,
+            decider=Decider(storage=self.storage),
             describe=missing_agent,
-            caps=self.caps,
+            limits=self.caps,
+            feeds=self.feeds,
         )
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    @property
+    def decider(self) -> Decider:
+        return self.turns.services.decider
+
+    @decider.setter
+    def decider(self, decider: Decider) -> None:
+        self.turns.services = replace(self.turns.services, decider=decider)
+        self.turns.drafts = replace(self.turns.drafts, decider=decider)
+
+    def context(self, asking: PageRequest) -> TurnContext:
+        return self.contexts.of(asking)
+
+    def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"echo": self.provider}
-        return replace(answering(template(**self.fields), providers), tools=self.tools)
+        named = replace(template(**self.fields), slug=agent)
+        return replace(resolve_agent(named, providers), tools=self.tools)
 
     def asking(self, conversation: str = "") -> PageRequest:
         return PageRequest(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
 
     async def say(self, asking: PageRequest, text: str = "Hello") -> tuple[str, TurnEnded]:
         """One whole turn; the text that was told piece by piece, and its end."""
-        _, reader = await self.turns.open(asking)
+        _, reader = await self.turns.snapshots.open(asking)
         await self.turns.send(asking, client_id=new_id(), text=text)
         return await until_end(reader)
 

@@ -12,8 +12,7 @@ from chatsite.conversations.models import Message as Row
 from chatsite.conversations.upkeep import marks
 from chatsite.events import Delta
 from chatsite.messages import Message
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.turns import TurnHooks
 from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
 from tests.conversations.given import ADA, BOB, new_id
@@ -32,12 +31,12 @@ class Told:
     def __post_init__(self) -> None:
         turns = self.world.turns
         self.ahead = TrimAhead(
-            decider=turns.decider, cache=self, running=turns.is_running, quiet=0.01
+            drafts=turns.drafts, cache=self, running=turns.is_running, quiet=0.01
         )
-        turns.around = TurnHooks(before=self.before, after=self.ahead.after_turn)
+        turns.hooks = TurnHooks(before=self.before, after=self.ahead.after_turn)
 
-    def before(self, asking: PageRequest, answering: ResolvedAgent) -> None:
-        self.ahead.give_way(asking.conversation)
+    def before(self, context: TurnContext) -> None:
+        self.ahead.give_way(context.conversation)
 
     def can_trim(self, conversation: str) -> bool:
         return self.in_slot
@@ -103,7 +102,7 @@ async def test_a_question_that_comes_at_once_trims_by_itself(told: Told) -> None
     await told.talk_at_once("one")
     [waiting] = told.ahead._trimming.values()
     told.world.provider.script = endless("and ")
-    _, reader = await told.world.turns.open(told.asking)
+    _, reader = await told.world.turns.snapshots.open(told.asking)
     await told.world.turns.send(told.asking, client_id=new_id(), text="two")
     while not isinstance(await reader.read(), Delta):
         pass
@@ -116,7 +115,7 @@ async def test_what_is_marked_while_an_answer_is_written_is_trimmed_after_it(tol
     await told.talk("one")
     told.messages.clear()
     told.world.provider.script = endless("and ")
-    _, reader = await told.world.turns.open(told.asking)
+    _, reader = await told.world.turns.snapshots.open(told.asking)
     await told.world.turns.send(told.asking, client_id=new_id(), text="two")
     told.ahead.changed(told.asking.conversation)
     await told.settled()
@@ -163,8 +162,8 @@ async def test_another_machines_cache_isnt_ours_to_trim(world: World) -> None:
 async def test_a_conversation_that_went_to_somebody_else_is_left_alone(told: Told) -> None:
     await told.talk("one")
     before = len(told.messages)
-    asking, answering = told.ahead._last[told.asking.conversation]
-    told.ahead._last[told.asking.conversation] = replace(asking, owner=BOB), answering
+    context = told.ahead._last[told.asking.conversation]
+    told.ahead._last[told.asking.conversation] = context.with_owner(BOB)
     told.ahead.changed(told.asking.conversation)
     await told.settled()
     assert len(told.messages) == before

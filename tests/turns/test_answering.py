@@ -12,7 +12,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import template
 
 
@@ -52,20 +52,20 @@ def test_the_first_that_can_be_reached_answers(
 ) -> None:
     if chosen is None:
         with pytest.raises(ProviderError) as error:
-            answering(template(nodes=nodes), among(*there))
+            resolve_agent(template(nodes=nodes), among(*there))
         assert error.value.code == "no_provider"
     else:
-        found = answering(template(nodes=nodes), among(*there))
+        found = resolve_agent(template(nodes=nodes), among(*there))
         assert found.provider.kind == found.model.provider == chosen
 
 
 def test_an_agent_whose_provider_has_no_key_says_so() -> None:
-    found = answering(template(nodes=["llm.anthropic"]), among("echo", "embedded"))
+    found = resolve_agent(template(nodes=["llm.anthropic"]), among("echo", "embedded"))
     assert found.note == "This agent is made for Anthropic, which has no key here."
-    assert answering(template(nodes=["llm.openai"]), among("openai")).note == ""
-    assert answering(template(), among("embedded")).note == ""
+    assert resolve_agent(template(nodes=["llm.openai"]), among("openai")).note == ""
+    assert resolve_agent(template(), among("embedded")).note == ""
     both = template(nodes=["llm.openai", "llm.embedded"])
-    assert "key" not in answering(both, among("echo")).note
+    assert "key" not in resolve_agent(both, among("echo")).note
 
 
 def settings_for(llm: str, **said: Any) -> dict[str, Any]:
@@ -77,21 +77,21 @@ def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained
     plain = template(**settings_for("embedded"))
     sentence = "You are the model that was trained."
     engine, echo = among("embedded", "echo"), among("echo")
-    assert answering(asked, engine, trained_system=sentence).system == sentence
-    assert answering(asked, engine, trained_system="").system == "You are Demo."
-    assert answering(asked, echo, trained_system=sentence).system == "You are Demo."
-    assert answering(plain, engine, trained_system=sentence).system == "You are Demo."
+    assert resolve_agent(asked, engine, trained_system=sentence).system == sentence
+    assert resolve_agent(asked, engine, trained_system="").system == "You are Demo."
+    assert resolve_agent(asked, echo, trained_system=sentence).system == "You are Demo."
+    assert resolve_agent(plain, engine, trained_system=sentence).system == "You are Demo."
 
 
 def test_the_reply_never_takes_more_than_half_the_window() -> None:
     wide = template(**settings_for("openai", maxTokens=5000))
-    found = answering(wide, {"openai": Named("openai", window=4000)})
+    found = resolve_agent(wide, {"openai": Named("openai", window=4000)})
     assert (found.window.size, found.window.reply) == (4000, 2000)
     assert found.request("c", ()).max_tokens == 2000
 
 
 def test_the_request_carries_the_templates_settings() -> None:
-    found = answering(
+    found = resolve_agent(
         template(**settings_for("openai", model="m1", temperature=0.5, topP=0.9, maxTokens=7)),
         among("openai"),
     )
@@ -106,7 +106,7 @@ def test_the_request_carries_the_templates_settings() -> None:
 
 def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
     made = template(**settings_for("openai", temperature=0.5, topP=0.9))
-    found = answering(made, among("openai"))
+    found = resolve_agent(made, among("openai"))
     assert {"temperature", "top_p"} <= set(found.parameters)
     fixed = replace(found, model=replace(found.model, samples=False))
     assert not {"temperature", "top_p"} & set(fixed.parameters)
@@ -114,41 +114,43 @@ def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
 
 def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
     shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
-    found = answering(template(chatSettings={"history": shown}), among("echo"))
+    found = resolve_agent(template(chatSettings={"history": shown}), among("echo"))
     said = [(message.role, message.content) for message in found.head.messages]
     assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
-    assert found.head.hash == found.head.hash != answering(template(), among("echo")).head.hash
+    assert found.head.hash == found.head.hash != resolve_agent(template(), among("echo")).head.hash
 
 
 class TestAModelThatIsSetOrChosen:
     def test_the_administrators_stands_above_the_chosen_and_that_above_the_template(self) -> None:
         own = template(**settings_for("openai", model="m1"))
         there = among("openai", "ollama", "echo")
-        assert answering(own, there).full_name == "openai:m1"
-        assert answering(own, there, chosen="ollama:llama3:8b").full_name == "ollama:llama3:8b"
-        both = answering(own, there, chat_model="openai:m2", chosen="ollama:llama3:8b")
+        assert resolve_agent(own, there).full_name == "openai:m1"
+        assert resolve_agent(own, there, chosen="ollama:llama3:8b").full_name == "ollama:llama3:8b"
+        both = resolve_agent(own, there, chat_model="openai:m2", chosen="ollama:llama3:8b")
         assert (both.full_name, both.note) == ("openai:m2", "")
-        assert answering(own, there, chat_model="embedded").full_name == "openai:m1"
+        assert resolve_agent(own, there, chat_model="embedded").full_name == "openai:m1"
 
     def test_what_cant_be_reached_or_taken_is_passed_over_and_said(self) -> None:
         own, there = template(nodes=["llm.openai"]), among("openai")
-        gone = answering(own, there, chosen="ollama:llama3")
+        gone = resolve_agent(own, there, chosen="ollama:llama3")
         assert gone.full_name == "openai:own choice"
         assert gone.note.startswith("ollama:llama3, which was chosen here, can't be reached now.")
-        refused = answering(own, there, chosen="openai:dear", refused="It isn't offered any more.")
+        refused = resolve_agent(
+            own, there, chosen="openai:dear", refused="It isn't offered any more."
+        )
         assert refused.model.name == "own choice"
         assert refused.note.startswith("It isn't offered any more.")
-        other = answering(own, there, chat_model="openai:m2", chosen="ollama:x", refused="No.")
+        other = resolve_agent(own, there, chat_model="openai:m2", chosen="ollama:x", refused="No.")
         assert (other.model.name, other.note) == ("m2", "No.  answers.")  # a model without label
-        locked = answering(own, there, chat_model="groq:x")
+        locked = resolve_agent(own, there, chat_model="groq:x")
         assert locked.note.startswith("The administrator's model groq:x can't be reached.")
 
     def test_it_is_asked_as_the_agent_wants_to_be_asked(self) -> None:
         own = template(**settings_for("openai", model="m1", temperature=0.5, maxTokens=77))
-        found = answering(own, among("openai", "ollama"), chosen="ollama:llama3")
-        assert (found.settings.temperature, found.settings.max_tokens) == (0.5, 77)
+        found = resolve_agent(own, among("openai", "ollama"), chosen="ollama:llama3")
+        assert (found.model_settings.temperature, found.model_settings.max_tokens) == (0.5, 77)
         assert found.request("c", ()).model == "llama3"
 
     def test_an_agent_made_for_a_server_that_doesnt_run_says_so(self) -> None:
-        found = answering(template(nodes=["llm.ollama"]), among("echo"))
+        found = resolve_agent(template(nodes=["llm.ollama"]), among("echo"))
         assert found.note == "This agent is made for Ollama, which can't be reached here."

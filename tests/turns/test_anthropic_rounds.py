@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from tests.conversations.given import new_id
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -28,10 +28,10 @@ class Claude(World):
     claude: AnthropicProvider = field(kw_only=True)
     model: str = field(kw_only=True)
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         said = {"llm.anthropic": {"model": self.model, "maxTokens": 500}}
         made = template(nodes=["llm.anthropic"], nodeConfigurations=said)
-        return replace(answering(made, {"anthropic": self.claude}), tools=self.tools)
+        return replace(resolve_agent(made, {"anthropic": self.claude}), tools=self.tools)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
         ["text", *[*answered(model), *["tool_result"] * 3] * 2],
     ]
 
-    _, reader = await claude.turns.open(asking)
+    _, reader = await claude.turns.snapshots.open(asking)
     await claude.turns.send(asking, client_id=new_id(), text=WAITS)
     await asyncio.wait_for(tool.waiting.wait(), 5)
     await claude.turns.stop(asking)

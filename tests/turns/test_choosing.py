@@ -12,7 +12,7 @@ from chatsite.providers.known.facts import ModelFacts, ReportedModel
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.turns.agents.model_choice import ModelChoice
-from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import template
 from tests.turns.test_answering import Named, among
 
@@ -54,7 +54,7 @@ def choosing(
 
 
 def listed(made: ModelChoice, *, staff: bool = False) -> dict[str, Any]:
-    return made.choices(answering(AGENT, THERE), THERE, staff=staff)
+    return made.choices(resolve_agent(AGENT, THERE), THERE, staff=staff)
 
 
 def names(found: dict[str, Any]) -> dict[str, list[str]]:
@@ -127,5 +127,5 @@ def test_a_server_of_the_administrators_own_offers_what_it_lists_or_is_said_to_h
     vllm = Server(name="vllm", label="vLLM", dialect="openai", base_url="http://10.0.0.5/v1")
     known = Known(servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)})
     there = {"vllm": Named("vllm"), "echo": Named("echo")}
-    found = choosing(known).choices(answering(template(), there), there, staff=False)
+    found = choosing(known).choices(resolve_agent(template(), there), there, staff=False)
     assert names(found)["vLLM"] == ["vllm:own choice", "vllm:qwen"]

@@ -9,6 +9,7 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound, Refused
+from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupPreview
 from tests.conversations.given import BOB
@@ -28,7 +29,7 @@ def here(world: World) -> World:
 
 
 def cleaning(world: World) -> CleanupPreview:
-    return CleanupPreview(decider=world.turns.decider, answering=world.answering)
+    return CleanupPreview(storage=world.storage, drafts=world.turns.drafts)
 
 
 async def talk(world: World, turns: int, query: str = "") -> PageRequest:
@@ -45,7 +46,7 @@ async def offers(world: World, asking: PageRequest) -> dict[str, CleanupOffer]:
 
 
 async def history_tokens(world: World, asking: PageRequest) -> int:
-    seen = await world.turns.preview(asking, "")
+    seen = await world.turns.drafts.preview(asking, "")
     return sum(part["tokens"] for part in seen["parts"] if part["name"] == "history")
 
 
@@ -123,7 +124,7 @@ class TestInATurn:
     async def full(self, world: World) -> PageRequest:
         """Four turns, and so small a window that a fifth has no room."""
         asking = await talk(world, 4)
-        seen = await world.turns.preview(asking, QUESTION)
+        seen = await world.turns.drafts.preview(asking, QUESTION)
         assert isinstance(world.provider, OnThisMachine)
         world.provider.window = 2 * (seen["prompt_tokens"] - 1)  # half of it is the reply's
         return asking
@@ -133,7 +134,7 @@ class TestInATurn:
     ) -> None:
         here.fields = {"chatSettings": {"cacheCleanup": LAST}}
         asking = await self.full(here)
-        seen = await here.turns.preview(asking, QUESTION)
+        seen = await here.turns.drafts.preview(asking, QUESTION)
         _, ended = await here.say(asking, QUESTION)
         assert ended.receipt is not None
         for receipt in (seen, ended.receipt):
@@ -147,17 +148,17 @@ class TestInATurn:
     async def test_the_environment_is_above_the_agent(self, here: World) -> None:
         here.fields = {"chatSettings": {"cacheCleanup": LAST}}
         asking = await self.full(here)
-        decider = replace(here.turns.decider, cache_cleanup=ONLY)
-        answering = here.answering("demo")
-        decision = await decider.for_draft(asking, answering, QUESTION)
+        here.decider = decider = replace(here.decider, cache_cleanup=ONLY)
+        context = here.context(asking)
+        decision = await here.turns.drafts.decide(context, Draft(text=QUESTION))
         assert decision.unloads == (1, 3, 5, 7)
-        assert decider.cleanup(answering).to_dict()["source"] == "environment"
+        assert decider.cleanup(context.agent).to_dict()["source"] == "environment"
 
     async def test_another_model_than_that_of_this_machine_leaves_it_to_the_guard(
         self, here: World
     ) -> None:
         asking = await self.full(here)
         here.provider.kind = "openai"
-        seen = await here.turns.preview(asking, QUESTION)
+        seen = await here.turns.drafts.preview(asking, QUESTION)
         assert seen["cleanup"] is None
         assert seen["cut"] is not None

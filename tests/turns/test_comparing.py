@@ -11,13 +11,12 @@ import pytest
 from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Basis, Message, ToolCall
 from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.policy_offers import Offering
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.drafts import Draft
+from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.what_if.comparison import PolicyComparison
 from tests.conversations.given import ADA, BOB, new_id, row
 from tests.turns.conftest import World
@@ -36,12 +35,7 @@ class Letters:
 
 
 def comparing(world: World) -> PolicyComparison:
-    return PolicyComparison(
-        decider=world.turns.decider,
-        reads=receipts,
-        offering=Offering(world.turns.decider.environment),
-        answering=world.answering,
-    )
+    return PolicyComparison(storage=world.storage, drafts=world.turns.drafts)
 
 
 def by_words(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -58,7 +52,7 @@ async def talk(world: World, *texts: str, query: str = "") -> PageRequest:
 async def test_each_row_says_what_the_next_message_would_really_be_sent_with(world: World) -> None:
     asking = await talk(world, *"One Two Three Four Five Six Seven".split())
     asked = len(world.provider.requests)
-    rows = by_words(await comparing(world).of_draft(asking, "Eight"))
+    rows = by_words(await comparing(world).of_draft(asking, Draft(text="Eight")))
     assert list(rows) == ["none", "lastN 5", "lastN 20", "all", "tokens", "relevant"]
     assert [words for words, one in rows.items() if one["in_force"]] == ["lastN 20"]
     for words, query in (
@@ -68,7 +62,7 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
         ("tokens", "historyPolicy=tokens"),
     ):
         there = replace(asking, query=query)
-        seen = await world.turns.preview(there, "Eight")
+        seen = await world.turns.drafts.preview(there, "Eight")
         outcome = rows[words]["outcome"]
         assert outcome["messages"] == seen["facts"]["sent"], words
         assert outcome["tokens"] == seen["prompt_tokens"], words
@@ -78,7 +72,7 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
 
 async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> None:
     asking = await talk(world, "One", query="historyPolicy=none")
-    rows = by_words(await comparing(world).of_draft(asking, ""))
+    rows = by_words(await comparing(world).of_draft(asking, Draft(text="")))
     assert rows["lastN 5"]["address"] == {
         "historyPolicy": "lastN", "historySelector": None, "historyLength": "5",
     }  # fmt: skip
@@ -88,9 +82,10 @@ async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> N
 async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
     asking = await talk(world, "One", "Two")
     locked = comparing(world)
-    decider = replace(locked.decider, environment={"HISTORY_POLICY": "none"})
-    locked = replace(locked, decider=decider, offering=Offering(decider.environment))
-    rows = by_words(await locked.of_draft(asking, "Three"))
+    environment = {"HISTORY_POLICY": "none"}
+    contexts = Contexts(environment=environment, resolve_agent=world.resolve_agent)
+    locked = replace(locked, drafts=replace(locked.drafts, contexts=contexts))
+    rows = by_words(await locked.of_draft(asking, Draft(text="Three")))
     assert rows["none"]["in_force"]
     assert not any(one["allowed"] for one in rows.values())
     assert "HISTORY_POLICY" in rows["all"]["why"]
@@ -118,21 +113,21 @@ async def test_nobody_compares_what_is_not_theirs(world: World) -> None:
     turn = await world.run(lambda: str(Turn.objects.get().id))
     bob = replace(asking, owner=BOB)
     with pytest.raises(NotFound):
-        await comparing(world).of_draft(bob, "")
+        await comparing(world).of_draft(bob, Draft(text=""))
     with pytest.raises(NotFound):
         await comparing(world).of_turn(bob, turn)
     with pytest.raises(NotFound):
-        await comparing(world).of_draft(world.asking(), "")  # one that hasn't begun
+        await comparing(world).of_draft(world.asking(), Draft(text=""))  # one that hasn't begun
 
 
 async def test_a_message_that_fits_nowhere_says_so_in_every_row(world: World) -> None:
     asking = replace(await talk(world, "One"), query="historyTokens=1")
-    found = await comparing(world).of_draft(asking, "Far too much")
+    found = await comparing(world).of_draft(asking, Draft(text="Far too much"))
     assert {one["note"] for one in found["rows"]} == {"doesn't fit"}
 
 
 async def test_no_price_is_made_up(world: World) -> None:
-    found = await comparing(world).of_draft(await talk(world, "One"), "")
+    found = await comparing(world).of_draft(await talk(world, "One"), Draft(text=""))
     assert found["note"].startswith("Tokens: estimated. No price known for")
     assert {one["outcome"]["cost"] for one in found["rows"]} == {None}
 
@@ -141,7 +136,7 @@ class TestTheModelThatAnswers:
     @pytest.fixture
     def two(self, world: World, monkeypatch: pytest.MonkeyPatch) -> World:
         """A model of this agent's own, and another one that can be chosen, by the same provider."""
-        one = world.answering("demo")
+        one = world.resolve_agent("demo")
 
         def answers(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
             if model != "echo:large":
@@ -151,8 +146,7 @@ class TestTheModelThatAnswers:
         def tokenizer(model: Model) -> Letters:
             return Letters(model.name)
 
-        monkeypatch.setattr(world, "answering", answers)
-        monkeypatch.setattr(world.turns, "answering", answers)
+        monkeypatch.setattr(world.contexts, "resolve_agent", answers)
         monkeypatch.setattr(world.provider, "tokenizer", tokenizer)
         return world
 
@@ -165,12 +159,14 @@ class TestTheModelThatAnswers:
         asking = await talk(two, "One", "Two", "Three")
         chosen = replace(asking, model="echo:large")
         attached = (Attachment(id=new_id(), name="tides.txt", size=9, modality="document"),)
-        plain = by_words(await comparing(two).of_draft(chosen, "Four"))["all"]["outcome"]
-        seen = await two.turns.preview(chosen, "Four")
+        plain = by_words(await comparing(two).of_draft(chosen, Draft(text="Four")))["all"][
+            "outcome"
+        ]
+        seen = await two.turns.drafts.preview(chosen, "Four")
         assert plain["tokens"] == seen["prompt_tokens"]
-        own = await two.turns.preview(asking, "Four")
+        own = await two.turns.drafts.preview(asking, "Four")
         assert seen["prompt_tokens"] != own["prompt_tokens"]
-        found = await comparing(two).of_draft(chosen, "Four", attachments=attached)
+        found = await comparing(two).of_draft(chosen, Draft(text="Four", attachments=attached))
         assert by_words(found)["all"]["outcome"]["tokens"] > plain["tokens"]
         assert "No price known for Large." in found["note"]
 
@@ -187,10 +183,11 @@ class TestTheModelThatAnswers:
         assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
         assert "can't be had now" not in found["note"]
         assert await self.counted_by(two) == own  # the next turn would count all of it again
-        gone = replace(
-            comparing(two),
-            answering=lambda agent, model="", *, staff=False: two.turns.answering(agent),
+        resolve = two.contexts.resolve_agent
+        contexts = Contexts(
+            environment={}, resolve_agent=lambda agent, model="", *, staff=False: resolve(agent)
         )
+        gone = replace(comparing(two), drafts=replace(two.turns.drafts, contexts=contexts))
         found = await gone.of_turn(asking, str(turns[2].id))
         assert found["note"].startswith("Large answered then and can't be had now: this is as ")
 
@@ -210,7 +207,7 @@ async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> Non
         store.import_conversation, owner=ADA, agent="demo", title="Tools", messages=messages
     )
     asking = world.asking(stored.id)
-    rows = by_words(await comparing(world).of_draft(asking, "And now?"))
+    rows = by_words(await comparing(world).of_draft(asking, Draft(text="And now?")))
     groups = {
         words: (one["outcome"]["groups"], one["outcome"]["groups_left_out"])
         for words, one in rows.items()

@@ -15,12 +15,12 @@ from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.conversations import active_path, summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads import loading, receipts, summary_queries
-from chatsite.conversations.reads import search_index as said
 from chatsite.conversations.upkeep import marks
 from chatsite.history import Everything, Users
 from chatsite.history.policies import strategy
 from chatsite.providers.base.provider import Provider
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
+from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.loaded_path import as_loaded
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
@@ -53,9 +53,11 @@ class Named(World):
 
     chat: dict[str, Any] = field(default_factory=dict)
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"echo": self.provider}
-        return answering(template(chatSettings={"historyTokens": BUDGET, **self.chat}), providers)
+        return resolve_agent(
+            template(chatSettings={"historyTokens": BUDGET, **self.chat}), providers
+        )
 
 
 @pytest.fixture
@@ -69,17 +71,11 @@ async def named(
     made = Named(run=world.run)
     strategies = StrategyWorker()
     gatherers: dict[str, Any] = {
-        "lexical": Recaller(run=made.run, reads=said),
-        "summary": Summariser(
-            run=made.run,
-            reads=summary_queries,
-            writes=summaries,
-            answering=made.answering,
-            publish=lambda conversation, event: None,
-        ),
+        "lexical": Recaller(storage=made.storage),
+        "summary": Summariser(storage=made.storage, publish=lambda conversation, event: None),
         "strategy": StrategyGatherer(strategies=strategies, file=Catalogue(tmp_path).strategy),
     }
-    made.turns.decider = replace(made.turns.decider, gatherers=gatherers)
+    made.decider = replace(made.decider, gatherers=gatherers)
     yield made
     await strategies.stop()
 
@@ -130,13 +126,15 @@ async def test_every_row_is_what_the_preview_says(
     asking = await talked(named)
     pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
     await named.run(marks.pin_message, owner=ADA, message=pinned, on=True)
-    rows = (await comparing(named).of_draft(asking, "What of 2 cranes?", reply_to=pinned))["rows"]
+    rows = (
+        await comparing(named).of_draft(asking, Draft(text="What of 2 cranes?", reply_to=pinned))
+    )["rows"]
     always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
     assert {one["key"] for one in rows} == always | {key}
     for one in rows:
         query = "&".join(f"{name}={value}" for name, value in one["address"].items() if value)
         there = replace(asking, query=query)
-        seen = await named.turns.preview(there, "What of 2 cranes?", reply_to=pinned)
+        seen = await named.turns.drafts.preview(there, "What of 2 cranes?", reply_to=pinned)
         found = (one["outcome"]["messages"], one["outcome"]["tokens"], one["outcome"]["leading"])
         assert found == (seen["facts"]["sent"], seen["prompt_tokens"], seen["leading"]), one["key"]
         assert one["note"] == " ".join(seen["notes"]), one["key"]
@@ -144,7 +142,7 @@ async def test_every_row_is_what_the_preview_says(
 
 async def test_what_a_model_chooses_is_not_guessed(named: Named) -> None:
     named.chat = {"historyPolicy": "relevant", "historySelector": "triage"}
-    rows = by_words(await comparing(named).of_draft(await talked(named), "And now?"))
+    rows = by_words(await comparing(named).of_draft(await talked(named), Draft(text="And now?")))
     triage = rows["relevant, triage"]
     assert triage["in_force"] and triage["outcome"] is None and triage["note"] == ON_SENDING
 

@@ -13,7 +13,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider, Usage
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from chatsite.turns.evidence.completion import Completion, Unfinished, complete, side_model
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
@@ -104,7 +104,7 @@ class TestTheModel:
     def who(self, provider: Provider) -> ResolvedAgent:
         described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
         configured = {f"llm.{provider.kind}": {"model": "big"}}
-        return answering(
+        return resolve_agent(
             parse_template("demo", {**described, "nodeConfigurations": configured}),
             {provider.kind: provider},
         )

@@ -12,7 +12,7 @@ from chatsite.errors import BadCommand, NotFound
 from chatsite.messages import Attachment, Basis, Message, TokenCount
 from chatsite.providers.base.files import NoFiles
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.agents.resolved_agent import answering
+from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.token_counts import TokenCounter as ForModel
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
@@ -51,7 +51,7 @@ def test_an_estimate_never_replaces_a_count(
     message = Message(id="m", role="user", content="Hello", tokens=tokens)
     provider = EchoProvider()
     provider.tokenizer = lambda model: TokenCounter(*tokenizer)  # type: ignore[assignment, method-assign, return-value]
-    counting = ForModel(answering(template(), {"echo": provider}))
+    counting = ForModel(resolve_agent(template(), {"echo": provider}))
     assert counting.is_missing(message, provider.tokenizer(provider.model(None))) is needed
 
 
@@ -65,7 +65,7 @@ class OneFile(NoFiles):
 
 async def test_a_file_is_read_and_counted_once_however_often_a_page_asks() -> None:
     files = OneFile()
-    counting = ForModel(answering(template(), {"echo": EchoProvider()}), files)
+    counting = ForModel(resolve_agent(template(), {"echo": EchoProvider()}), files)
     file = Attachment(id="f", name="notes.txt", size=9, modality="document", characters=250)
     draft = Message.user("What is in it?", file, id="m")
     first, again = [(await counting.of([draft]))[0].count for _ in range(2)]
@@ -90,8 +90,8 @@ class TestDrafts:
     ) -> None:
         tokenizer = TokenCounter("o200k", "counted")
         self.use(world, tokenizer, monkeypatch)
-        await world.turns.preview(asking, "draft")
-        await world.turns.preview(asking, "draft")
+        await world.turns.drafts.preview(asking, "draft")
+        await world.turns.drafts.preview(asking, "draft")
         assert tokenizer.asked.count("question 1") == 1
         assert tokenizer.asked.count("draft") == 2
         stored = await world.run(totals, asking.conversation)
@@ -108,7 +108,7 @@ class TestDrafts:
         tokenizer = TokenCounter("guess", "estimated")
         self.use(world, tokenizer, monkeypatch)
         before = await world.run(totals, asking.conversation)
-        await world.turns.preview(asking, "draft")
+        await world.turns.drafts.preview(asking, "draft")
         assert "question 1" not in tokenizer.asked
         assert await world.run(totals, asking.conversation) == before
 
@@ -117,7 +117,7 @@ class TestDrafts:
     ) -> None:
         before = await world.run(row, asking.conversation)
         for draft in ("", "draft", "你好"):
-            found = await world.turns.preview(asking, draft)
+            found = await world.turns.drafts.preview(asking, draft)
             assert found["facts"]["stored"] == 5  # the draft counts as the current one
             assert found["verdicts"][-1]["reason"] == "current"
         after = await world.run(row, asking.conversation)
@@ -125,7 +125,7 @@ class TestDrafts:
         assert world.provider.requests == []
 
     async def test_a_chat_not_yet_begun_has_a_preview_too(self, world: World) -> None:
-        found = await world.turns.preview(world.asking(), "draft")
+        found = await world.turns.drafts.preview(world.asking(), "draft")
         assert found["facts"]["stored"] == 1
         assert [verdict["reason"] for verdict in found["verdicts"]] == ["system", "current"]
 
@@ -134,17 +134,17 @@ class TestDrafts:
     ) -> None:
         other = PageRequest(owner=ADA, conversation=asking.conversation, agent="other", query="")
         with pytest.raises(BadCommand):
-            await world.turns.preview(other, "draft")
+            await world.turns.drafts.preview(other, "draft")
         theirs = PageRequest(owner=BOB, conversation=asking.conversation, agent="demo", query="")
         with pytest.raises(NotFound):
-            await world.turns.preview(theirs, "draft")
+            await world.turns.drafts.preview(theirs, "draft")
 
 
 async def test_the_turn_sends_what_the_preview_said(world: World) -> None:
     asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2")
     for number in range(4):
         await world.say(asking, f"question {number}")
-    preview = await world.turns.preview(asking, "What now?")
+    preview = await world.turns.drafts.preview(asking, "What now?")
     _, ended = await world.say(asking, "What now?")
     assert ended.receipt is not None
     for key in ("settings", "verdicts", "parts", "horizon", "prompt_tokens", "leading"):

@@ -18,10 +18,10 @@ from chatsite.conversations.upkeep import background_messages as background
 from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.records import IndexLines, IndexProgress
-from chatsite.history import Entry, Evidence, Users, resolve
+from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.given import ADA, begin, end, messages, new_id, row
@@ -59,7 +59,7 @@ class Talk:
     def __init__(self, world: World, **options: Any) -> None:
         self.world = world
         self.reads = Counted()
-        self.recaller = Recaller(run=world.run, reads=self.reads, **options)
+        self.recaller = Recaller(storage=replace(world.storage, index=self.reads), **options)
         self.id = new_id()
 
     async def turns(self, *said: str) -> None:
@@ -86,19 +86,14 @@ class Talk:
             loading.load_path, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
-        answering = self.world.answering("demo")
-        gathering = DecisionInputs(
-            owner=ADA,
-            conversation=asking.conversation,
-            agent="demo",
-            answering=answering,
-            settings=resolve(environment={}, url={"historyPolicy": "relevant"}, template={}),
+        context = self.world.context(replace(asking, query="historyPolicy=relevant"))
+        inputs = DecisionInputs(
+            context=context,
             transcript=replace(loaded.transcript, entries=(*loaded.transcript.entries, draft)),
-            head=answering.head,
-            tokenizer=answering.provider.tokenizer(answering.model),
+            head=context.agent.head,
             preview=True,
         )
-        return await self.recaller.gather(gathering)
+        return await self.recaller.gather(inputs)
 
     async def found(self, text: str) -> list[str]:
         """What the hits say, the best first."""
@@ -168,7 +163,7 @@ class TestFollowing:
         await talk.ask("sister")
         await talk.change(changing.delete_message, FACT)
         assert FACT not in await talk.found("What does my sister keep?")
-        [kept] = talk.recaller._kept.values()
+        [kept] = talk.recaller._indexes.values()
         assert "petrel" not in kept.index.postings
 
     async def test_a_changed_message_is_read_again_once_it_is_told(self, talk: Talk) -> None:
@@ -252,10 +247,10 @@ class TestLongConversations:
             await talk.turns(FACT)
         for talk.id in (first, second):
             await talk.ask("petrel")
-        talk.recaller._memory = 5 * talk.recaller._kept[first].size // 2
+        talk.recaller._memory = 5 * talk.recaller._indexes[first].size // 2
         for talk.id in (first, third):
             await talk.ask("petrel")
-        assert list(talk.recaller._kept) == [first, third]
+        assert list(talk.recaller._indexes) == [first, third]
 
     async def test_stop_leaves_no_thread_at_work_in_an_open_index(self, talk: Talk) -> None:
         talk.reads.hold = threading.Event()

@@ -10,14 +10,14 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
-from chatsite.turns.answer.circuit_breaker import (
+from chatsite.turns.answer.retries import (
     FAILURES,
     PAUSE_SECONDS,
     PROBE_SECONDS,
     WITHIN_SECONDS,
     CircuitBreaker,
+    reliably,
 )
-from chatsite.turns.answer.retries import reliably
 from tests.turns.conftest import Scripted, saying
 
 REQUEST = Request(conversation="c", messages=(), model="m", max_tokens=5)

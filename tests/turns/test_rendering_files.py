@@ -9,7 +9,6 @@ import pytest
 from django.db import connections
 
 from chatsite.conversations.database.work import StorageThreads
-from chatsite.conversations.files import uploads
 from chatsite.errors import NotFound
 from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
@@ -23,7 +22,8 @@ from chatsite.turns.context.file_forms import (
     forms_of,
     rendered,
 )
-from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.turns.ports import StoredFiles
+from chatsite.wiring import storage_on
 from tests.conversations.given import ADA, BOB
 from tests.conversations.keeping import Keep, folder, keep
 
@@ -172,12 +172,12 @@ async def test_a_request_reaches_its_owners_files_only(
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     run = StorageThreads()
     mine = await run(keep, b"words", text="words", name="a.txt")
-    files = StoredFiles(run=run, reads=uploads, owner=ADA)
+    files = StoredFiles(storage_on(run), ADA)
     assert await files.content(mine) == FileContent(b"words", "text/plain")
     assert await files.text(mine) == "words"
     await files.remember(mine, at="openai", reference="file-1")
     assert await files.reference(mine, at="openai") == "file-1"
-    others = StoredFiles(run=run, reads=uploads, owner=BOB)
+    others = StoredFiles(storage_on(run), BOB)
     assert await others.reference(mine, at="openai") is None
     for ask in (others.content, others.text):
         with pytest.raises(NotFound):

@@ -183,7 +183,7 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
     await world.say(asking, "Four")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     assert len(turns) == 4
-    head = world.answering("demo").head
+    head = world.resolve_agent("demo").head
     for turn, sent in zip(turns, world.provider.requests, strict=True):
         found = await world.run(receipts.request_parts, owner=ADA, turn=str(turn.id))
         rebuilt = await rebuild_request(found, head, NO_FILES)

@@ -28,7 +28,8 @@ from chatsite.providers.base.provider import (
     WrittenCall,
 )
 from chatsite.tools.tool import ToolContext, ToolError
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import PageRequest, TurnContext
+from chatsite.turns.turns import TurnHooks
 from tests.conversations.given import new_id, recounted, totals
 from tests.turns.conftest import World, saying
 
@@ -94,7 +95,7 @@ ANSWER: list[Chunk] = [TextPiece("It is 4."), Finished(reason="stop", usage=Usag
 
 async def turn(world: World, asking: PageRequest, text: str = "Double 2") -> list[Event]:
     """Every event of one turn."""
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     await world.turns.send(asking, client_id=new_id(), text=text)
     events: list[Event] = []
     while not (events and isinstance(events[-1], TurnEnded)):
@@ -225,7 +226,7 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
 ) -> None:
     steps(world, calls(2, "wait"), ANSWER)
     asking = world.asking()
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     await world.turns.send(asking, client_id=new_id(), text="Double")
     seen: list[Event] = []
     while not any(isinstance(event, CallEnded) for event in seen):
@@ -263,7 +264,7 @@ async def test_a_result_that_came_before_stop_is_stored_and_told(
     monkeypatch.setattr(store, "end_call", slowly)
     steps(world, calls(2), ANSWER)
     asking = world.asking()
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     await world.turns.send(asking, client_id=new_id(), text="Double")
     await asyncio.to_thread(stored_now.wait, 20)
     assert await world.turns.stop(asking)
@@ -284,7 +285,7 @@ async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: W
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     world.provider.script = saying("A whole one.")
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     started = await world.turns.again(
         asking, client_id=new_id(), message=ended.message.message.id, mode="again"
     )
@@ -299,7 +300,7 @@ async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: W
         ("assistant", "A whole one.", "complete"),
     ]
     assert roles(world.provider.requests[-1]) == ["system", "user"]
-    snapshot, reader = await world.turns.open(asking)
+    snapshot, reader = await world.turns.snapshots.open(asking)
     reader.close()
     assert len(snapshot.messages[-1].versions) == 2
 
@@ -311,7 +312,7 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
     assert isinstance(ended, TurnEnded) and ended.message is not None
     id = ended.message.message.id
     world.provider.script = saying(" a time.")
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     started = await world.turns.again(asking, client_id=new_id(), message=id, mode="continue")
     assert (started.text, started.gone) == ("Once upon", (id,))
     text, deltas = started.text, []
@@ -327,7 +328,7 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
     sent = world.provider.requests[-1].messages
     assert [m.role for m in sent] == ["system", "user", "assistant", "user"]
     assert sent[2].content == "Once upon"
-    snapshot, reader = await world.turns.open(asking)
+    snapshot, reader = await world.turns.snapshots.open(asking)
     reader.close()
     assert [view.message.content for view in snapshot.messages] == ["Tell me", text]
 
@@ -360,6 +361,30 @@ async def test_a_guest_who_signs_in_while_a_tool_runs_keeps_the_turn(
     steps(world, calls(1), ANSWER)
     ended = (await turn(world, asking))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
+
+
+async def test_what_follows_the_turn_is_given_the_account_and_the_agent_without_tools(
+    world: World, tool: Lookup
+) -> None:
+    user = await world.run(a_user)
+    guest = Owner(guest="g" * 20)
+    asking = replace(world.asking(), owner=guest)
+    after: list[TurnContext] = []
+    world.turns.hooks = TurnHooks(after=after.append)
+
+    async def moved(arguments: Mapping[str, object], using: ToolContext) -> object:
+        await world.run(store.move_to_account, guest=guest.guest, user=user)
+        return "moved"
+
+    tool.run = moved  # type: ignore[method-assign]
+    steps(world, calls(1), ProviderError("No tools.", code="no_tools"), ANSWER)
+    ended = (await turn(world, asking))[-1]
+    assert isinstance(ended, TurnEnded) and ended.state == "complete"
+    while not after:  # noqa: ASYNC110 - another task's turn
+        await asyncio.sleep(0)
+    (context,) = after
+    assert context.owner == Owner(user=user)
+    assert context.agent.tools == ()
 
 
 async def test_no_other_agent_answers_again_in_a_conversation(world: World) -> None:

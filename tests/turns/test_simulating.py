@@ -10,7 +10,6 @@ import pytest
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads import search_index as stored_said
 from chatsite.history import Everything
 from chatsite.providers.base.model import Price
 from chatsite.turns.context.turn_context import PageRequest
@@ -24,24 +23,22 @@ TEXTS = [f"Question {number} about the quay and its {number} cranes." for number
 
 
 async def replayed(world: World, asking: PageRequest, query: str) -> SimulationTotals:
-    answering = world.answering("demo")
     asking = replace(asking, query=query)
-    decider = world.turns.decider
+    decider, context = world.decider, world.context(asking)
     loaded = await world.run(
         loading.load_path, owner=ADA, conversation=asking.conversation, reach=Everything()
     )
-    loaded = await decider.counted(asking, answering, loaded)
+    loaded = await decider.with_counts(context, loaded)
     said = PathIndexReader(loaded.transcript.entries)
     ticks: list[None] = []
     found = await Replay(
         decider=decider_of_path(decider, said, (), vectors=None),
-        asking=asking,
-        answering=answering,
+        context=context,
         loaded=loaded,
         price=Price(0.15, 0.075, 0.60),
         at=said.move_to,
         tick=lambda: ticks.append(None),
-    ).under(decider.settings(asking, answering))
+    ).under(context.settings)
     assert len(ticks) == found.turns + found.too_large
     return found
 
@@ -57,8 +54,8 @@ async def replayed(world: World, asking: PageRequest, query: str) -> SimulationT
     ],
 )
 async def test_a_replay_gives_what_the_turns_really_had(world: World, query: str) -> None:
-    gatherers: dict[str, Any] = {"lexical": Recaller(run=world.run, reads=stored_said)}
-    world.turns.decider = replace(world.turns.decider, gatherers=gatherers)
+    gatherers: dict[str, Any] = {"lexical": Recaller(storage=world.storage)}
+    world.decider = replace(world.decider, gatherers=gatherers)
     asking = replace(world.asking(), query=query)
     for text in TEXTS:
         await world.say(asking, text)

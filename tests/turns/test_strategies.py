@@ -14,8 +14,9 @@ from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.history import Entry, Evidence, Transcript, decide, resolve
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.agents.resolved_agent import answering
-from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.agents.resolved_agent import resolve_agent
+from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from tests.conversations.given import ADA
 from tests.story.agents import write_agent
@@ -53,18 +54,17 @@ def talk(turns: int, *, question: str = "question {}") -> list[Entry]:
 
 def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -> DecisionInputs:
     provider = EchoProvider(delay=0)
-    who = answering(catalogue.get("ada"), {"echo": provider})
+    who = resolve_agent(catalogue.get("ada"), {"echo": provider})
     head = who.head
     chat = {"historyPolicy": "strategy", "historyTokens": budget}
     return DecisionInputs(
-        owner=ADA,
-        conversation="c",
-        agent="ada",
-        answering=who,
-        settings=resolve(environment={}, url={}, template=chat),
+        context=TurnContext(
+            request=PageRequest(owner=ADA, conversation="c", agent="ada", query=""),
+            agent=who,
+            settings=resolve(environment={}, url={}, template=chat),
+        ),
         transcript=Transcript(entries=tuple(entries)),
         head=replace(head, messages=tuple(counted(m) for m in head.messages)),
-        tokenizer=provider.tokenizer(who.model),
         preview=False,
     )
 
@@ -85,9 +85,9 @@ def request(turn: DecisionInputs, evidence: Evidence) -> list[str]:
     """What the decision sends with it."""
     decision = decide(
         turn.transcript,
-        turn.settings,
+        turn.context.settings,
         head=turn.head,
-        window=turn.answering.window,
+        window=turn.context.agent.window,
         evidence=evidence,
         agent="ada",
     )

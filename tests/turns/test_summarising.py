@@ -13,20 +13,21 @@ from django.db import connections
 from chatsite.conversations import store, summaries
 from chatsite.conversations.database.work import StorageThreads
 from chatsite.conversations.models import Summary
-from chatsite.conversations.reads import loading, queries, summary_queries
+from chatsite.conversations.reads import summary_queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.summary_records import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
-from chatsite.history import Settings
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
+from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
 from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
-from chatsite.turns.registry import TurnLimits
+from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import TurnHooks, Turns
+from chatsite.wiring import storage_on
 from tests.conversations.given import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
@@ -49,39 +50,29 @@ class House:
 
     def __post_init__(self) -> None:
         self.provider = provider_at(self.fake.base_url)
-        self.summariser = Summariser(
-            run=self.run,
-            reads=summary_queries,
-            writes=summaries,
-            answering=self.answering,
-            publish=lambda conversation, event: self.turns.publish(conversation, event),
-        )
+        storage, feeds = storage_on(self.run), ConversationFeeds()
+        self.summariser = Summariser(storage=storage, publish=feeds.publish)
         self.turns = Turns(
-            decider=Decider(
-                environment={},
-                run=self.run,
-                loads=loading,
-                reads=queries,
-                writes=store,
-                gatherers={"summary": self.summariser},
-            ),
-            answering=self.answering,
+            storage=storage,
+            contexts=Contexts(environment={}, resolve_agent=self.resolve_agent),
+            decider=Decider(storage=storage, gatherers={"summary": self.summariser}),
             describe=missing_agent,
-            caps=TurnLimits(answers=5, per_owner=5),
-            around=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),
+            limits=TurnLimits(answers=5, per_owner=5),
+            feeds=feeds,
+            hooks=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),
         )
         self.asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="")
 
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"openai": self.provider}
         made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
-        return answering(made, providers)
+        return resolve_agent(made, providers)
 
     async def ask(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """One turn; its receipt. What is made after it may still be under way."""
         self.fake.script.clear()
         self.fake.script.extend(replies)
-        _, self.reader = await self.turns.open(self.asking)
+        _, self.reader = await self.turns.snapshots.open(self.asking)
         await self.turns.send(self.asking, client_id=new_id(), text=text)
         while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
             pass
@@ -100,8 +91,8 @@ class House:
         return [task for _, task in self.summariser._making.values()]
 
     @property
-    def settings(self) -> Settings:
-        return self.turns.decider.settings(self.asking, self.answering("demo"))
+    def context(self) -> TurnContext:
+        return self.turns.contexts.of(self.asking)
 
     async def versions(self) -> SummaryVersions:
         return await self.run(
@@ -228,8 +219,7 @@ async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from
     await house.until_summarised()
     version = (await house.versions()).current
     made = await house.summariser.rewrite(
-        house.asking,
-        house.settings,
+        house.context,
         version=version,
         text="Ada likes short answers.",
     )
@@ -239,8 +229,7 @@ async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from
     assert any("Ada likes short answers." in text and "And then?" in text for text in texts)
     with pytest.raises(Refused, match="Your text is kept"):
         await house.summariser.rewrite(
-            house.asking,
-            house.settings,
+            house.context,
             version=version,
             text="word " * 200,
         )
@@ -284,13 +273,12 @@ async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(house.provider, "kind", "embedded")
-    answering = house.answering("demo")
-    house.summariser.after_turn(house.asking, answering, house.settings)
+    house.summariser.after_turn(house.context)
     (making,) = house.making
-    house.summariser.give_way(house.asking, answering)
+    house.summariser.give_way(house.context)
     await asyncio.wait([making])
     assert making.cancelled() and not house.making
-    house.summariser.after_turn(house.asking, answering, house.settings)
+    house.summariser.after_turn(house.context)
     assert house.making
     await house.summariser.drain()
 
@@ -373,7 +361,7 @@ async def test_no_more_than_a_few_are_made_at_once(house: House) -> None:
     house.fake.script.append(lambda body: "[[first=0.3;text=Notes.]]")
     for _ in range(2 * MOST_AT_ONCE):
         asking = replace(house.asking, conversation=await house.run(imported))
-        house.summariser.after_turn(asking, house.answering("demo"), house.settings)
+        house.summariser.after_turn(house.turns.contexts.of(asking))
     while house.making:
         await asyncio.wait(house.making)
     assert house.fake.seen.max_in_flight <= MOST_AT_ONCE

@@ -15,8 +15,9 @@ from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
-from chatsite.turns.agents.resolved_agent import answering
-from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.agents.resolved_agent import resolve_agent
+from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.triage import Triager
 from tests.conversations.given import ADA
 from tests.fakes.openai_provider import provider_at
@@ -54,20 +55,19 @@ def gathering(
         "conversation": conversation or {},
     }
     described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
-    who = answering(
+    who = resolve_agent(
         parse_template("demo", {**described, "chatSettings": chat}), {provider.kind: provider}
     )
     older = [entry for turn in turns_of(turns) for entry in turn.entries]
     current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
     return DecisionInputs(
-        owner=ADA,
-        conversation="c",
-        agent="demo",
-        answering=who,
-        settings=resolve(environment={}, url={}, template=chat),
+        context=TurnContext(
+            request=PageRequest(owner=ADA, conversation="c", agent="demo", query=""),
+            agent=who,
+            settings=resolve(environment={}, url={}, template=chat),
+        ),
         transcript=Transcript(entries=(*older, current)),
         head=who.head,
-        tokenizer=provider.tokenizer(who.model),
         preview=preview,
     )
 

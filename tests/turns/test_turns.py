@@ -18,14 +18,14 @@ from tests.turns.conftest import World, endless, saying, until_end
 
 
 async def opened(world: World, asking: PageRequest) -> Snapshot:
-    snapshot, reader = await world.turns.open(asking)
+    snapshot, reader = await world.turns.snapshots.open(asking)
     reader.close()
     return snapshot
 
 
 async def under_way(world: World, asking: PageRequest) -> None:
     """Begin an endless answer and wait for its first words."""
-    _, reader = await world.turns.open(asking)
+    _, reader = await world.turns.snapshots.open(asking)
     await world.turns.send(asking, client_id=new_id(), text="Count")
     while not isinstance(await asyncio.wait_for(reader.read(), 20), Delta):
         pass
@@ -52,7 +52,7 @@ class TestStoringTheEnd:
         assert ended.problem is not None and ended.problem.code == "not_stored"
         started = await world.turns.send(asking, client_id=new_id(), text="Again")
         assert not started.resent
-        _, reader = await world.turns.open(asking)
+        _, reader = await world.turns.snapshots.open(asking)
         _, ended = await until_end(reader)
         assert ended.state == "complete"
         assert await asyncio.to_thread(totals, asking.conversation) == await asyncio.to_thread(
@@ -81,7 +81,7 @@ class TestStoringTheEnd:
         async with asyncio.timeout(20):
             while not await world.run(saved):  # noqa: ASYNC110 (a row tells nobody)
                 await asyncio.sleep(0.02)
-        _, reader = await world.turns.open(asking)
+        _, reader = await world.turns.snapshots.open(asking)
         assert await world.turns.stop(asking)
         _, ended = await until_end(reader)
         assert ended.state == "stopped"
@@ -125,7 +125,7 @@ class TestWhatTheProviderDoes:
         world.provider.script = endless("word ", closing=ValueError("closed badly"))
         asking = world.asking()
         await under_way(world, asking)
-        _, reader = await world.turns.open(asking)
+        _, reader = await world.turns.snapshots.open(asking)
         assert await world.turns.stop(asking)
         _, ended = await until_end(reader)
         assert (ended.state, ended.problem) == ("stopped", None)
@@ -140,7 +140,7 @@ class TestFirstThings:
         self, world: World
     ) -> None:
         asking = world.asking()
-        _, reader = await world.turns.open(asking)
+        _, reader = await world.turns.snapshots.open(asking)
         told: list[list[str]] = []
 
         async def script(request: Request) -> AsyncGenerator[Chunk, None]:
@@ -167,18 +167,18 @@ class TestFirstThings:
     ) -> None:
         now, looks = [0.0], []
 
-        def answering(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+        def resolve_agent(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
             looks.append(model)
-            return world.answering(agent, model, staff=staff)
+            return world.resolve_agent(agent, model, staff=staff)
 
-        monkeypatch.setattr(world.turns, "clock", lambda: now[0])
-        monkeypatch.setattr(world.turns, "answering", answering)
-        found = {world.turns.engine("demo").state for _ in range(50)}
+        monkeypatch.setattr(world.turns.snapshots, "clock", lambda: now[0])
+        monkeypatch.setattr(world.turns.snapshots, "resolve_agent", resolve_agent)
+        found = {world.turns.snapshots.engine("demo").state for _ in range(50)}
         assert (found, looks) == ({"ready"}, [""])
-        world.turns.engine("demo", "openai:other")
+        world.turns.snapshots.engine("demo", "openai:other")
         assert looks == ["", "openai:other"]
         now[0] = 1.0
-        world.turns.engine("demo")
+        world.turns.snapshots.engine("demo")
         assert looks == ["", "openai:other", ""]
 
 
@@ -204,11 +204,11 @@ class TestCaps:
             await world.turns.send(first, client_id=new_id(), text="Second")
         for asking in (first, second):
             assert await world.turns.stop(asking)
-        await world.turns.drain(5)
+        await world.turns.running.drain(5)
 
     async def test_resends_at_once_are_answered_once(self, world: World) -> None:
         asking, client_id = world.asking(), new_id()
-        _, reader = await world.turns.open(asking)
+        _, reader = await world.turns.snapshots.open(asking)
         found = await asyncio.gather(
             *(world.turns.send(asking, client_id=client_id, text="Once") for _ in range(10))
         )
@@ -223,7 +223,7 @@ class TestDraining:
         world.provider.script = endless("word ")
         asking = world.asking()
         await under_way(world, asking)
-        await world.turns.drain(0.05)
+        await world.turns.running.drain(0.05)
         snapshot = await opened(world, asking)
         assert snapshot.turn is None
         assert snapshot.messages[-1].state == "interrupted"

@@ -154,11 +154,11 @@ class Engine:
         site = SimpleNamespace(
             run=run,
             cache=self,
-            cleaning=self,
+            cleanups=self,
             may_debug=lambda *, staff: True,
-            asking=lambda **asked: PageRequest(**asked),
-            turns=SimpleNamespace(publish=lambda conversation, event: self.told.append(event)),
-            ahead=SimpleNamespace(changed=self.changed.append),
+            page_request=lambda **asked: PageRequest(**asked),
+            feeds=SimpleNamespace(publish=lambda conversation, event: self.told.append(event)),
+            trim_ahead=SimpleNamespace(changed=self.changed.append),
         )
         request.scope["state"] = {"site": site}
         try:

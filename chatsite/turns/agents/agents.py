@@ -16,7 +16,7 @@ from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvide
 from chatsite.providers.reachable import Providers
 from chatsite.tools.toolbox import AgentTools
 from chatsite.turns.agents.model_choice import ModelChoice
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
 
 
 class Tools(Protocol):
@@ -37,7 +37,7 @@ class Agents:
     embedded: EmbeddedProvider
     echo: EchoProvider
     tools: Tools
-    choosing: ModelChoice
+    model_choice: ModelChoice
     start_engine: Callable[[], object] | None
 
     def providers(self) -> dict[str, Provider]:
@@ -48,23 +48,28 @@ class Agents:
         return found | self.remote.reachable()
 
     # ---- who answers -------------------------------------------------------------------------
-    def answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def resolve(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         """Who answers for the agent; the engine is started for the first who needs it. `model` is
         the one chosen in the page, by somebody who may be `staff`. Raises NotFound."""
-        found = self.would_answer(agent, model, staff=staff)
+        found = self.resolve_without_start(agent, model, staff=staff)
         if found.provider is self.embedded and self.start_engine is not None:
             self.start_engine()
         return found
 
-    def would_answer(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def resolve_without_start(
+        self, agent: str, model: str = "", *, staff: bool = False
+    ) -> ResolvedAgent:
         """The same, and nothing is started. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
-        found = answering(
+        refused = ""
+        if model:
+            refused = self.model_choice.refused(model, template, providers, staff=staff)
+        found = resolve_agent(
             template,
             providers,
             chat_model=self.remote.chat_model,
             chosen=model,
-            refused=self.choosing.refused(model, template, providers, staff=staff),
+            refused=refused,
             trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
         )
         if not template.tools or not found.model.tools:
@@ -76,8 +81,8 @@ class Agents:
 
     def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
         """What may be chosen in the page for the agent. Raises NotFound."""
-        own = self.would_answer(agent)
-        found = self.choosing.choices(own, self.providers(), staff=staff)
+        own = self.resolve_without_start(agent)
+        found = self.model_choice.choices(own, self.providers(), staff=staff)
         return found | {"looking": self.remote.discovery.looking}
 
     # ---- as the page shows them --------------------------------------------------------------
@@ -95,7 +100,7 @@ class Agents:
         if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
             return missing_agent(agent.slug) | {"broken": broken}
-        who, chosen = self.answering(agent.slug), self._tools(agent)
+        who, chosen = self.resolve(agent.slug), self._tools(agent)
         return {
             "slug": agent.slug,
             "name": agent.name,
@@ -122,5 +127,5 @@ class Agents:
         notes = [who.note]
         if who.provider is self.echo and self.start_engine is not None:
             notes.append(self.embedded.status().sentence)
-        notes.append(describe_strategy_fault(who.template, self.catalogue.strategy(who.agent)))
+        notes.append(describe_strategy_fault(who.template, self.catalogue.strategy(who.slug)))
         return " ".join(note for note in notes if note)

@@ -1,4 +1,4 @@
-"""Who answers for an agent: the provider, the model and what stands before the conversation."""
+"""Who answers for an agent: the provider, the model, its settings and its tools."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ FALLBACKS = ("embedded", "echo")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedAgent:
-    """An agent with the provider that answers for it now. `note` is for the page, or empty.
+    """An agent with the provider and model that answer for it now. `note` is for the page, or "".
 
-    `tools` are those that the agent has and its model can call.
+    `tools` are the agent's tools, as far as its model can call tools.
     """
 
-    agent: str
     template: Template
     provider: Provider
     model: Model
-    settings: ModelSettings
+    model_settings: ModelSettings
     system: str
     note: str
     tools: tuple[Tool, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        return self.template.slug
 
     @property
     def full_name(self) -> str:
@@ -46,7 +49,12 @@ class ResolvedAgent:
 
     @property
     def window(self) -> Window:
-        return Window(size=self.model.window, reply=self.settings.max_tokens)
+        return Window(size=self.model.window, reply=self.model_settings.max_tokens)
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the model runs on this machine, so that its KV cache is ours to clean up."""
+        return self.provider.kind == EMBEDDED
 
     @property
     def head(self) -> Head:
@@ -56,16 +64,16 @@ class ResolvedAgent:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What is asked of the model besides the messages, for the receipt."""
-        asked = {
+        """What a request carries besides the messages, for the receipt."""
+        sent = {
             "model": self.model.name,
-            "max_tokens": self.settings.max_tokens,
-            "temperature": self.settings.temperature if self.model.samples else None,
-            "top_p": self.settings.top_p if self.model.samples else None,
-            **self.settings.options,
+            "max_tokens": self.model_settings.max_tokens,
+            "temperature": self.model_settings.temperature if self.model.samples else None,
+            "top_p": self.model_settings.top_p if self.model.samples else None,
+            **self.model_settings.options,
             "tools": [tool.name for tool in self.tools] or None,
         }
-        return {name: value for name, value in asked.items() if value is not None}
+        return {name: value for name, value in sent.items() if value is not None}
 
     def request(
         self,
@@ -82,10 +90,10 @@ class ResolvedAgent:
             conversation=conversation,
             messages=messages,
             model=self.model.name,
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-            top_p=self.settings.top_p,
-            options=self.settings.options,
+            max_tokens=self.model_settings.max_tokens,
+            temperature=self.model_settings.temperature,
+            top_p=self.model_settings.top_p,
+            options=self.model_settings.options,
             tools=tuple(spec_of(tool) for tool in self.tools),
             may_call=may_call,
             files=files,
@@ -96,7 +104,7 @@ class ResolvedAgent:
 
 @lru_cache(maxsize=HEADS)
 def _head(system: str, prefilled: tuple[Message, ...]) -> Head:
-    """A turn asks four times."""
+    """Cached: a turn asks four times."""
     return Head.of(system or None, prefilled)
 
 
@@ -105,13 +113,13 @@ def spec_of(tool: Tool) -> ToolSpec:
 
 
 def tool_tokens(tools: Sequence[Tool]) -> int:
-    """What their descriptions take in a request, estimated: providers write them out as JSON."""
-    said = [[tool.name, tool.description, tool.parameters] for tool in tools]
-    return estimate(json.dumps(said, ensure_ascii=False))
+    """Estimated tokens of their descriptions in a request: providers send them as JSON."""
+    described = [[tool.name, tool.description, tool.parameters] for tool in tools]
+    return estimate(json.dumps(described, ensure_ascii=False))
 
 
 def missing_agent(slug: str) -> dict[str, Any]:
-    """An agent that isn't there any more, as the page shows it: its conversations are kept."""
+    """An agent that was removed, as the page shows it: its conversations are kept."""
     return {
         "slug": slug,
         "name": slug,
@@ -133,7 +141,7 @@ def missing_agent(slug: str) -> dict[str, Any]:
     }
 
 
-def answering(
+def resolve_agent(
     template: Template,
     providers: Mapping[str, Provider],
     *,
@@ -144,30 +152,29 @@ def answering(
 ) -> ResolvedAgent:
     """Who answers: the administrator's `chat_model`, else the model `chosen` in the page, else the
     template's order of preference. The first two are `provider:model`; `providers` holds those that
-    can be reached. What can't apply is passed over, and the note says so; `refused` is why the
-    chosen one may not be taken, "" where it may.
+    can be reached. What can't apply is skipped, and the note says so; `refused` is why the chosen
+    model is not allowed, "" where it is.
 
     `trained_system` is the sentence that the bundled model was trained with, empty where another
     model answers: an agent that asks for it gets it in place of its personality.
     """
-    name, asked, passed_over = _wanted(providers, chat_model, chosen, refused)
-    made_for = ""
+    name, asked, skipped = _wanted(providers, chat_model, chosen, refused)
+    replaces = ""
     if not name:
         name = next((llm for llm in (*template.llms, *FALLBACKS) if llm in providers), "")
-        made_for = _made_for(template, name)
+        replaces = _replacement_note(template, name)
     if not name:
         raise ProviderError("No model can be reached.", code="no_provider")
     provider = providers[name]
     settings = _settings(template, name)
     model = provider.model(asked or settings.model)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
-    notes = (passed_over and f"{passed_over} {model.label} answers.", made_for, model.note)
+    notes = (skipped and f"{skipped} {model.label} answers.", replaces, model.note)
     return ResolvedAgent(
-        agent=template.slug,
         template=template,
         provider=provider,
         model=model,
-        settings=replace(settings, max_tokens=min(settings.max_tokens, model.window // 2)),
+        model_settings=replace(settings, max_tokens=min(settings.max_tokens, model.window // 2)),
         system=trained_system if trained else template.personality,
         note=" ".join(note for note in notes if note),
     )
@@ -176,7 +183,7 @@ def answering(
 def _wanted(
     providers: Mapping[str, Provider], chat_model: str, chosen: str, refused: str
 ) -> tuple[str, str, str]:
-    """Provider and model that stand above the template, "" for none, and what was passed over."""
+    """Provider and model that override the template, "" for none, and why one was skipped."""
     if chat_model:
         name, _, asked = chat_model.partition(":")
         if name in providers:
@@ -191,8 +198,8 @@ def _wanted(
 
 
 def _settings(template: Template, llm: str) -> ModelSettings:
-    """The template's for that provider. Where it says nothing of it, how the agent wants to be
-    asked elsewhere holds too, but for the name of a model and what the engine here is bound to."""
+    """The template's settings for that provider. Where it has none, those for another provider
+    apply, except for the model's name and what only the engine here can do."""
     elsewhere = [name for name in template.llms if LLM + name in template.configurations]
     if LLM + llm in template.configurations or llm in FALLBACKS:
         return template.model_settings(llm)
@@ -200,8 +207,8 @@ def _settings(template: Template, llm: str) -> ModelSettings:
     return replace(template.model_settings(like), model=None)
 
 
-def _made_for(template: Template, name: str) -> str:
-    """Why something else stands in for all that the template names."""
+def _replacement_note(template: Template, name: str) -> str:
+    """Why a fallback answers in place of every provider that the template names."""
     if not template.llms or {name, *FALLBACKS} & {*template.llms}:
         return ""
     wanted = template.llms[0]

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from chatsite.conversations.values.records import Checkpoint
-from chatsite.turns.ports import WorkRunner, Writes
+from chatsite.turns.ports import Storage
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
@@ -31,9 +31,8 @@ class UnsavedAnswer(Protocol):
 class CheckpointSaver:
     """Works while something is being written. A killed server leaves texts and receipts."""
 
-    def __init__(self, run: WorkRunner, writes: Writes) -> None:
-        self._run = run
-        self._writes = writes
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
         self._written: set[UnsavedAnswer] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -66,7 +65,7 @@ class CheckpointSaver:
         news = {answer: text for answer, text in found.items() if text is not None}
         try:
             if news:
-                await self._run(self._writes.save_checkpoints, list(news.values()))
+                await self._storage.run(self._storage.writes.save_checkpoints, list(news.values()))
         except Exception:
             if len(answers) == 1:
                 raise

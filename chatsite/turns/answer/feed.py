@@ -7,6 +7,7 @@ never slow it down; no queue holds text, so a reader that doesn't read costs not
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Literal
@@ -204,3 +205,23 @@ class Feed:
         self.generation.append(piece, part)
         for reader in self._readers:
             reader.wake()
+
+
+class ConversationFeeds:
+    """The feeds of the conversations that are open in a page or being answered."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._feeds: dict[str, Feed] = {}
+
+    def of(self, conversation: str) -> Feed:
+        feed = self._feeds.get(conversation)
+        if feed is None:
+            feed = Feed(self._clock, lambda: self._feeds.pop(conversation, None))
+            self._feeds[conversation] = feed
+        return feed
+
+    def publish(self, conversation: str, event: Event) -> None:
+        """Send an event to every page that has the conversation open."""
+        if conversation in self._feeds:
+            self._feeds[conversation].publish(event)

@@ -1,16 +1,48 @@
-"""What is known so far of a turn: filled while it is answered, read when it ends."""
+"""A running turn: what it shares with all others, and what is known of it so far."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.conversations.values.records import StartedTurn
+from chatsite.history import Decision, tokens_of
+from chatsite.history.values.tokens import weakest
 from chatsite.kv import Account
 from chatsite.providers.base.model import Model, Price
 from chatsite.providers.base.provider import Finished, Usage
-from chatsite.turns.answer.feed import Generation
-from chatsite.turns.answer.truncation import ReportedPrompt, ServerCut
+from chatsite.providers.known.servers import SERVERS
+from chatsite.turns.agents.resolved_agent import FALLBACKS
+from chatsite.turns.answer.checkpoints import CheckpointSaver
+from chatsite.turns.answer.feed import Feed, Generation
+from chatsite.turns.answer.retries import CircuitBreaker
+from chatsite.turns.answer.server_cuts import (
+    ReportedPrompt,
+    ServerCut,
+    has_media,
+    server_cut,
+    unsure_of,
+)
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.turn_context import TurnContext
+from chatsite.turns.ports import Storage, TurnOwner
+
+NO_TOOLS = "This model can't use tools, so it was asked without them."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnServices:
+    """What every turn of the process uses. A tool may take `tool_seconds`. `toolless` are models,
+    as `provider:name`, that are known to take no tools."""
+
+    storage: Storage
+    decider: Decider
+    checkpoints: CheckpointSaver
+    breaker: CircuitBreaker
+    clock: Callable[[], float]
+    tool_seconds: float
+    toolless: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -41,23 +73,96 @@ class Round:
 
 @dataclass(slots=True)
 class TurnProgress:
-    """`answer` is the id of the message being written, `generation` its text so far; `receipt` is
-    that of the last request."""
+    """Filled while the turn is answered, read until its end. `context` is the one in force:
+    whoever needs it reads it here, and only methods of this class replace it.
 
-    answer: str
-    generation: Generation
+    `answer` is the id of the message being written, `generation` its text so far; `receipt` is
+    that of the last request.
+    """
+
+    context: TurnContext
+    started: StartedTurn
+    feed: Feed
+    answer: str = field(init=False)
+    generation: Generation = field(init=False)
     receipt: Mapping[str, Any] | None = None
     finished: Finished | None = None
     rounds: list[Round] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     cut: ServerCut | None = None
 
+    def __post_init__(self) -> None:
+        started = self.started
+        self._begin(
+            started.answer,
+            Generation(started.turn, text=started.text, reasoning=started.reasoning),
+        )
+
+    @property
+    def id(self) -> str:
+        return self.started.turn
+
     @property
     def has_written(self) -> bool:
         """Whether the turn left anything: a text, or calls of tools."""
         return self.generation.length > 0 or any(round.calls for round in self.rounds)
 
-    def full_receipt(self, price: Price | None) -> dict[str, Any] | None:
+    # ---- what changes while it runs ----------------------------------------------------------
+    def change_owner(self, owner: TurnOwner) -> None:
+        """A guest signed in while the turn ran: the conversation is the account's now."""
+        self.context = self.context.with_owner(owner)
+
+    def drop_tools(self) -> None:
+        """The model takes no tools: the turn begins again without them."""
+        self.context = self.context.without_tools()
+        self.notes.append(NO_TOOLS)
+        self.rounds.clear()
+
+    def begin_message(self, answer: str) -> None:
+        """The message `answer` is written from here on."""
+        self._begin(answer, Generation(self.id))
+
+    def _begin(self, answer: str, generation: Generation) -> None:
+        self.answer, self.generation = answer, generation
+        self.feed.begin(generation)
+
+    # ---- what a server did with the prompt ---------------------------------------------------
+    def look_for_cut(self, decision: Decision, *, last: Mapping[str, Any] | None) -> None:
+        """Note once a turn where the server silently dropped the beginning of the prompt. `last`
+        is the receipt of the turn before."""
+        model = self.context.agent.model
+        if model.provider in FALLBACKS or self.cut is not None:
+            return
+        server = SERVERS.get(model.provider)
+        tools = sum(part.tokens for part in decision.parts if part.name == "tools")
+        self.cut = server_cut(
+            sent=decision.tokens,
+            sent_basis=weakest(part.basis for part in decision.parts),
+            reported=self.rounds[-1].usage.prompt,
+            before=self._reported_before(decision, last),
+            leading=decision.leading,
+            head=sum(tokens_of(message) for message in decision.request[: decision.head_messages]),
+            # Some servers get no descriptions of tools where none may be called, and some ignore
+            # them.
+            unsure=unsure_of(decision.request, model) + tools,
+            server=server.label if server and server.local else "The server",
+            model=model.label,
+        )
+
+    def _reported_before(
+        self, decision: Decision, last: Mapping[str, Any] | None
+    ) -> ReportedPrompt | None:
+        """The request before this one, as far as it was reported."""
+        model = self.context.agent.model
+        if len(self.rounds) == 1:
+            return reported_in(last, model)
+        reported = self.rounds[-2].usage.prompt
+        if not reported or has_media(decision.request, model):
+            return None
+        return ReportedPrompt(sent=self.rounds[-2].sent, reported=reported)
+
+    # ---- the receipt -------------------------------------------------------------------------
+    def full_receipt(self) -> dict[str, Any] | None:
         """The receipt with what was reported; None before the decision. Numbers of the prompt are
         those of the last request, the cost is that of all."""
         if self.receipt is None:
@@ -68,20 +173,14 @@ class TurnProgress:
             **self.receipt,
             "notes": [*self.receipt["notes"], *self.notes],
             "reported": _reported(usage or Usage())
-            | {"cost": self._cost(price), "first_token_ms": first},
+            | {"cost": self._cost(self.context.agent.model.price), "first_token_ms": first},
         }
         if len(self.rounds) > 1 or any(round.retried for round in self.rounds):
             found["rounds"] = [round.to_dict() for round in self.rounds]
         if self.rounds and (cache := self.rounds[-1].cache) is not None:
             found["cache"] = cache.to_dict()
         if self.cut is not None:
-            cut = self.cut
-            found["server_cut"] = {
-                "sent": cut.sent,
-                "reported": cut.reported,
-                "missing": cut.missing,
-                "sentence": cut.sentence,
-            }
+            found["server_cut"] = self.cut.to_dict()
         return found
 
     def _cost(self, price: Price | None) -> float | None:
@@ -100,7 +199,7 @@ class TurnProgress:
         )
 
 
-def reported_before(receipt: Mapping[str, Any] | None, model: Model) -> ReportedPrompt | None:
+def reported_in(receipt: Mapping[str, Any] | None, model: Model) -> ReportedPrompt | None:
     """What was reported for that receipt's prompt; None where another model answered, nothing was
     reported, the server cut it, or it held pictures or the like."""
     if not receipt or "server_cut" in receipt or receipt.get("media"):

@@ -1,48 +1,182 @@
-"""After a request: whether its server dropped the beginning of the prompt without a word."""
+"""Finding out that a server dropped the beginning of a prompt without a word.
+
+Some servers (Ollama with a small context, others that keep only the newest tokens) answer as if
+nothing had happened. What gives them away is the prompt's size that they report: it falls short of
+what was sent. Our own size is often an estimate by another tokenizer, so what is compared is the
+least that an honest server could report:
+
+- Of a tokenizer that is the model's own, counts agree within a few percent.
+- Of an estimate, the truth is 0.62 (Arabic) to 1.1 of it, by o200k_base over prose in fifteen
+  scripts, code and data; the estimate for new Claude models is 1.3 times as high. 0.45 leaves room
+  for tokenizers with larger vocabularies.
+- What stood in the request before too was reported then: it takes as much again, whatever the
+  tokenizer is, and whatever a template adds to it unseen. What was in that request and isn't in
+  this one is taken off at the most that it can have been.
+- Of some parts nobody knows what they take (`unsure`): they may have taken nothing.
+
+A cut that stays above that bound is missed rather than guessed: a server that is accused wrongly
+costs a person more. But a server that cuts fills its context to the end, which mostly is a power
+of two; Ollama keeps half of it and two tokens more (2,050 of 4,096). What reports exactly that is
+believed sooner.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from chatsite.history import Decision, tokens_of
-from chatsite.history.values.tokens import weakest
+from chatsite.messages import Basis, Message
+from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.model import Model
-from chatsite.providers.known.servers import SERVERS
-from chatsite.turns.agents.resolved_agent import FALLBACKS
-from chatsite.turns.answer.progress import TurnProgress, reported_before
-from chatsite.turns.answer.truncation import ReportedPrompt, has_media, server_cut, unsure_of
+from chatsite.turns.context.file_forms import MEDIA
+
+# What an honest server reports at least, and usually, of a token that was sent.
+_LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.45}
+_TYPICAL: dict[Basis, float] = {"counted": 1.0, "estimated": 0.85}
+# Frames and templates differ a little from turn to turn.
+_SAME_CONTENT = 0.93
+# A token by our count may be so many of a small vocabulary. Where a whole request was more than
+# the second, it held something that isn't counted here, which may be gone.
+_MOST, _BELIEVED = 3.0, 1.25
+_WITH_SIGNATURE = 0.85
+# Nobody runs a chat in less; and some servers report nonsense like 0 or 1.
+_LEAST_SENT, _LEAST_REPORTED = 400, 128
 
 
-def look_for_cut(
-    progress: TurnProgress, decision: Decision, model: Model, *, last: Mapping[str, Any] | None
-) -> None:
-    """Note it in `progress`, once a turn; `last` is the receipt of the turn before."""
-    server = SERVERS.get(model.provider)
-    if model.provider in FALLBACKS or progress.cut is not None:
-        return
-    progress.cut = server_cut(
-        sent=decision.tokens,
-        sent_basis=weakest(part.basis for part in decision.parts),
-        reported=progress.rounds[-1].usage.prompt,
-        before=_before(progress, decision, model, last),
-        leading=decision.leading,
-        head=sum(tokens_of(message) for message in decision.request[: decision.head_messages]),
-        # Some servers get no descriptions of tools where none may be called, and some ignore them.
-        unsure=unsure_of(decision.request, model)
-        + sum(part.tokens for part in decision.parts if part.name == "tools"),
-        server=server.label if server and server.local else "The server",
-        model=model.label,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedPrompt:
+    """A request that came just before: its tokens by our count, and as they were reported."""
+
+    sent: int
+    reported: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCut:
+    """Tokens as the server counts: about `sent` were sent, it read `reported`. `server` is its
+    label, `model` the model's name."""
+
+    sent: int
+    reported: int
+    server: str
+    model: str
+
+    @property
+    def missing(self) -> int:
+        """About how many never reached the model."""
+        return self.sent - self.reported
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to do, for people."""
+        raise_it = "raise its context length there"
+        if self.server == "Ollama" or _is_round(self.reported):
+            raise_it += " (in Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in a Modelfile)"
+        return (
+            f"{self.server}, not the history policy, cut this prompt without saying so: of about "
+            f"{_rounded(self.sent):,} tokens {self.model} read {self.reported:,}, so about "
+            f"{_rounded(self.missing):,} from the beginning never reached it. To see more, "
+            f"{raise_it}; to be sent no more than fits, set the model's window in MODELS_FILE."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sent": self.sent,
+            "reported": self.reported,
+            "missing": self.missing,
+            "sentence": self.sentence,
+        }
+
+
+def server_cut(
+    *,
+    sent: int,
+    sent_basis: Basis,
+    reported: int | None,
+    before: ReportedPrompt | None = None,
+    leading: int = 0,
+    head: int = 0,
+    unsure: int = 0,
+    server: str = "The server",
+    model: str = "the model",
+) -> ServerCut | None:
+    """None where nothing shows a cut.
+
+    `sent` is the whole request by our own count, tools included, `unsure` the part of it that may
+    have taken nothing (`unsure_of`). `leading` of the tokens were the beginning of the request
+    `before` too, which the same model answered and which wasn't cut; `head` of them are that of
+    every conversation with this agent.
+    """
+    sent, leading = sent - unsure, max(min(leading, sent) - unsure, 0)
+    if reported is None or sent < _LEAST_SENT or reported < _LEAST_REPORTED:
+        return None
+    least, typical = _LEAST[sent_basis], _TYPICAL[sent_basis]
+    bound, expected = sent * least, sent * typical
+    known = _known(before, leading)
+    new = sent - leading
+    bound = max(bound, known * _SAME_CONTENT + new * least) if known else bound
+    expected = max(expected, known + new * typical) if known else expected
+    signed = _is_round(reported)
+    if signed:
+        bound = max(bound, expected * _WITH_SIGNATURE)
+    if reported >= bound:
+        return None
+    if not signed and any(_only_new(reported, sent=sent, kept=kept) for kept in (leading, head)):
+        return None
+    return ServerCut(sent=round(expected), reported=reported, server=server, model=model)
+
+
+def unsure_of(messages: Iterable[Message], model: Model) -> int:
+    """Tokens of the messages of which nobody knows what they take: pictures and the like are
+    guessed at, and thinking that goes back, or that stands in the text, is left out by many
+    servers' templates once the turn is over."""
+    return sum(
+        message.tokens.count
+        for message in messages
+        if message.tokens and (_has_media(message, model) or _has_thinking(message))
     )
 
 
-def _before(
-    progress: TurnProgress, decision: Decision, model: Model, last: Mapping[str, Any] | None
-) -> ReportedPrompt | None:
-    """The request before this one, as far as it was reported."""
-    if len(progress.rounds) == 1:
-        return reported_before(last, model)
-    reported = progress.rounds[-2].usage.prompt
-    if not reported or has_media(decision.request, model):
-        return None
-    return ReportedPrompt(sent=progress.rounds[-2].sent, reported=reported)
+def has_media(messages: Iterable[Message], model: Model) -> bool:
+    """Whether pictures or the like went along, so that its size says nothing of another request."""
+    return any(_has_media(message, model) for message in messages)
+
+
+def _has_media(message: Message, model: Model) -> bool:
+    if not message.attachments:
+        return False
+    return any(choose_form(attachment, model) in MEDIA for attachment in message.attachments)
+
+
+def _has_thinking(message: Message) -> bool:
+    return message.role == "assistant" and (
+        bool(message.metadata) or "</think>" in (message.content or "")
+    )
+
+
+def _known(before: ReportedPrompt | None, leading: int) -> float:
+    """The least that `leading` was reported as before; 0 where that says nothing."""
+    if before is None or not leading or before.reported > before.sent * _BELIEVED:
+        return 0.0
+    return max(before.reported - (before.sent - leading) * _MOST, 0.0)
+
+
+def _is_round(reported: int) -> bool:
+    """A context that is a power of two, filled to its end, or half of one as Ollama's runners
+    leave it (2,050): no prompt has exactly this size by chance."""
+    return any(math.log2(size).is_integer() for size in (reported, reported - 2))
+
+
+def _only_new(reported: int, *, sent: int, kept: int) -> bool:
+    """Whether it may be the count of what the server hadn't in its cache: older servers report
+    only that. A cut to the same size by chance is missed once."""
+    new = sent - kept
+    return kept > 0 and new > 0 and 0.5 * new <= reported <= 1.3 * new + 50
+
+
+def _rounded(tokens: int) -> int:
+    """To two digits: more would be invented."""
+    unit = int(10 ** max(len(str(tokens)) - 2, 0))
+    return round(tokens / unit) * unit

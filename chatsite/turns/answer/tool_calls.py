@@ -18,11 +18,7 @@ from chatsite.providers.base.text import repair_text
 from chatsite.tools.arguments import parse_arguments
 from chatsite.tools.call import call_tool, content_within, error_content
 from chatsite.tools.tool import ToolContext, ToolError
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.answer.feed import Feed, Generation
-from chatsite.turns.answer.progress import TurnProgress
-from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.views import MessageView
 
 logger = logging.getLogger("chatsite.turns")
@@ -47,20 +43,15 @@ AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """`seconds` is what one call may take, `room` the tokens by which the turn may still grow."""
+    """`room` are the tokens by which the turn may still grow."""
 
-    asking: PageRequest
-    answering: ResolvedAgent
-    turn: str
-    feed: Feed
-    decider: Decider
-    progress: TurnProgress
-    seconds: float
+    turn: TurnProgress
+    services: TurnServices
     room: int
 
     async def run(self, finished: Finished) -> None:
-        """The calls that `finished` asks for. Stop ends them; what has no result then keeps the
-        words that say so."""
+        """Run the calls that `finished` asks for. Stop ends them; a call without a result keeps
+        the sentence that says so."""
         places, most = await unbroken(self._begin(finished))
         few = asyncio.Semaphore(AT_ONCE)
 
@@ -75,11 +66,11 @@ class ToolRound:
     async def _begin(self, finished: Finished) -> tuple[list[Message], int]:
         """Store the calls, each with a place for its result, and begin the next message. Returns
         the places, and how many tokens each result may take."""
-        progress, generation = self.progress, self.progress.generation
+        turn, generation = self.turn, self.turn.generation
         calls = _calls_of(finished.calls)
         message = Message.assistant(
             generation.text or None,
-            id=progress.answer,
+            id=turn.answer,
             calls=calls,
             reasoning=generation.reasoning or None,
             metadata=finished.metadata,
@@ -87,29 +78,30 @@ class ToolRound:
         results = [Message.tool(NO_RESULT, id=_new_id(), call_id=call.id) for call in calls]
         counted, *places = await self._counted([message, *results])
         answer = _new_id()
-        views = await self.decider.run(
-            self.decider.writes.begin_calls,
-            turn=self.turn,
+        storage = self.services.storage
+        views = await storage.run(
+            storage.writes.begin_calls,
+            turn=turn.id,
             message=counted,
             results=places,
             answer=answer,
         )
         if views is None:
             raise ProviderError("This answer was ended elsewhere.", code="interrupted")
-        progress.answer, progress.generation = answer, Generation(self.turn)
-        self.feed.begin(progress.generation)
-        self.feed.publish(CallsStarted(turn=self.turn, messages=views))
+        turn.begin_message(answer)
+        turn.feed.publish(CallsStarted(turn=turn.id, messages=views))
         left = self.room - (counted.tokens.count if counted.tokens else 0)
         share = left * SHARED // 100 // len(places)
-        return places, max(0, min(share, self.answering.window.room // CHARACTERS))
+        return places, max(0, min(share, turn.context.agent.window.room // CHARACTERS))
 
     async def _result(self, called: WrittenCall, place: Message, most: int) -> None:
+        context = self.turn.context
         result = await call_tool(
             called.name,
             called.arguments,
-            self.answering.tools,
-            ToolContext(owner=self.asking.owner, conversation=self.asking.conversation),
-            seconds=self.seconds,
+            context.agent.tools,
+            ToolContext(owner=context.owner, conversation=context.conversation),
+            seconds=self.services.tool_seconds,
             room_characters=min(most * CHARACTERS, LONGEST),
         )
         message = await self._fitted(replace(place, content=result.content, tokens=None), most)
@@ -132,21 +124,21 @@ class ToolRound:
     async def _end(self, message: Message) -> None:
         view = await self._stored(message)
         if view is not None:
-            self.feed.publish(CallEnded(turn=self.turn, message=view))
+            self.turn.feed.publish(CallEnded(turn=self.turn.id, message=view))
 
     async def _stored(self, message: Message) -> MessageView | None:
         """Tried again once: without its result a round is lost, and the tool has run already."""
-        writes = self.decider.writes
+        storage = self.services.storage
         try:
-            return await self.decider.run(writes.end_call, turn=self.turn, message=message)
+            return await storage.run(storage.writes.end_call, turn=self.turn.id, message=message)
         except Exception:
-            logger.exception("turn %s: the result of a call couldn't be stored", self.turn)
+            logger.exception("turn %s: the result of a call couldn't be stored", self.turn.id)
         await asyncio.sleep(AGAIN_SECONDS)
-        return await self.decider.run(writes.end_call, turn=self.turn, message=message)
+        return await storage.run(storage.writes.end_call, turn=self.turn.id, message=message)
 
     async def _counted(self, messages: list[Message]) -> list[Message]:
-        counts = await self.decider.counting(self.asking, self.answering).of(messages)
-        return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
+        counter = self.services.decider.counter(self.turn.context)
+        return await counter.with_counts(messages)
 
 
 def _calls_of(calls: Sequence[WrittenCall]) -> tuple[ToolCall, ...]:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
+from chatsite.conversations.values.records import Checkpoint, FinishedTurn
 from chatsite.errors import ChatsiteError, ProviderError
 from chatsite.events import TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Finished
-from chatsite.turns.answer.checkpoints import CheckpointSaver
-from chatsite.turns.answer.feed import Feed, Generation
-from chatsite.turns.answer.progress import TurnProgress
+from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.rounds import Rounds
-from chatsite.turns.context.decider import Decider
 from chatsite.views import Problem, State
 
 logger = logging.getLogger("chatsite.turns")
@@ -51,24 +48,12 @@ NOT_STORED = Problem(
 class AnswerWriter:
     """The task that ends a turn is never cancelled; Stop cancels the work inside it."""
 
-    begun: StartedTurn
-    feed: Feed
-    decider: Decider
-    saver: CheckpointSaver
-    work: Callable[[TurnProgress], Rounds]
-    progress: TurnProgress = field(init=False)
-    rounds: Rounds = field(init=False)
+    turn: TurnProgress
+    services: TurnServices
     ending: Literal["stopped", "interrupted"] | None = None
     _work: asyncio.Task[None] | None = None
     _seen: _State = ("", 0, None)
     _saved: _State = ("", 0, None)
-
-    def __post_init__(self) -> None:
-        begun = self.begun
-        generation = Generation(begun.turn, text=begun.text, reasoning=begun.reasoning)
-        self.progress = TurnProgress(begun.answer, generation)
-        self.feed.begin(generation)
-        self.rounds = self.work(self.progress)
 
     def cancel(self, ending: Literal["stopped", "interrupted"]) -> None:
         """End the answer with what has been written; the provider's stream is closed."""
@@ -78,29 +63,29 @@ class AnswerWriter:
                 self._work.cancel()
 
     def start(self) -> None:
-        """Begin the work; `run` sees it through."""
-        self._work = asyncio.create_task(self.rounds.run())
+        """Begin the work; `run` waits for it."""
+        self._work = asyncio.create_task(Rounds(self.turn, self.services).run())
 
     async def run(self) -> None:
         assert self._work is not None
-        with self.saver.saving(self):
+        with self.services.checkpoints.saving(self):
             await asyncio.wait({self._work})
         state, problem = self._outcome(self._work)
         await self._end(state, problem)
 
     def unsaved(self) -> Checkpoint | None:
         """What has been written since it was last `saved`, with the receipt where that is new."""
-        progress, generation = self.progress, self.progress.generation
+        turn, generation = self.turn, self.turn.generation
         answer, length, receipt = self._saved
-        self._seen = (progress.answer, generation.length, progress.receipt)
+        self._seen = (turn.answer, generation.length, turn.receipt)
         if self._seen[:2] == (answer, length):
             return None
         return Checkpoint(
-            turn=self.begun.turn,
-            answer=progress.answer,
+            turn=self.turn.id,
+            answer=turn.answer,
             text=generation.text,
             reasoning=generation.reasoning,
-            receipt=None if progress.receipt is receipt else self._receipt(),
+            receipt=None if turn.receipt is receipt else turn.full_receipt(),
         )
 
     def saved(self) -> None:
@@ -108,39 +93,39 @@ class AnswerWriter:
 
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""
-        written = self.progress.has_written
+        written = self.turn.has_written
         if work.cancelled():
             return self.ending or "interrupted", None
         error = work.exception()
         if error is not None and self.ending is not None:  # the cancelled stream's own complaint
             return self.ending, None
-        if error is None and self.progress.finished is not None:
-            return self._whole(self.progress.finished)
+        if error is None and self.turn.finished is not None:
+            return self._whole(self.turn.finished)
         if error is None:
             error = ProviderError("The answer broke off.", code="interrupted")
         state: State = "interrupted" if written else "failed"
         if not isinstance(error, ChatsiteError):
-            logger.error("turn %s failed", self.begun.turn, exc_info=error)
+            logger.error("turn %s failed", self.turn.id, exc_info=error)
             return state, Problem(
                 code="internal", message="Something went wrong here. What you wrote is kept."
             )
         if isinstance(error, ProviderError) and error.detail:
-            logger.warning("turn %s: %s (%s)", self.begun.turn, error.code, error.detail)
+            logger.warning("turn %s: %s (%s)", self.turn.id, error.code, error.detail)
         return state, Problem(code=error.code, message=error.message)
 
     def _whole(self, finished: Finished) -> tuple[State, Problem | None]:
         """Of an answer that came to its end."""
-        if not self.progress.generation.text.strip():
+        if not self.turn.generation.text.strip():
             return "failed", EMPTY_BECAUSE.get(finished.reason, EMPTY)
-        cut = self.progress.cut
+        cut = self.turn.cut
         return "complete", Problem(code="server_cut", message=cut.sentence) if cut else None
 
     async def _end(self, state: State, problem: Problem | None) -> None:
         """Store answer, receipt and usage in one transaction, then tell the readers."""
         ended = await self._stored_end(state, problem)
-        self.feed.end()
+        self.turn.feed.end()
         if ended is not None:
-            self.feed.publish(
+            self.turn.feed.publish(
                 TurnEnded(
                     turn=ended.turn,
                     state=ended.state,
@@ -158,11 +143,11 @@ class AnswerWriter:
             try:
                 return await self._store_end(state, problem)
             except Exception:
-                logger.exception("turn %s couldn't be ended", self.begun.turn)
+                logger.exception("turn %s couldn't be ended", self.turn.id)
             if seconds is not None:
                 await asyncio.sleep(seconds)
         return FinishedTurn(
-            turn=self.begun.turn,
+            turn=self.turn.id,
             state="interrupted",
             message=None,
             receipt=None,
@@ -170,23 +155,24 @@ class AnswerWriter:
         )
 
     async def _store_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
-        generation, finished = self.progress.generation, self.progress.finished
+        generation, finished = self.turn.generation, self.turn.finished
         answer = Message.assistant(
             generation.text,
-            id=self.progress.answer,
+            id=self.turn.answer,
             reasoning=generation.reasoning or None,
             metadata=finished.metadata if finished else "",
         )
-        return await self.decider.run(
-            self.decider.writes.end_turn,
-            turn=self.begun.turn,
+        storage = self.services.storage
+        return await storage.run(
+            storage.writes.end_turn,
+            turn=self.turn.id,
             state=state,
             text=generation.text,
             reasoning=generation.reasoning,
             tokens=await self._count(answer),
             finish_reason=finished.reason if finished else "",
             metadata=answer.metadata,
-            receipt=self._receipt(),
+            receipt=self.turn.full_receipt(),
             problem=problem,
         )
 
@@ -195,12 +181,8 @@ class AnswerWriter:
         if not answer.content:
             return None
         try:
-            counting = self.decider.counting(self.rounds.asking, self.rounds.answering)
-            return (await counting.of([answer]))[0]
+            counter = self.services.decider.counter(self.turn.context)
+            return (await counter.of([answer]))[0]
         except Exception:
-            logger.exception("turn %s: its answer couldn't be counted", self.begun.turn)
+            logger.exception("turn %s: its answer couldn't be counted", self.turn.id)
             return None
-
-    def _receipt(self) -> dict[str, Any] | None:
-        model = self.rounds.answering.model
-        return self.progress.full_receipt(model.price)

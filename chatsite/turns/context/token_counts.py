@@ -39,25 +39,29 @@ class TokenCounter:
     """Counts for one model. `files` are those of the owner whose messages are counted; `kept` is
     shared by all."""
 
-    answering: ResolvedAgent
+    agent: ResolvedAgent
     files: Files = NO_FILES
     kept: FileCounts = field(default_factory=FileCounts)
 
     async def of(self, messages: Sequence[Message]) -> list[TokenCount]:
         """Each message's count, with the tokenizer's name and basis; one batch, and one for each
         file that wasn't counted yet."""
-        tokenizer = self.answering.provider.tokenizer(self.answering.model)
+        tokenizer = self.agent.provider.tokenizer(self.agent.model)
         counts = await token_counts(tokenizer, [message.to_text_only() for message in messages])
         return [
             await self._with_files(tokenizer, message, count) if message.attachments else count
             for message, count in zip(messages, counts, strict=True)
         ]
 
+    async def with_counts(self, messages: Sequence[Message]) -> list[Message]:
+        counts = await self.of(messages)
+        return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
+
     async def complete(
         self, head: Head, transcript: Transcript
     ) -> tuple[Head, Transcript, dict[str, TokenCount]]:
         """Both with every message counted, and the counts that were made now, by message id."""
-        tokenizer = self.answering.provider.tokenizer(self.answering.model)
+        tokenizer = self.agent.provider.tokenizer(self.agent.model)
         missing = [e.message for e in transcript.entries if self.is_missing(e.message, tokenizer)]
         every = [*head.messages, *missing]
         counts = dict(zip((m.id for m in every), await self.of(every), strict=True))
@@ -77,7 +81,7 @@ class TokenCounter:
         """The request with its files in the form in which they go."""
         if not any(message.attachments for message in request):
             return RenderedRequest(tuple(request))
-        return await rendered(request, forms_of(request, self.answering.model), self.files)
+        return await rendered(request, forms_of(request, self.agent.model), self.files)
 
     def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So
@@ -90,7 +94,7 @@ class TokenCounter:
         return bool(message.attachments) or tokenizer.basis == "counted"
 
     def _forms(self, message: Message) -> set[str]:
-        return {choose_form(attachment, self.answering.model) for attachment in message.attachments}
+        return {choose_form(attachment, self.agent.model) for attachment in message.attachments}
 
     async def _with_files(
         self, tokenizer: Tokenizer, message: Message, count: TokenCount
@@ -105,11 +109,11 @@ class TokenCounter:
 
     async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> int:
         """By its best form: in a request that has too many it takes less, never more."""
-        key = (file.id, choose_form(file, self.answering.model), tokenizer.name)
+        key = (file.id, choose_form(file, self.agent.model), tokenizer.name)
         count = self.kept.get(key)
         if count is None:
             alone = [Message.user(None, file, id=file.id)]
-            sent = await rendered(alone, best_forms(alone, self.answering.model), self.files)
+            sent = await rendered(alone, best_forms(alone, self.agent.model), self.files)
             empty = Message.user("", id="empty")
             with_frame, frame = await tokenizer.count([*sent.messages, empty])
             count = max(0, with_frame - frame)

@@ -1,21 +1,39 @@
-"""Who asks where, and what stands in a conversation before anything is stored of it."""
+"""One record of a turn: who asks what of which agent, under which settings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Protocol
 
+from chatsite.agents.template import Template
+from chatsite.history import Reach, Settings, first_values, reach
+from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.ports import TurnOwner
 
 DRAFT = "draft"
+# Resolving the settings takes 2 ms, the list of what may be chosen 5 ms (every choice is tried by
+# resolving all settings). Both are cached for so many addresses and agents.
+CACHED = 256
+
+
+class AgentResolver(Protocol):
+    """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
+
+    def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """Who asks where. `query` is the page's; `url_allowed`: its history settings may apply.
-    `model` is the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may
-    choose where others may not."""
+    """What a page sends, before it is known who answers: who asks, and where.
+
+    `query` is the page's query string; `url_allowed`: its history settings may apply. `model` is
+    the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may choose
+    models that others may not.
+    """
 
     owner: TurnOwner
     conversation: str
@@ -26,7 +44,97 @@ class PageRequest:
     staff: bool = False
 
 
-def greeting_messages(answering: ResolvedAgent) -> list[Message]:
-    """The agent's greetings as they will be stored with the first message."""
-    said = enumerate(answering.template.greeting)
-    return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in said]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnContext:
+    """A turn, or a preview of the next one: what the page asked for, the agent that answers, and
+    the history settings in force.
+
+    `Contexts` makes it. While a turn runs, `TurnProgress` holds the current one and is the only
+    place that replaces it.
+    """
+
+    request: PageRequest
+    agent: ResolvedAgent
+    settings: Settings
+
+    @property
+    def owner(self) -> TurnOwner:
+        return self.request.owner
+
+    @property
+    def conversation(self) -> str:
+        return self.request.conversation
+
+    @property
+    def reach(self) -> Reach:
+        """How far back the conversation is read."""
+        return reach(self.settings, room=self.agent.window.room)
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the prompt may take."""
+        room = self.agent.window.room
+        return min(room, self.settings.tokens.value or room)
+
+    @property
+    def greeting(self) -> list[Message]:
+        """The agent's greetings, as they will be stored with the first message."""
+        texts = enumerate(self.agent.template.greeting)
+        return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in texts]
+
+    def with_owner(self, owner: TurnOwner) -> TurnContext:
+        return replace(self, request=replace(self.request, owner=owner))
+
+    def with_settings(self, settings: Settings) -> TurnContext:
+        return replace(self, settings=settings)
+
+    def without_tools(self) -> TurnContext:
+        return replace(self, agent=replace(self.agent, tools=()))
+
+
+class Contexts:
+    """Makes the context of every turn and preview; built once. `environment` are the variables
+    that decide history settings."""
+
+    def __init__(self, *, environment: Mapping[str, str], resolve_agent: AgentResolver) -> None:
+        self._environment = environment
+        self.resolve_agent = resolve_agent
+        self._settings: Callable[[str, bool, Template], Settings]
+        self._settings = lru_cache(CACHED)(lambda *page: self._sources(*page).resolve())
+        self._offers: Callable[[str, bool, Template], dict[str, Any]]
+        self._offers = lru_cache(CACHED)(self._listed_offers)
+
+    def of(self, request: PageRequest) -> TurnContext:
+        """Raises NotFound for an agent that doesn't exist, ProviderError where none can answer."""
+        agent = self.resolve_agent(request.agent, request.model, staff=request.staff)
+        return self.with_agent(request, agent)
+
+    def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
+        """For an agent that was resolved already."""
+        settings = self._settings(request.query, request.url_allowed, agent.template)
+        return TurnContext(request=request, agent=agent, settings=settings)
+
+    def sources(self, context: TurnContext) -> SettingSources:
+        """Where the settings of this page come from."""
+        return self._sources(*_page(context))
+
+    def offers(self, context: TurnContext) -> dict[str, Any]:
+        """What the page offers to choose from; the same dictionary every time, so read only."""
+        return self._offers(*_page(context))
+
+    def _listed_offers(self, query: str, url_allowed: bool, template: Template) -> dict[str, Any]:
+        sources = self._sources(query, url_allowed, template)
+        return offers(sources, sources.resolve()).to_dict()
+
+    def _sources(self, query: str, url_allowed: bool, template: Template) -> SettingSources:
+        return SettingSources(
+            environment=self._environment,
+            url=first_values(query),
+            template=template.chat_settings,
+            url_allowed=url_allowed,
+        )
+
+
+def _page(context: TurnContext) -> tuple[str, bool, Template]:
+    request = context.request
+    return request.query, request.url_allowed, context.agent.template

@@ -41,13 +41,13 @@ class Unfinished(ProviderError):
         self.text = text
 
 
-def side_model(answering: ResolvedAgent, name: str) -> Model | None:
+def side_model(agent: ResolvedAgent, name: str) -> Model | None:
     """The model that a setting names, at the agent's provider; None where none there can be asked
     to judge. What the administrator set for every model (CHAT_MODEL) holds for it too."""
-    small = answering.provider.small(answering.model)
+    small = agent.provider.small(agent.model)
     if small is None or name == FAST:
         return small
-    return answering.provider.model(name)
+    return agent.provider.model(name)
 
 
 async def complete(

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from chatsite.conversations.values.records import IndexLines, IndexProgress
+from chatsite.conversations.values.records import IndexProgress
 from chatsite.history import Evidence
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
@@ -26,8 +26,8 @@ from chatsite.history.values.marks import (
 from chatsite.history.values.transcript import Entry, split_turns
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.turns.context.gatherer import DecisionInputs
-from chatsite.turns.ports import TurnOwner, WorkRunner
+from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.ports import Storage, TurnOwner
 
 logger = logging.getLogger("chatsite.turns")
 
@@ -47,15 +47,6 @@ _COLD_NOTE = (
     "newest turns are sent and none is recalled."
 )
 _FAILED_NOTE = "The older messages couldn't be searched, so the newest turns are sent."
-
-
-class IndexReader(Protocol):
-    """What an index reads; `conversations.reads.search_index` is one."""
-
-    def index_progress(self, *, owner: Any, conversation: str, last: int) -> IndexProgress: ...
-    def lines_between(
-        self, *, owner: Any, conversation: str, after: int, before: int, most: int
-    ) -> IndexLines: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,30 +84,28 @@ class Recaller:
     def __init__(
         self,
         *,
-        run: WorkRunner,
-        reads: IndexReader,
+        storage: Storage,
         vectors: SentenceVectors | None = None,
         memory: int = MEMORY,
     ) -> None:
-        self._run = run
-        self._reads = reads
+        self._storage = storage
         self._vectors = vectors
         self._memory = memory
-        self._kept: OrderedDict[str, CachedIndex] = OrderedDict()
+        self._indexes: OrderedDict[str, CachedIndex] = OrderedDict()
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
         """The hits for the current message; where none could be looked for, a note says why."""
         # Stop must not leave a thread at work in an index whose lock is free.
-        evidence: Evidence = await asyncio.shield(self._task(self._gathered(gathering)))
+        evidence: Evidence = await asyncio.shield(self._task(self._search(inputs)))
         return evidence
 
     def forget(self, conversation: str) -> None:
-        """Drop what is kept of it: a message in it was changed or deleted."""
-        self._kept.pop(conversation, None)
+        """Drop its index: a message in it was changed or deleted."""
+        self._indexes.pop(conversation, None)
 
     async def drain(self) -> None:
-        """Wait for nothing new: end what is still being read."""
+        """End the tasks that still read messages."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -128,16 +117,16 @@ class Recaller:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _gathered(self, gathering: DecisionInputs) -> Evidence:
+    async def _search(self, inputs: DecisionInputs) -> Evidence:
         began = time.perf_counter()
-        id = gathering.conversation
+        id = inputs.context.conversation
         try:
-            kept = self._taken(id)
-            async with kept.lock:
-                added = 0 if kept.waiting else await self._follow(kept, gathering)
-                if kept.waiting:
-                    return Evidence(notes=(_COLD_NOTE.format(count=kept.waiting),))
-                hits = await self._hits(kept, gathering)
+            cached = self._index_of(id)
+            async with cached.lock:
+                added = 0 if cached.waiting else await self._follow(cached, inputs)
+                if cached.waiting:
+                    return Evidence(notes=(_COLD_NOTE.format(count=cached.waiting),))
+                hits = await self._hits(cached, inputs)
         except Exception:
             logger.exception("the older messages of %s couldn't be searched", id)
             self.forget(id)
@@ -145,7 +134,7 @@ class Recaller:
         finally:
             self._shrink()
         report = {
-            "passages": len(kept.index),
+            "passages": len(cached.index),
             "added": added,
             "hits": len(hits),
             "vectors": self._vectors.name if self._vectors else None,
@@ -154,12 +143,12 @@ class Recaller:
         return Evidence(recall=Recall(hits=hits), reports={LEXICAL.evidence: report})
 
     # ---- keeping indexes ---------------------------------------------------------------------
-    def _taken(self, conversation: str) -> CachedIndex:
+    def _index_of(self, conversation: str) -> CachedIndex:
         """The conversation's index, maybe empty, as the one used last."""
-        kept = self._kept.get(conversation) or self._new()
-        self._kept[conversation] = kept
-        self._kept.move_to_end(conversation)
-        return kept
+        cached = self._indexes.get(conversation) or self._new()
+        self._indexes[conversation] = cached
+        self._indexes.move_to_end(conversation)
+        return cached
 
     def _new(self) -> CachedIndex:
         index = Index()
@@ -168,100 +157,105 @@ class Recaller:
 
     def _shrink(self) -> None:
         """Drop indexes used longest ago until the rest has room; never the last used one."""
-        sizes = {id: kept.size for id, kept in self._kept.items()}
+        sizes = {id: cached.size for id, cached in self._indexes.items()}
         size = sum(sizes.values())
-        for id, kept in list(self._kept.items())[:-1]:
+        for id, cached in list(self._indexes.items())[:-1]:
             if size <= self._memory:
                 return
-            if not kept.waiting:
+            if not cached.waiting:
                 size -= sizes[id]
                 self.forget(id)
 
     # ---- following the path ------------------------------------------------------------------
-    async def _follow(self, kept: CachedIndex, gathering: DecisionInputs) -> int:
+    async def _follow(self, cached: CachedIndex, inputs: DecisionInputs) -> int:
         """Bring the index up to the current message; how many messages came to it.
 
-        Where too many are missing, a task is begun that adds them, and `kept.waiting` says so.
+        Where too many are missing, a task is begun that adds them, and `cached.waiting` says so.
         """
-        owner, id = gathering.owner, gathering.conversation
-        now = await self._stand(kept, owner, id)
-        if kept.index.last and not self._holds(kept, now):
-            now = await self._stand(kept, owner, id)
-        before = _current(gathering).seq
+        owner, id = inputs.context.owner, inputs.context.conversation
+        now = await self._progress(cached, owner, id)
+        if cached.index.last and not self._holds(cached, now):
+            now = await self._progress(cached, owner, id)
+        before = _current(inputs).seq
         if now.waiting > COLD:
-            kept.waiting = now.waiting
-            self._task(self._complete(kept, owner, id, before))
+            cached.waiting = now.waiting
+            self._task(self._complete(cached, owner, id, before))
             return 0
-        return await self._add(kept, owner, id, before=before, most=COLD)
+        return await self._add(cached, owner, id, before=before, most=COLD)
 
-    async def _stand(self, kept: CachedIndex, owner: TurnOwner, conversation: str) -> IndexProgress:
-        return await self._run(
-            self._reads.index_progress, owner=owner, conversation=conversation, last=kept.index.last
+    async def _progress(
+        self, cached: CachedIndex, owner: TurnOwner, conversation: str
+    ) -> IndexProgress:
+        return await self._storage.run(
+            self._storage.index.index_progress,
+            owner=owner,
+            conversation=conversation,
+            last=cached.index.last,
         )
 
-    def _holds(self, kept: CachedIndex, now: IndexProgress) -> bool:
+    def _holds(self, cached: CachedIndex, now: IndexProgress) -> bool:
         """Whether all of the index is on the path; what isn't is taken out.
 
         Up to the newest message that is in both, index and path are the same: a message's place
         in the tree fixes all above it. But for what was deleted there: then fewer are left.
         """
-        if now.newest[:1] == (kept.index.last,) and now.messages == kept.messages:
+        if now.newest[:1] == (cached.index.last,) and now.messages == cached.messages:
             return True
-        known = set(kept.index.seqs)
+        known = set(cached.index.seqs)
         common = next((seq for seq in now.newest if seq in known), 0)
-        kept.cut(0 if common == kept.index.last else common)
+        cached.cut(0 if common == cached.index.last else common)
         return False
 
     async def _add(
-        self, kept: CachedIndex, owner: TurnOwner, conversation: str, *, before: int, most: int
+        self, cached: CachedIndex, owner: TurnOwner, conversation: str, *, before: int, most: int
     ) -> int:
-        found = await self._run(
-            self._reads.lines_between,
+        found = await self._storage.run(
+            self._storage.index.lines_between,
             owner=owner,
             conversation=conversation,
-            after=kept.index.last,
+            after=cached.index.last,
             before=before,
             most=most,
         )
-        if kept.vectors is None and len(found.lines) <= _INLINE_LINES:
-            kept.extend(found.lines)
+        if cached.vectors is None and len(found.lines) <= _INLINE_LINES:
+            cached.extend(found.lines)
         else:
-            await asyncio.to_thread(kept.extend, found.lines)
-        kept.messages = found.messages
+            await asyncio.to_thread(cached.extend, found.lines)
+        cached.messages = found.messages
         return len(found.lines)
 
     async def _complete(
-        self, kept: CachedIndex, owner: TurnOwner, conversation: str, before: int
+        self, cached: CachedIndex, owner: TurnOwner, conversation: str, before: int
     ) -> None:
         try:
-            while await self._add(kept, owner, conversation, before=before, most=CHUNK):
+            while await self._add(cached, owner, conversation, before=before, most=CHUNK):
                 pass
         except Exception:
             logger.exception("the messages of %s couldn't be read", conversation)
             self.forget(conversation)
         finally:
-            kept.waiting = 0
+            cached.waiting = 0
             self._shrink()
 
     # ---- asking ------------------------------------------------------------------------------
-    async def _hits(self, kept: CachedIndex, gathering: DecisionInputs) -> tuple[Hit, ...]:
-        entries, current = gathering.transcript.entries, _current(gathering)
+    async def _hits(self, cached: CachedIndex, inputs: DecisionInputs) -> tuple[Hit, ...]:
+        entries, current = inputs.transcript.entries, _current(inputs)
         search = partial(
             recall_messages,
-            kept.index,
+            cached.index,
             question_in_chat(current.message.content or ""),
-            meaning=kept.vectors,
+            meaning=cached.vectors,
             before=current.seq,
             after=remembered_from(entries) - 1,
             without=_excluded(entries),
         )
-        if kept.vectors is None and len(kept.index) <= _INLINE_PASSAGES:
+        if cached.vectors is None and len(cached.index) <= _INLINE_PASSAGES:
             return search()
         return await asyncio.to_thread(search)
 
 
-def _current(gathering: DecisionInputs) -> Entry:
-    entries = gathering.transcript.entries
+def _current(inputs: DecisionInputs) -> Entry:
+    entries = inputs.transcript.entries
     return next(entry for entry in reversed(entries) if entry.message.role == "user")
 
 

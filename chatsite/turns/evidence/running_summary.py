@@ -11,23 +11,19 @@ from dataclasses import replace
 from chatsite.conversations.values.summary_records import SummaryState
 from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
-from chatsite.history import Evidence, Settings, estimate_message
+from chatsite.history import Evidence, estimate_message
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.gatherer import DecisionInputs
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import FAST
 from chatsite.turns.evidence.summary_fold import (
     SummaryFold,
-    SummaryReads,
-    SummaryWrites,
-    limit_of,
     writing_model,
 )
 from chatsite.turns.evidence.summary_writer import summary_tokens
-from chatsite.turns.ports import TurnOwner, WorkRunner
+from chatsite.turns.ports import Storage, TurnOwner
 
 logger = logging.getLogger("chatsite.turns")
 # What went wrong, for the next receipts of so many conversations.
@@ -37,7 +33,6 @@ PARTS_OF_LIMIT = 3
 # In the whole process: nobody waits for a summary, and its calls take from what the provider lets
 # this server ask at once and a minute, and of memory. The others wait for their turn.
 MOST_AT_ONCE = 4
-ON_THIS_MACHINE = "embedded"
 OFF = "The summary is switched off in this conversation: only the newest turns are sent."
 FAILED = "The last attempt to bring the summary up to date failed."
 
@@ -48,16 +43,10 @@ class Summariser:
     def __init__(
         self,
         *,
-        run: WorkRunner,
-        reads: SummaryReads,
-        writes: SummaryWrites,
-        answering: Callable[[str], ResolvedAgent],
+        storage: Storage,
         publish: Callable[[str, Event], None],
     ) -> None:
-        self.run = run
-        self.reads = reads
-        self.writes = writes
-        self.answering = answering
+        self.storage = storage
         self.publish = publish
         self._making: dict[str, tuple[SummaryFold, asyncio.Task[None]]] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
@@ -65,73 +54,64 @@ class Summariser:
         self._draining = False
 
     # ---- before an answer --------------------------------------------------------------------
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
         """The summary that holds for the path, where there is one and it is switched on."""
-        standing = await self.standing(gathering.owner, gathering.conversation)
-        if not standing.on:
+        state = await self.state(inputs.context.owner, inputs.context.conversation)
+        if not state.on:
             return Evidence(notes=(OFF,))
-        failure = self._failures.get(gathering.conversation)
-        said = (failure, _not_the_named_one(gathering.answering, gathering.settings))
+        failure = self._failures.get(inputs.context.conversation)
+        said = (failure, _other_model_note(inputs.context))
         notes = tuple(note for note in said if note)
-        summary = standing.summary
+        summary = state.summary
         if summary is None:
             return Evidence(notes=notes)
-        tokens = await _counted(summary.text, gathering.tokenizer)
+        tokens = await _count(summary.text, inputs.tokenizer)
         report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
         return Evidence(
             summary=replace(summary, tokens=tokens), notes=notes, reports={SUMMARY.evidence: report}
         )
 
-    async def standing(self, owner: TurnOwner, conversation: str) -> SummaryState:
-        return await self.run(self.reads.summary_state, owner=owner, conversation=conversation)
+    async def state(self, owner: TurnOwner, conversation: str) -> SummaryState:
+        return await self.storage.run(
+            self.storage.summaries.summary_state, owner=owner, conversation=conversation
+        )
 
     # ---- after an answer ---------------------------------------------------------------------
-    def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
+    def after_turn(self, context: TurnContext) -> None:
         """Begin to make the next summary where the policy needs one; nobody waits for it."""
-        conversation = asking.conversation
-        if (
-            settings.active_policy.evidence != SUMMARY.evidence
-            or self._draining
-            or conversation in self._making
-        ):
+        conversation = context.conversation
+        evidence = context.settings.active_policy.evidence
+        if evidence != SUMMARY.evidence or self._draining or conversation in self._making:
             return
-        fold = SummaryFold(
-            owner=asking.owner,
-            conversation=conversation,
-            answering=answering,
-            settings=settings,
-            run=self.run,
-            reads=self.reads,
-            writes=self.writes,
-        )
+        fold = SummaryFold(context, self.storage)
         task = asyncio.create_task(self._make(fold))
         self._making[conversation] = (fold, task)
         # Not in `_make`: a task that is cancelled before its first step never gets there.
         task.add_done_callback(lambda _: self._making.pop(conversation))
 
-    def give_way(self, asking: PageRequest, answering: ResolvedAgent) -> None:
+    def give_way(self, context: TurnContext) -> None:
         """An answer begins: on this machine's own processors nothing is made beside it."""
         for fold, task in self._making.values():
-            if answering.provider.kind == fold.answering.provider.kind == ON_THIS_MACHINE:
+            if context.agent.has_cache and fold.context.agent.has_cache:
                 task.cancel()
 
     async def _make(self, fold: SummaryFold) -> None:
         try:
             async with self._at_once:
                 folded = await fold.make()
-            if folded.standing is not None:
-                self.publish(fold.conversation, SummaryChanged(summary=folded.standing.view))
+            if folded.state is not None:
+                self.publish(fold.context.conversation, SummaryChanged(summary=folded.state.view))
             if folded.failure is not None:
-                self._failed(fold.conversation, folded.failure)
+                self._failed(fold.context.conversation, folded.failure)
             else:
-                self._failures.pop(fold.conversation, None)
+                self._failures.pop(fold.context.conversation, None)
         except NotFound:
-            logger.info("%s is gone: it needs no summary", fold.conversation)
+            logger.info("%s is gone: it needs no summary", fold.context.conversation)
         except ProviderError as error:
-            self._failed(fold.conversation, error)
+            self._failed(fold.context.conversation, error)
         except Exception:
-            logger.exception("no summary of %s", fold.conversation)
-            self._note(fold.conversation, "Something went wrong here.")
+            logger.exception("no summary of %s", fold.context.conversation)
+            self._note(fold.context.conversation, "Something went wrong here.")
 
     def _failed(self, conversation: str, error: ProviderError | TimeoutError) -> None:
         if isinstance(error, ProviderError):
@@ -158,45 +138,51 @@ class Summariser:
 
     # ---- what a person does ------------------------------------------------------------------
     async def rewrite(
-        self, asking: PageRequest, settings: Settings, *, version: int, text: str | None
+        self, context: TurnContext, *, version: int, text: str | None
     ) -> SummaryState:
-        """A new version with a person's text and the coverage of `version`; None brings the text
-        of that version back. Raises NotFound, and Refused for what can't be used or is too long."""
-        answering = self.answering(asking.agent)
-        owner, conversation, said = asking.owner, asking.conversation, text
-        if said is None:
-            said = await self.run(
-                self.reads.summary_text, owner=owner, conversation=conversation, version=version
+        """A new version with a person's text and the coverage of `version`; None restores the text
+        of that version. Raises NotFound, and Refused for what can't be used or is too long."""
+        agent, owner, conversation = context.agent, context.owner, context.conversation
+        new_text = text
+        if new_text is None:
+            new_text = await self.storage.run(
+                self.storage.summaries.summary_text,
+                owner=owner,
+                conversation=conversation,
+                version=version,
             )
-        tokens = await _counted(said, answering.provider.tokenizer(answering.model))
-        most = limit_of(answering.window, settings) // PARTS_OF_LIMIT
+        tokens = await _count(new_text, agent.provider.tokenizer(agent.model))
+        most = context.limit // PARTS_OF_LIMIT
         if text is not None and tokens.count > most:
             raise Refused(
                 f"This summary takes {tokens.count:,} tokens, and {most:,} are allowed, so that "
                 "there is room for the conversation. Your text is kept; shorten it.",
                 code="summary_too_long",
             )
-        standing = await self.run(
-            self.writes.rewrite_summary,
+        state = await self.storage.run(
+            self.storage.summary_writes.rewrite_summary,
             owner=owner,
             conversation=conversation,
             version=version,
             text=text,
             tokens=tokens,
         )
-        self.publish(conversation, SummaryChanged(summary=standing.view))
-        return standing
+        self.publish(conversation, SummaryChanged(summary=state.view))
+        return state
 
     async def switch(self, *, owner: TurnOwner, conversation: str, on: bool) -> SummaryState:
         """Whether the summary is sent, and made, in this conversation."""
-        standing = await self.run(
-            self.writes.switch_summary, owner=owner, conversation=conversation, on=on
+        state = await self.storage.run(
+            self.storage.summary_writes.switch_summary,
+            owner=owner,
+            conversation=conversation,
+            on=on,
         )
-        self.publish(conversation, SummaryChanged(summary=standing.view))
-        return standing
+        self.publish(conversation, SummaryChanged(summary=state.view))
+        return state
 
 
-async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:
+async def _count(text: str, tokenizer: Tokenizer) -> TokenCount:
     """Estimated where nobody can count now."""
     try:
         return await summary_tokens(text, tokenizer)
@@ -205,9 +191,9 @@ async def _counted(text: str, tokenizer: Tokenizer) -> TokenCount:
         return TokenCount(count=count, tokenizer="estimate", basis="estimated")
 
 
-def _not_the_named_one(answering: ResolvedAgent, settings: Settings) -> str:
-    """Where the model that is to write summaries can't be had at the agent's provider."""
-    name, model = settings.summary_model.value, writing_model(answering, settings)
+def _other_model_note(context: TurnContext) -> str:
+    """Where another model than the one in the settings writes the summaries."""
+    name, model = context.settings.summary_model.value, writing_model(context)
     if model is None or name in (FAST, model.name):
         return ""
     return f"{name} was to write the summaries; {model.name} writes them here."

@@ -12,7 +12,7 @@ from chatsite.history import Evidence, StrategyChoice, StrategySlot
 from chatsite.history.policies.strategy import STRATEGY
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.context.decision_inputs import DecisionInputs
 
 INSTEAD = "The newest turns within the budget are sent instead"
 
@@ -24,21 +24,21 @@ class StrategyGatherer:
     strategies: StrategyWorker
     file: Callable[[str], StrategyFile | None]
 
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
-        file = self.file(gathering.agent)
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
+        file = self.file(inputs.context.agent.slug)
         if file is None:
-            return _failed(f"{gathering.agent}/{STRATEGY_FILE}: there is no such file")
+            return _failed(f"{inputs.context.agent.slug}/{STRATEGY_FILE}: there is no such file")
         given = StrategyInput.from_transcript(
-            gathering.transcript,
-            gathering.answering.template,
-            head=gathering.head,
-            window=gathering.answering.window,
-            budget=gathering.settings.tokens.value,
+            inputs.transcript,
+            inputs.context.agent.template,
+            head=inputs.head,
+            window=inputs.context.agent.window,
+            budget=inputs.context.settings.tokens.value,
         )
         built = await self.strategies.run(file, given)
         if isinstance(built, StrategyFailure):
             return _failed(built.sentence(file.shown))
-        slots = await _counted(built.slots, gathering.tokenizer)
+        slots = await _counted(built.slots, inputs.tokenizer)
         report = {
             "file": file.shown,
             "milliseconds": built.milliseconds,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
 
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import ProviderError
-from chatsite.history import Entry, Settings, Window
 from chatsite.history.summary_plan import (
     RequestLoad,
     SummaryPiece,
@@ -17,140 +16,92 @@ from chatsite.history.summary_plan import (
     split_into_pieces,
     turns_to_fold,
 )
-from chatsite.messages import TokenCount
 from chatsite.providers.base.model import Model
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.token_counts import token_counts
+from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
 from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
-from chatsite.turns.ports import TurnOwner, WorkRunner
+from chatsite.turns.ports import Storage
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
 MOST_PIECES = 24
 
 
-class SummaryWrites(Protocol):
-    """`conversations.summaries` is one."""
-
-    def fold_summary(
-        self,
-        *,
-        owner: Any,
-        conversation: str,
-        start: UnsummarisedPath,
-        folded: Sequence[Entry],
-        messages: int,
-        text: str,
-        by: str,
-        tokens: TokenCount,
-        report: Mapping[str, Any],
-    ) -> SummaryState | None: ...
-    def rewrite_summary(
-        self, *, owner: Any, conversation: str, version: int, text: str | None, tokens: TokenCount
-    ) -> SummaryState: ...
-    def switch_summary(self, *, owner: Any, conversation: str, on: bool) -> SummaryState: ...
-
-
-class SummaryReads(Protocol):
-    """`conversations.reads.summary_queries` is one."""
-
-    def summary_state(self, *, owner: Any, conversation: str) -> SummaryState: ...
-    def unsummarised_path(self, *, owner: Any, conversation: str) -> UnsummarisedPath: ...
-    def still_holds(
-        self, *, owner: Any, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
-    ) -> bool: ...
-    def summary_text(self, *, owner: Any, conversation: str, version: int) -> str: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
-    """What stands after a fold, None for what stood before, and why it went no further."""
+    """The summary's state after a fold, None where nothing changed, and why it went no further."""
 
-    standing: SummaryState | None = None
+    state: SummaryState | None = None
     failure: ProviderError | TimeoutError | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SummaryFold:
-    """What is needed to make one conversation's next summary."""
+    """Makes one conversation's next summary."""
 
-    owner: TurnOwner
-    conversation: str
-    answering: ResolvedAgent
-    settings: Settings
-    run: WorkRunner
-    reads: SummaryReads
-    writes: SummaryWrites
+    context: TurnContext
+    storage: Storage
 
     async def make(self) -> FoldResult:
-        """Nothing stands anew where no fold is needed, or the conversation changed meanwhile.
+        """Empty where no fold is needed, or the conversation changed meanwhile.
 
-        What was made before a call failed, or was cancelled, or before something changed that
-        was still to come, is stored. Raises NotFound for a conversation that is gone,
+        What was made before a call failed or was cancelled, or before something that was still to
+        be summarised changed, is stored. Raises NotFound for a conversation that is gone,
         ProviderError where no model can be asked.
         """
-        start = await self.run(
-            self.reads.unsummarised_path, owner=self.owner, conversation=self.conversation
+        context = self.context
+        start = await self.storage.run(
+            self.storage.summaries.unsummarised_path,
+            owner=context.owner,
+            conversation=context.conversation,
         )
         if not start.state.on:
             return FoldResult()
         load = await self._load(start)
-        # Both take 50 us a message: in a long conversation everybody's answers would stand still.
+        # Both take 50 us a message: a long conversation would hold up everybody's answers.
         folded = await asyncio.to_thread(turns_to_fold, start.entries, load)
         if not folded:
             return FoldResult()
         model, most = self._model(), most_tokens(load.limit)
-
-        async def may_send(parts: Sequence[SummaryPiece]) -> bool:
-            return await self._still_holds(start, parts)
-
         wanted = await asyncio.to_thread(
             split_into_pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
-        base = start.state.summary
-        made = SummaryDraft(base.text if base else "")
         writer = SummaryWriter(
-            answering=self.answering,
-            conversation=self.conversation,
+            agent=context.agent,
+            conversation=context.conversation,
             model=model,
             most=most,
-            may_send=may_send,
+            may_send=partial(self._still_holds, start),
         )
-        failure: ProviderError | TimeoutError | None = None
-        for piece in wanted:
-            try:
-                await writer.take_up(piece, made)
-            except (ProviderError, TimeoutError) as error:
-                failure = error
-                break
-            except (Outdated, asyncio.CancelledError):
-                break
+        made = SummaryDraft(start.state.summary.text if start.state.summary else "")
+        failure = await _write(writer, wanted, made)
         stored = await self._store(start, made, model) if made.tokens else None
-        return FoldResult(standing=stored, failure=failure)
+        return FoldResult(state=stored, failure=failure)
 
     async def _load(self, start: UnsummarisedPath) -> RequestLoad:
-        head, window = self.answering.head.messages, self.answering.window
-        counts = await token_counts(self.answering.provider.tokenizer(self.answering.model), head)
+        agent = self.context.agent
+        tokenizer = agent.provider.tokenizer(agent.model)
+        counts = await token_counts(tokenizer, agent.head.messages)
         summary = start.state.summary
         return RequestLoad(
             fixed=sum(count.count for count in counts),
             summary=summary.tokens.count if summary else 0,
-            limit=limit_of(window, self.settings),
-            low_water=self.settings.low_water.value,
+            limit=self.context.limit,
+            low_water=self.context.settings.low_water.value,
         )
 
     def _model(self) -> Model:
-        model = writing_model(self.answering, self.settings)
+        model = writing_model(self.context)
         if model is None:
             raise ProviderError("No model answers here that could write one.", code="no_model")
         return model
 
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
         """A person may change a lot in the minutes that many calls take. One read a call."""
-        return await self.run(
-            self.reads.still_holds,
-            owner=self.owner,
-            conversation=self.conversation,
+        return await self.storage.run(
+            self.storage.summaries.still_holds,
+            owner=self.context.owner,
+            conversation=self.context.conversation,
             start=start,
             entries=[entry for piece in parts for entry in piece.entries],
         )
@@ -159,10 +110,10 @@ class SummaryFold:
         self, start: UnsummarisedPath, made: SummaryDraft, model: Model
     ) -> SummaryState | None:
         assert made.tokens is not None
-        return await self.run(
-            self.writes.fold_summary,
-            owner=self.owner,
-            conversation=self.conversation,
+        return await self.storage.run(
+            self.storage.summary_writes.fold_summary,
+            owner=self.context.owner,
+            conversation=self.context.conversation,
             start=start,
             folded=[entry for piece in made.pieces for entry in piece.entries],
             messages=sum(piece.messages for piece in made.pieces),
@@ -173,15 +124,24 @@ class SummaryFold:
         )
 
 
-def writing_model(answering: ResolvedAgent, settings: Settings) -> Model | None:
+async def _write(
+    writer: SummaryWriter, wanted: Sequence[SummaryPiece], made: SummaryDraft
+) -> ProviderError | TimeoutError | None:
+    """Fill `made` piece by piece; why it went no further, None where nothing failed."""
+    for piece in wanted:
+        try:
+            await writer.take_up(piece, made)
+        except (ProviderError, TimeoutError) as error:
+            return error
+        except (Outdated, asyncio.CancelledError):
+            break
+    return None
+
+
+def writing_model(context: TurnContext) -> Model | None:
     """The one that writes: by name, or the provider's small one, or its own; None where no model
     answers."""
-    if answering.provider.kind == "echo":
+    agent = context.agent
+    if agent.provider.kind == "echo":
         return None
-    return side_model(answering, settings.summary_model.value) or answering.provider.model(None)
-
-
-def limit_of(window: Window, settings: Settings) -> int:
-    """What a prompt may take, in tokens."""
-    budget = settings.tokens.value
-    return window.room if budget is None else min(budget, window.room)
+    return side_model(agent, context.settings.summary_model.value) or agent.provider.model(None)

@@ -75,12 +75,12 @@ class Outdated(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWriter:
-    """Has `model` write what `answering`'s model will read, in at most `most` tokens of that.
+    """Has `model` write what `agent`'s model will read, in at most `most` tokens of that.
 
     Before each call `may_send` is asked about all pieces that went into what is sent.
     """
 
-    answering: ResolvedAgent
+    agent: ResolvedAgent
     conversation: str
     model: Model
     most: int
@@ -130,7 +130,7 @@ class SummaryWriter:
         started = time.monotonic()
         try:
             completed = await complete(
-                self.answering.provider,
+                self.agent.provider,
                 self.model,
                 messages,
                 # Of its own: the conversation's prompt keeps its place in the engine.
@@ -151,7 +151,7 @@ class SummaryWriter:
         return reply
 
     async def _count(self, text: str) -> TokenCount:
-        tokenizer = self.answering.provider.tokenizer(self.answering.model)
+        tokenizer = self.agent.provider.tokenizer(self.agent.model)
         return await summary_tokens(text, tokenizer)
 
 

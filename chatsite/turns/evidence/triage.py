@@ -17,7 +17,7 @@ from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn, split_turns
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Usage
-from chatsite.turns.context.gatherer import DecisionInputs
+from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
 
 logger = logging.getLogger("chatsite.turns")
@@ -51,26 +51,26 @@ class TriageOutcome:
 class Triager:
     """The gatherer for the policy `relevant` with the selector `triage`."""
 
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
         """The turns that the model chose; without a choice, notes that say why all are kept."""
-        settings = gathering.settings.conversation
-        plan = _plan(gathering)
+        settings = inputs.context.settings.conversation
+        plan = _plan(inputs)
         count = len(plan.candidates)
         if not count:
             outcome = TriageOutcome(result="nothing to choose", chosen=frozenset())
             return _evidence(outcome, candidates=0, notes=())
         name = settings.selection_model.value
-        model = side_model(gathering.answering, name)
+        model = side_model(inputs.context.agent, name)
         if model is None:
-            why = f"{gathering.answering.model.label} can't judge which older turns matter"
+            why = f"{inputs.context.agent.model.label} can't judge which older turns matter"
             outcome = TriageOutcome(result="no model", why=why)
-        elif gathering.preview:
+        elif inputs.preview:
             when = "Which older turns go along is chosen on sending"
             outcome = TriageOutcome(result="on sending", model=model)
             note = f"{when}: {model.label} is asked about {count} of them."
             return _evidence(outcome, candidates=count, notes=(note,))
         else:
-            outcome = await _ask(gathering, plan, model)
+            outcome = await _ask(inputs, plan, model)
         notes = []
         if model is not None and name not in (FAST, model.name):
             notes.append(f"{name} was to choose among older turns; {model.name} is asked here.")
@@ -80,21 +80,23 @@ class Triager:
         return _evidence(outcome, candidates=count, notes=tuple(notes))
 
 
-def _plan(gathering: DecisionInputs) -> TriagePlan:
-    entries = gathering.transcript.entries
-    path = [turn for turn in _turns(gathering) if turn.user is not None]
-    return plan_triage(path[:-1], gathering.settings.terms.triage, marker=remembered_from(entries))
+def _plan(inputs: DecisionInputs) -> TriagePlan:
+    entries = inputs.transcript.entries
+    path = [turn for turn in _turns(inputs) if turn.user is not None]
+    return plan_triage(
+        path[:-1], inputs.context.settings.terms.triage, marker=remembered_from(entries)
+    )
 
 
-def _turns(gathering: DecisionInputs) -> list[Turn]:
-    entries = gathering.transcript.entries
+def _turns(inputs: DecisionInputs) -> list[Turn]:
+    entries = inputs.transcript.entries
     return split_turns([entry for entry in entries if entry.message.role != "system"])
 
 
-async def _ask(gathering: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
-    settings = gathering.settings.conversation
+async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
+    settings = inputs.context.settings.conversation
     reply = min(REPLY_TOKENS, model.window // 4)
-    question = triage_prompt(gathering.current, plan, room=model.window - reply)
+    question = triage_prompt(inputs.current, plan, room=model.window - reply)
     estimated = sum(estimate_message(message) for message in question)
     started = time.monotonic()
 
@@ -112,10 +114,10 @@ async def _ask(gathering: DecisionInputs, plan: TriagePlan, model: Model) -> Tri
     seconds = settings.selection_timeout.value
     try:
         completed = await complete(
-            gathering.answering.provider,
+            inputs.context.agent.provider,
             model,
             question,
-            conversation=gathering.conversation,
+            conversation=inputs.context.conversation,
             max_tokens=reply,
             seconds=seconds,
         )

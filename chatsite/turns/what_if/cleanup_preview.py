@@ -26,10 +26,9 @@ from chatsite.history.values.marks import is_pinned
 from chatsite.history.values.selectable import selectable_entries
 from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
 from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
-from chatsite.turns.context.cache_cleanup import has_cache
-from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.snapshots import AgentResolver
+from chatsite.turns.ports import Storage
 
 NO_CACHE = "Not available for this model: {label} doesn't keep its cache on this machine."
 ALWAYS = ("system", "prefilled", "tools", "current")
@@ -88,29 +87,28 @@ class _Older:
 class CleanupPreview:
     """Nothing is stored but token counts: what is to be unloaded is marked by the store."""
 
-    decider: Decider
-    answering: AgentResolver
+    storage: Storage
+    drafts: Drafts
 
-    async def offers(self, asking: PageRequest) -> CleanupOffers:
+    async def offers(self, request: PageRequest) -> CleanupOffers:
         """The query's history settings count, as for the next message. Raises NotFound, or
         PromptTooLarge where not even an empty message has room."""
-        agent = await self.decider.run(
-            self.decider.reads.agent_of, owner=asking.owner, conversation=asking.conversation
+        slug = await self.storage.run(
+            self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
         )
-        answering = self.answering(agent, asking.model, staff=asking.staff)
-        cleanup, window = self.decider.cleanup(answering), answering.window
-        if not has_cache(answering):
-            note = NO_CACHE.format(label=answering.model.label)
+        context = self.drafts.contexts.of(replace(request, agent=slug))
+        decider = self.drafts.decider
+        cleanup, window = decider.cleanup(context.agent), context.agent.window
+        if not context.agent.has_cache:
+            note = NO_CACHE.format(label=context.agent.model.label)
             return CleanupOffers(note=note, window=window.size, cleanup=cleanup)
-        asking = replace(asking, agent=agent)
-        settings = self.decider.settings(asking, answering)
-        loaded = await self.decider.with_draft(asking, answering, "", Everything())
-        loaded = await self.decider.counted(asking, answering, loaded)
-        decision = await self.decider.decided(asking, answering, settings, loaded, preview=True)
+        loaded = await self.drafts.load(context, EMPTY, Everything())
+        loaded = await decider.with_counts(context, loaded)
+        decision = await decider.preview(context, loaded)
         # A long conversation takes 8 us a message.
         older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
         fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
-        low = max(0, window.room * settings.low_water.value // 100 - fixed)
+        low = max(0, window.room * context.settings.low_water.value // 100 - fixed)
         return CleanupOffers(
             note="",
             window=window.size,
@@ -120,12 +118,12 @@ class CleanupPreview:
             ),
         )
 
-    async def choose(self, asking: PageRequest, strategy: str) -> tuple[int, ...]:
+    async def choose(self, request: PageRequest, strategy: str) -> tuple[int, ...]:
         """The turns that a strategy would unload, by their first messages. Raises BadCommand for
         one that there isn't, Refused where there is no cache, and what `offers` does."""
         if problem := unknown_strategy(strategy):
             raise BadCommand(problem)
-        found = await self.offers(asking)
+        found = await self.offers(request)
         if found.note:
             raise Refused(found.note)
         return next(offer.turns for offer in found.offers if offer.name == strategy)

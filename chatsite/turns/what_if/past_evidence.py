@@ -15,7 +15,7 @@ from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.gatherer import DecisionInputs, Gatherer
+from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer
 from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 
@@ -64,7 +64,7 @@ class UnknownEvidence:
 
     why: str
 
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
         return Evidence(notes=(self.why,))
 
 
@@ -77,8 +77,9 @@ def decider_of_path(
 ) -> Decider:
     """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
     stored of it."""
+    storage = replace(decider.storage, run=run_inline, index=said)
     past: dict[str, Gatherer] = {
-        LEXICAL.evidence: Recaller(run=run_inline, reads=said, vectors=vectors),
+        LEXICAL.evidence: Recaller(storage=storage, vectors=vectors),
         SUMMARY.evidence: PastSummaries(summaries),
     }
     return replace(decider, gatherers={**decider.gatherers, **past})
@@ -141,12 +142,12 @@ class PastSummaries:
 
     versions: Sequence[RunningSummary]
 
-    async def gather(self, gathering: DecisionInputs) -> Evidence:
-        current = gathering.transcript.entries[-1].seq
+    async def gather(self, inputs: DecisionInputs) -> Evidence:
+        current = inputs.transcript.entries[-1].seq
         known = [version for version in self.versions if version.last < current]
         if not known:
             return Evidence()
         summary = max(known, key=lambda version: (version.last, version.version))
-        tokens = await summary_tokens(summary.text, gathering.tokenizer)
+        tokens = await summary_tokens(summary.text, inputs.tokenizer)
         report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
         return Evidence(summary=replace(summary, tokens=tokens), reports={SUMMARY.evidence: report})

@@ -15,9 +15,8 @@ from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript,
 from chatsite.history.records.comparison import DecisionFigures, ToolGroups, figures_of
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.base.model import Price, reusable
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import TurnContext
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,8 +78,7 @@ class Replay:
     every turn before it is decided; `tick` is called after each."""
 
     decider: Decider
-    asking: PageRequest
-    answering: ResolvedAgent
+    context: TurnContext
     loaded: LoadedPath
     price: Price | None
     at: Callable[[int], None]
@@ -89,6 +87,7 @@ class Replay:
     async def under(self, settings: Settings) -> SimulationTotals:
         """All its turns, each with the simulated request before it as the previous one."""
         found, groups = SimulationTotals(), ToolGroups(self.entries)
+        context = self.context.with_settings(settings)
         previous: dict[str, object] | None = None
         unloaded: set[int] = set()
         for place, answer, transcript in self._turns(settings):
@@ -96,9 +95,7 @@ class Replay:
             path = replace(transcript, entries=_as_unloaded(transcript.entries, unloaded))
             loaded = replace(self.loaded, transcript=path, receipt=previous)
             try:
-                decision = await self.decider.decided(
-                    self.asking, self.answering, settings, loaded, preview=True
-                )
+                decision = await self.decider.preview(context, loaded)
             except PromptTooLarge:
                 found.too_large += 1
             else:
@@ -117,7 +114,7 @@ class Replay:
     def _turns(self, settings: Settings) -> Iterator[tuple[int, int, Transcript]]:
         """Each turn that a person began: its sequence number, the tokens of its answer, and the
         path up to it, as far as the settings reach."""
-        window = _Window(self.entries, settings, room=self.answering.window.room)
+        window = _Window(self.entries, settings, room=self.context.agent.window.room)
         for place in question_places(self.entries):
             answer = 0
             for entry in self.entries[place + 1 :]:

@@ -14,12 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from chatsite.errors import ChatsiteError
-from chatsite.history import Settings
 from chatsite.messages import Message
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.cache_cleanup import has_cache
-from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.drafts import Drafts
+from chatsite.turns.context.turn_context import TurnContext
 
 logger = logging.getLogger("chatsite.turns")
 # Who asks again at once doesn't wait for a decision that nobody needs.
@@ -45,24 +42,24 @@ class TrimAhead:
     def __init__(
         self,
         *,
-        decider: Decider,
+        drafts: Drafts,
         cache: TrimmableCache,
         running: Callable[[str], bool],
         quiet: float = QUIET_SECONDS,
     ) -> None:
-        self.decider = decider
+        self.drafts = drafts
         self.cache = cache
         self.running = running
         self.quiet = quiet
-        self._last: OrderedDict[str, tuple[PageRequest, ResolvedAgent]] = OrderedDict()
+        self._last: OrderedDict[str, TurnContext] = OrderedDict()
         self._trimming: dict[str, asyncio.Task[None]] = {}
 
-    def after_turn(self, asking: PageRequest, answering: ResolvedAgent, settings: Settings) -> None:
-        conversation = asking.conversation
+    def after_turn(self, context: TurnContext) -> None:
+        conversation = context.conversation
         self._last.pop(conversation, None)
-        if not has_cache(answering) or settings.active_policy.depends_on_words:
+        if not context.agent.has_cache or context.settings.active_policy.depends_on_words:
             return
-        self._last[conversation] = asking, answering
+        self._last[conversation] = context
         if len(self._last) > KEPT:
             self._last.popitem(last=False)
         self.changed(conversation)
@@ -71,7 +68,7 @@ class TrimAhead:
         """Its next request has become another one than it was; nobody waits."""
         self.give_way(conversation)
         if conversation in self._last:
-            task = asyncio.create_task(self._trim(*self._last[conversation]))
+            task = asyncio.create_task(self._trim(self._last[conversation]))
             self._trimming[conversation] = task
             task.add_done_callback(lambda done: self._ended(conversation, done))
 
@@ -88,15 +85,16 @@ class TrimAhead:
         if self._trimming.get(conversation) is task:
             del self._trimming[conversation]
 
-    async def _trim(self, asking: PageRequest, answering: ResolvedAgent) -> None:
+    async def _trim(self, context: TurnContext) -> None:
+        conversation = context.conversation
         await asyncio.sleep(self.quiet)
-        if self.running(asking.conversation) or not self.cache.can_trim(asking.conversation):
+        if self.running(conversation) or not self.cache.can_trim(conversation):
             return
         try:
-            decision = await self.decider.for_draft(asking, answering, "")
-            sent = await self.decider.counting(asking, answering).as_sent(decision.request)
-            await self.cache.trim(asking.conversation, sent.messages)
-        except ChatsiteError as error:  # it is gone, or another's now: no harm is done
-            logger.info("nothing is trimmed ahead in %s: %s", asking.conversation, error.message)
+            decision = await self.drafts.decide(context)
+            sent = await self.drafts.decider.counter(context).as_sent(decision.request)
+            await self.cache.trim(conversation, sent.messages)
+        except ChatsiteError as error:  # it is gone, or another owner's now: no harm is done
+            logger.info("nothing is trimmed ahead in %s: %s", conversation, error.message)
         except Exception:
-            logger.exception("trimming ahead in %s failed", asking.conversation)
+            logger.exception("trimming ahead in %s failed", conversation)

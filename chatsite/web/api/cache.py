@@ -32,11 +32,11 @@ MAX_TURNS = 10_000
 async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
     """What lies in the cache. `query` is the page's own: it says what the next message is sent
     with, and so what a cleanup would take from it."""
-    site, owner, asking = await _asking(request, id, request.GET.get("query", ""), panel=True)
-    books = await site.run(store.cache_books, owner=owner, conversation=asking.conversation)
-    asking = replace(asking, agent=books.agent, model=books.model)
-    available, offered = await _offered(site, asking)
-    return JsonResponse(_cache_fields(site, asking, books, offered, available=available))
+    site, owner, page = await _page_request(request, id, request.GET.get("query", ""), panel=True)
+    books = await site.run(store.cache_books, owner=owner, conversation=page.conversation)
+    page = replace(page, agent=books.agent, model=books.model)
+    available, offered = await _offered(site, page)
+    return JsonResponse(_cache_fields(site, page, books, offered, available=available))
 
 
 @require_POST
@@ -49,18 +49,18 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand("strategy is the name of one.")
     if problem := unknown_strategy(strategy):
         raise BadCommand(problem)
-    site, owner, asking = await _asking(request, id, body.get("query", ""), panel=True)
-    books = await site.run(store.cache_books, owner=owner, conversation=asking.conversation)
-    turns = await site.cleaning.choose(
-        replace(asking, agent=books.agent, model=books.model), strategy
+    site, owner, page = await _page_request(request, id, body.get("query", ""), panel=True)
+    books = await site.run(store.cache_books, owner=owner, conversation=page.conversation)
+    turns = await site.cleanups.choose(
+        replace(page, agent=books.agent, model=books.model), strategy
     )
     status = await site.run(
         store.mark_for_cleanup,
         owner=owner,
-        conversation=asking.conversation,
+        conversation=page.conversation,
         turns=turns,
     )
-    return await _answer_change(site, owner, asking, status)
+    return await _answer_change(site, owner, page, status)
 
 
 @require_POST
@@ -70,14 +70,14 @@ async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
     owner's also where there is no panel: a cleanup may have come by itself."""
     body = json_fields(request)
     turns = _turn_numbers(body["turns"]) if "turns" in body else None
-    site, owner, asking = await _asking(request, id, "", panel=False)
+    site, owner, page = await _page_request(request, id, "", panel=False)
     status = await site.run(
-        store.bring_back_turns, owner=owner, conversation=asking.conversation, turns=turns
+        store.bring_back_turns, owner=owner, conversation=page.conversation, turns=turns
     )
-    return await _answer_change(site, owner, asking, status)
+    return await _answer_change(site, owner, page, status)
 
 
-async def _asking(
+async def _page_request(
     request: HttpRequest, id: UUID, query: object, *, panel: bool
 ) -> tuple[Site, Owner, PageRequest]:
     site, staff = site_of(request), await is_staff(request)
@@ -86,21 +86,21 @@ async def _asking(
     if not isinstance(query, str) or len(query) > MAX_QUERY:
         raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
     owner = await request_owner(request)
-    asking = site.asking(
+    page = site.page_request(
         owner=owner,
         staff=staff,
         conversation=str(id),
         agent="",
         query=storable(query),
     )
-    return site, owner, asking
+    return site, owner, page
 
 
-async def _offered(site: Site, asking: PageRequest) -> tuple[bool, CleanupOffers]:
+async def _offered(site: Site, page: PageRequest) -> tuple[bool, CleanupOffers]:
     """Whether there is a cache to look at, and what could be unloaded of it."""
     available = False
     try:
-        offered = await site.cleaning.offers(asking)
+        offered = await site.cleanups.offers(page)
         return not offered.note, offered
     except NotFound:
         raise
@@ -113,9 +113,9 @@ async def _offered(site: Site, asking: PageRequest) -> tuple[bool, CleanupOffers
 
 
 def _cache_fields(
-    site: Site, asking: PageRequest, books: CacheBooks, offered: CleanupOffers, *, available: bool
+    site: Site, page: PageRequest, books: CacheBooks, offered: CleanupOffers, *, available: bool
 ) -> dict[str, Any]:
-    live = site.cache.view(asking.conversation)
+    live = site.cache.view(page.conversation)
     note = offered.note
     if available and not live.available:
         available, note = False, live.note
@@ -143,16 +143,16 @@ def _cache_fields(
 
 
 async def _answer_change(
-    site: Site, owner: Owner, asking: PageRequest, status: dict[str, int]
+    site: Site, owner: Owner, page: PageRequest, status: dict[str, int]
 ) -> HttpResponse:
     """Tell the conversation's pages, and who asked, how much that is."""
     if status:
-        site.ahead.changed(asking.conversation)
-        site.turns.publish(asking.conversation, CacheChanged(status=status))
+        site.trim_ahead.changed(page.conversation)
+        site.feeds.publish(page.conversation, CacheChanged(status=status))
     told = await site.run(
         store.totals_of,
         owner=owner,
-        conversation=asking.conversation,
+        conversation=page.conversation,
         ids=list(status),
     )
     return JsonResponse({**told, "status": status})

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chatsite.errors import BadCommand, NotFound
+from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
 from chatsite.web.people import is_staff, request_owner, site_of
@@ -21,28 +22,27 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{query, draft, reply_to, attachments, model}` of the page: the next message. A POST, because
     a draft has no place in an address."""
     body = json_fields(request)
-    asking = await _asking(request, body, conversation=str(id))
+    page = await _page_request(request, body, conversation=str(id))
     reply_to = body.get("reply_to")
     try:
         reply_to = str(UUID(reply_to)) if reply_to else None
     except (ValueError, AttributeError, TypeError):
         raise BadCommand("reply_to is the id of a message.") from None
-    site, draft = site_of(request), _text(body, "draft")
-    attached = await site.turns.attachments(asking, upload_ids(body.get("attachments", [])))
-    return JsonResponse(
-        await site.comparing.of_draft(asking, draft, reply_to=reply_to, attachments=attached)
-    )
+    site, text = site_of(request), _text(body, "draft")
+    attached = await site.drafts.attachments(page, upload_ids(body.get("attachments", [])))
+    draft = Draft(text=text, reply_to=reply_to, attachments=attached)
+    return JsonResponse(await site.comparison.of_draft(page, draft))
 
 
 @require_POST
 @answers_errors
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{query}` of the page: a turn that was answered."""
-    asking = await _asking(request, json_fields(request), conversation="")
-    return JsonResponse(await site_of(request).comparing.of_turn(asking, str(id)))
+    page = await _page_request(request, json_fields(request), conversation="")
+    return JsonResponse(await site_of(request).comparison.of_turn(page, str(id)))
 
 
-async def _asking(
+async def _page_request(
     request: HttpRequest, body: dict[str, object], *, conversation: str
 ) -> PageRequest:
     site, staff = site_of(request), await is_staff(request)
@@ -51,7 +51,7 @@ async def _asking(
     query = _text(body, "query")
     if len(query) > MAX_QUERY:
         raise BadCommand("The page's address is too long.")
-    return site.asking(
+    return site.page_request(
         owner=await request_owner(request),
         staff=staff,
         conversation=conversation,

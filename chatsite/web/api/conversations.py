@@ -14,6 +14,7 @@ from chatsite.conversations.files.export import read_export, write_export
 from chatsite.errors import BadCommand, BadRestore, NotFound
 from chatsite.events import Cleared, Deleted, PathChanged, Renamed
 from chatsite.turns.answer.sent_requests import rebuild_request
+from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, request_body, storable
 from chatsite.web.api.resume import cleanup_strategy, resume_settings
 from chatsite.web.people import is_staff, request_owner, site_of
@@ -40,7 +41,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
         await site.run(store.delete_conversation, owner=owner, conversation=str(id))
         site.recaller.forget(str(id))
         site.cache.forget(str(id))
-        site.turns.publish(str(id), Deleted())
+        site.feeds.publish(str(id), Deleted())
         return JsonResponse({"deleted": str(id)})
     title = json_fields(request).get("title")
     if not isinstance(title, str) or not title.strip():
@@ -49,7 +50,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     renamed = await site.run(
         store.rename_conversation, owner=owner, conversation=str(id), title=" ".join(title.split())
     )
-    site.turns.publish(str(id), Renamed(title=renamed.title))
+    site.feeds.publish(str(id), Renamed(title=renamed.title))
     return JsonResponse({"conversation": renamed.to_dict()})
 
 
@@ -71,7 +72,7 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     )
     site.recaller.forget(str(id))
     await site.cache.drop(str(id))
-    site.turns.publish(str(id), Cleared())
+    site.feeds.publish(str(id), Cleared())
     return JsonResponse({"cleared": str(id)})
 
 
@@ -99,7 +100,7 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
         store.show_version, owner=await request_owner(request), message=str(id)
     )
     site.recaller.forget(changed)
-    site.turns.publish(changed, PathChanged())
+    site.feeds.publish(changed, PathChanged())
     return HttpResponse(status=204)
 
 
@@ -166,8 +167,8 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
         raise NotFound("There is no such answer.")
     owner = await request_owner(request)
     kept = await site.run(store.request_parts, owner=owner, turn=str(id))
-    head = site.agents.would_answer(kept.agent).head
-    rebuilt = await rebuild_request(kept, head, site.turns.decider.files(owner))
+    head = site.agents.resolve_without_start(kept.agent).head
+    rebuilt = await rebuild_request(kept, head, StoredFiles(site.storage, owner))
     return JsonResponse(rebuilt.to_dict())
 
 

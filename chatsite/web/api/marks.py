@@ -38,12 +38,12 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     if name == "forget_above" and on:
         # What stands below was read when what is above was still before it.
         await site.cache.drop(change.conversation)
-    site.ahead.changed(change.conversation)
-    site.turns.publish(change.conversation, change.marked)
+    site.trim_ahead.changed(change.conversation)
+    site.feeds.publish(change.conversation, change.marked)
     if change.summary is not None:
-        site.turns.publish(change.conversation, SummaryChanged(summary=change.summary))
+        site.feeds.publish(change.conversation, SummaryChanged(summary=change.summary))
     if change.status:
-        site.turns.publish(change.conversation, CacheChanged(status=change.status))
+        site.feeds.publish(change.conversation, CacheChanged(status=change.status))
     return JsonResponse(change.marked.to_dict())
 
 
@@ -64,7 +64,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site, owner = site_of(request), await request_owner(request)
     found = await site.run(store.trace_message, owner=owner, message=str(id))
-    asking = site.asking(
+    page = site.page_request(
         owner=owner,
         staff=await is_staff(request),
         conversation=found.conversation,
@@ -74,7 +74,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     )
     coming, problem = None, ""
     try:
-        coming = await site.turns.preview(asking, draft, reply_to=reply_to, attachments=attached)
+        coming = await site.drafts.preview(page, draft, reply_to=reply_to, attachments=attached)
     except ChatsiteError as error:
         problem = error.message
     trail = await site.run(store.questions_since, found=found, coming=coming)

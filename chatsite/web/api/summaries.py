@@ -26,15 +26,15 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
     if request.method == "POST":
         body = json_fields(request)
         version, text = _edit(body)
-        asking = site.asking(
+        page = site.page_request(
             owner=owner,
             staff=await is_staff(request),
             conversation=conversation,
             agent=await site.run(store.agent_of, owner=owner, conversation=conversation),
             query=_query(body),
         )
-        settings = site.turns.decider.settings(asking, site.agents.answering(asking.agent))
-        await site.summariser.rewrite(asking, settings, version=version, text=text)
+        context = site.contexts.of(page)
+        await site.summariser.rewrite(context, version=version, text=text)
     found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 

@@ -19,17 +19,19 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
 from chatsite.files.intake import Intake
+from chatsite.history.policies.summary import SUMMARY
 from chatsite.tools.builtin import builtin
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import Tool
-from chatsite.turns.agents.resolved_agent import ResolvedAgent, answering, missing_agent
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
+from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.stored_files import StoredFiles
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.evidence.running_summary import Summariser
-from chatsite.turns.registry import TurnLimits
+from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
 from chatsite.web.seed.scripted_provider import Answer, ScriptedProvider
+from chatsite.wiring import storage_on
 
 
 class Seeder:
@@ -41,27 +43,15 @@ class Seeder:
         self.provider = ScriptedProvider()
         self.intake = Intake(settings.FILES_DIR)
         self._catalogue = Catalogue(settings.AGENTS_DIR)
-        summariser = Summariser(
-            run=self.run,
-            reads=store,
-            writes=store,
-            answering=self._answering,
-            publish=lambda conversation, event: None,
-        )
+        storage, self.feeds = storage_on(self.run), ConversationFeeds()
+        summariser = Summariser(storage=storage, publish=self.feeds.publish)
         self.turns = Turns(
-            decider=Decider(
-                environment=environment or {},
-                run=self.run,
-                loads=store,
-                reads=store,
-                writes=store,
-                files=lambda owner: StoredFiles(run=self.run, reads=store, owner=owner),
-                gatherers={"summary": summariser},
-            ),
-            answering=self._answering,
+            storage=storage,
+            contexts=Contexts(environment=environment or {}, resolve_agent=self._resolve_agent),
+            decider=Decider(storage=storage, gatherers={SUMMARY.evidence: summariser}),
             describe=missing_agent,
-            caps=TurnLimits(answers=1, per_owner=1),
-            uploads=store,
+            limits=TurnLimits(answers=1, per_owner=1),
+            feeds=self.feeds,
         )
 
     def close(self) -> None:
@@ -76,9 +66,9 @@ class Seeder:
             raise NotFound("There is no agent that can be used. Set AGENTS_DIR.")
         return preferred if preferred in usable else usable[0]
 
-    def _answering(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
+    def _resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         template = self._catalogue.get(agent)
-        found = answering(template, {"echo": self.provider})
+        found = resolve_agent(template, {"echo": self.provider})
         return replace(found, tools=self._tools(template))
 
     def _tools(self, template: Template) -> tuple[Tool, ...]:
@@ -102,7 +92,7 @@ class Seeder:
     ) -> TurnEnded:
         """One whole turn, or one that is stopped where an answer waits; its end."""
         self.provider.answers = list(answers)
-        reader = self.turns.feed(request.conversation).join()
+        reader = self.feeds.of(request.conversation).join()
         try:
             await self.turns.send(
                 request,
@@ -121,7 +111,7 @@ class Seeder:
     async def say_again(self, request: PageRequest, message: str, answer: Answer) -> TurnEnded:
         """Another version of the answer `message`; the turn's end."""
         self.provider.answers = [answer]
-        reader = self.turns.feed(request.conversation).join()
+        reader = self.feeds.of(request.conversation).join()
         try:
             await self.turns.again(request, client_id=new_id(), message=message, mode="again")
             while not isinstance(event := await reader.read(), TurnEnded):
@@ -143,7 +133,7 @@ class Seeder:
     async def open(self, conversation: str) -> Snapshot:
         """What a page that opens the conversation is shown. Raises NotFound."""
         agent = await self.run(store.agent_of, owner=self.owner, conversation=conversation)
-        snapshot, reader = await self.turns.open(self.request(conversation, agent))
+        snapshot, reader = await self.turns.snapshots.open(self.request(conversation, agent))
         reader.close()
         return snapshot
 

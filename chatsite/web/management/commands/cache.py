@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations import store
@@ -15,8 +17,8 @@ from chatsite.errors import ChatsiteError
 from chatsite.kv import LOADED, MARKED, UNLOADED
 from chatsite.kv.cleanup import STRATEGIES
 from chatsite.kv.cleanup_setting import unknown_strategy
-from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.what_if.cleanup_preview import CleanupOffers, CleanupPreview
+from chatsite.turns.context.turn_context import Contexts, PageRequest
+from chatsite.turns.what_if.cleanup_preview import CleanupOffers
 from chatsite.wiring import Site
 
 HEADS = ("message", "turn", "who", "from", "cells", "state")
@@ -68,7 +70,7 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
 
 async def _offered(site: Site, stored: StoredConversation, model: str) -> CleanupOffers:
     """As the panel would; tokens are those that are stored, since no engine is started."""
-    asking = PageRequest(
+    page = PageRequest(
         owner=stored.owner,
         conversation=stored.id,
         agent=stored.agent,
@@ -76,8 +78,11 @@ async def _offered(site: Site, stored: StoredConversation, model: str) -> Cleanu
         model=model,
         staff=True,
     )
-    cleaning = CleanupPreview(decider=site.turns.decider, answering=site.agents.would_answer)
-    return await cleaning.offers(asking)
+    contexts = Contexts(
+        environment=settings.HISTORY_ENVIRONMENT, resolve_agent=site.agents.resolve_without_start
+    )
+    cleaning = replace(site.cleanups, drafts=replace(site.drafts, contexts=contexts))
+    return await cleaning.offers(page)
 
 
 async def _cleaned(

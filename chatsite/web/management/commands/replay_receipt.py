@@ -14,6 +14,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import BESIDE, RebuiltRequest, rebuild_request
+from chatsite.turns.ports import StoredFiles
 from chatsite.wiring import Site
 
 NOT_A_RECEIPT = (
@@ -71,7 +72,7 @@ async def _again(kept: StoredRequest, owner: Owner) -> RebuiltRequest:
     """With the agent as it is now, and what is still stored of the owner's files."""
     site = Site()
     try:
-        head = site.agents.would_answer(kept.agent).head
-        return await rebuild_request(kept, head, site.turns.decider.files(owner))
+        head = site.agents.resolve_without_start(kept.agent).head
+        return await rebuild_request(kept, head, StoredFiles(site.storage, owner))
     finally:
         await site.stop()

@@ -122,22 +122,20 @@ class Command(BaseCommand):
         found: SimulationReport,
         progress: ProgressLine,
     ) -> None:
-        answering = site.agents.would_answer(stored.agent)
-        decider = site.turns.decider
-        asking = PageRequest(
-            owner=stored.owner, conversation=stored.id, agent=stored.agent, query=""
-        )
+        page = PageRequest(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
+        agent = site.agents.resolve_without_start(stored.agent)
+        context = site.contexts.with_agent(page, agent)
         loaded = await site.run(
             store.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
         )
-        loaded = await decider.counted(asking, answering, loaded)
+        loaded = await site.decider.with_counts(context, loaded)
         summaries = await site.run(
             store.valid_summaries, owner=stored.owner, conversation=stored.id
         )
         sources = SettingSources(
             environment=configured.HISTORY_ENVIRONMENT,
             url={},
-            template=answering.template.chat_settings,
+            template=agent.template.chat_settings,
         )
         found.conversations += 1
         for label, in_force, settings in variants(sources, options):
@@ -146,11 +144,10 @@ class Command(BaseCommand):
                 continue
             said = PathIndexReader(loaded.transcript.entries)
             replay = Replay(
-                decider=decider_of_path(decider, said, summaries, vectors=site.vectors),
-                asking=asking,
-                answering=answering,
+                decider=decider_of_path(site.decider, said, summaries, vectors=site.vectors),
+                context=context,
                 loaded=loaded,
-                price=answering.model.price,
+                price=agent.model.price,
                 at=said.move_to,
                 tick=partial(progress.tick, label),
             )

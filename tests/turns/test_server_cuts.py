@@ -10,7 +10,7 @@ import pytest
 from chatsite.messages import Attachment, Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
-from chatsite.turns.answer.truncation import ReportedPrompt, has_media, server_cut, unsure_of
+from chatsite.turns.answer.server_cuts import ReportedPrompt, has_media, server_cut, unsure_of
 from tests.providers.test_tokenizers import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,7 +89,7 @@ class TestNoAlarm:
     async def test_an_honest_count_of_any_script_stands_against_our_estimate(self) -> None:
         o200k = O200k.find()
         assert o200k is not None
-        code = (ROOT / "chatsite" / "turns" / "answer" / "truncation.py").read_text()
+        code = (ROOT / "chatsite" / "turns" / "answer" / "server_cuts.py").read_text()
         for text in (*SCRIPTS.values(), code):
             messages = [Message.user(text, id=f"m{n}") for n in range(1 + 4_000 // len(text))]
             sent = sum(await Estimate().count(messages))

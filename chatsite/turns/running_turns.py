@@ -26,15 +26,15 @@ class RunningTurn:
     owner: str
     client_id: str
     started: asyncio.Future[TurnStarted]
-    writing: AnswerWriter | None = None
+    writer: AnswerWriter | None = None
     task: asyncio.Task[None] | None = None
 
 
 class RunningTurns:
-    """By conversation."""
+    """By conversation; one object for the process."""
 
-    def __init__(self, caps: TurnLimits) -> None:
-        self.caps = caps
+    def __init__(self, limits: TurnLimits) -> None:
+        self.limits = limits
         self._running: dict[str, RunningTurn] = {}
         self._owners: Counter[str] = Counter()
         self._draining = False
@@ -46,15 +46,15 @@ class RunningTurns:
         return self._running.get(conversation)
 
     def admit(self, conversation: str, owner: str, client_id: str) -> RunningTurn:
-        """A place for a turn. Raises TooMany."""
+        """Make room for a turn. Raises TooMany."""
         if self._draining:
             raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
-        if self._owners[owner] >= self.caps.per_owner:
+        if self._owners[owner] >= self.limits.per_owner:
             raise TooMany(
-                f"{self.caps.per_owner} answers of yours are being written. "
+                f"{self.limits.per_owner} answers of yours are being written. "
                 "Wait for one to end or stop one; your text is kept."
             )
-        if len(self._running) >= self.caps.answers:
+        if len(self._running) >= self.limits.answers:
             raise TooMany("Too many answers are being written right now. Your text is kept.")
         running = RunningTurn(owner, client_id, asyncio.Future())
         self._running[conversation] = running
@@ -76,7 +76,7 @@ class RunningTurns:
             return
         _, late = await asyncio.wait(tasks, timeout=seconds)
         for running in list(self._running.values()):
-            if running.writing is not None:
-                running.writing.cancel("interrupted")
+            if running.writer is not None:
+                running.writer.cancel("interrupted")
         if late:
             await asyncio.wait(late)

@@ -1,0 +1,92 @@
+"""The next message, before it is sent: what would go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chatsite.conversations.values.records import LoadedPath
+from chatsite.errors import BadCommand
+from chatsite.history import Decision, Entry, Reach
+from chatsite.messages import Attachment, Message
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.file_forms import draft_file_notes
+from chatsite.turns.context.turn_context import DRAFT, Contexts, PageRequest, TurnContext
+from chatsite.turns.ports import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a person has written so far. `reply_to` is the id of a message on the path."""
+
+    text: str = ""
+    reply_to: str | None = None
+    attachments: Sequence[Attachment] = ()
+
+
+EMPTY = Draft()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafts:
+    """Decides on drafts. Nothing is stored but token counts, and no model is asked."""
+
+    storage: Storage
+    contexts: Contexts
+    decider: Decider
+
+    async def preview(
+        self,
+        request: PageRequest,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """What the page shows of the next request. `attachments` are ids of uploaded files."""
+        context = self.contexts.of(request)
+        attached = await self.attachments(request, attachments)
+        draft = Draft(text=text, reply_to=reply_to, attachments=attached)
+        decision = await self.decide(context, draft)
+        notes = draft_file_notes(decision.request, attached, context.agent.model)
+        return decision.to_dict() | {
+            "files": list(notes),
+            "offers": self.contexts.offers(context),
+        }
+
+    async def attachments(self, request: PageRequest, ids: Sequence[str]) -> tuple[Attachment, ...]:
+        """Raises NotFound or Refused for what can't be attached here by this owner."""
+        if not ids:
+            return ()
+        return await self.storage.run(
+            self.storage.uploads.attachments_of,
+            request.owner,
+            ids,
+            conversation=request.conversation,
+        )
+
+    async def decide(self, context: TurnContext, draft: Draft = EMPTY) -> Decision:
+        """The decision as it would be for the draft, even an empty one."""
+        loaded = await self.load(context, draft, context.reach)
+        return await self.decider.preview(context, loaded)
+
+    async def load(self, context: TurnContext, draft: Draft, wanted: Reach) -> LoadedPath:
+        """The stored path, with the draft as its current message."""
+        loaded: LoadedPath = await self.storage.run(
+            self.storage.paths.load_path,
+            owner=context.owner,
+            conversation=context.conversation,
+            reach=wanted,
+            ahead=1,
+            reply_to=draft.reply_to,
+        )
+        if loaded.agent not in ("", context.agent.slug):
+            raise BadCommand("This conversation is with another agent.")
+        user = Message.user(draft.text, *draft.attachments, id=DRAFT, reply_to=draft.reply_to)
+        new = [user]
+        if not loaded.transcript.entries and not loaded.transcript.not_loaded.messages:
+            new = [*context.greeting, user]  # the greetings will be stored with it
+        entries = [Entry(message=m, seq=seq) for seq, m in enumerate(new, loaded.next_seq)]
+        transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
+        return replace(loaded, transcript=transcript)

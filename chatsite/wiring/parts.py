@@ -1,0 +1,78 @@
+"""The parts that the settings describe, each built by itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.conf import settings
+
+from chatsite.conversations import store
+from chatsite.conversations.store import StorageThreads
+from chatsite.providers.embedded.cache.sessions import Sessions
+from chatsite.providers.embedded.engine import Engine
+from chatsite.providers.http.streaming import Timeouts
+from chatsite.providers.reachable import Providers
+from chatsite.tools.builtin import builtin
+from chatsite.tools.mcp.connections import ToolServers
+from chatsite.tools.search_history import SearchHistory
+from chatsite.tools.toolbox import Toolbox
+from chatsite.turns.ports import Storage
+
+
+def storage_on(run: StorageThreads) -> Storage:
+    """Everything that turns read and write, on the threads of `run`."""
+    return Storage(
+        run=run,
+        reads=store,
+        paths=store,
+        receipts=store,
+        index=store,
+        summaries=store,
+        summary_writes=store,
+        writes=store,
+        uploads=store,
+    )
+
+
+def engine() -> Engine:
+    """The model on this machine."""
+    return Engine(
+        settings.CHAT_MODEL_PATH or None,
+        log_path=settings.VAR_DIR / "engine.log",
+        sessions=settings.KV_SESSIONS_DIR if settings.KV_SESSIONS_MB else None,
+    )
+
+
+def saved_sessions(run: StorageThreads) -> Sessions:
+    """The saved states of the engine's cache. Where none are to be saved, the first sweep removes
+    those that were saved before."""
+    return Sessions(
+        settings.KV_SESSIONS_DIR,
+        limit=settings.KV_SESSIONS_MB * 1024 * 1024,
+        run=run,
+        rows=store,
+    )
+
+
+def model_servers() -> Providers:
+    """The model servers that the settings name, and those that are found on this machine."""
+    return Providers(
+        servers=settings.MODEL_SERVERS,
+        ready=settings.MODEL_SERVERS_READY,
+        keys=settings.API_KEYS,
+        own=settings.MODELS.facts,
+        timeouts=Timeouts(
+            connect=settings.CONNECT_SECONDS,
+            first_token=settings.FIRST_TOKEN_SECONDS,
+            between_tokens=settings.BETWEEN_TOKENS_SECONDS,
+        ),
+        chat_model=settings.CHAT_MODEL,
+        fast_model=settings.FAST_MODEL,
+        look=settings.LOCAL_SERVERS,
+    )
+
+
+def toolbox(run: StorageThreads, servers: ToolServers) -> Toolbox:
+    """Our own tools and those of the tool servers."""
+    search_history = SearchHistory(run=run, reads=store)
+    return Toolbox(builtin(now=lambda: datetime.now(UTC), search_history=search_history), servers)

@@ -1,0 +1,232 @@
+"""One `Site`, built when the server starts, holds everything that lives as long as it does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import IO
+
+from django.conf import settings
+
+from chatsite.agents.catalogue import Catalogue
+from chatsite.agents.strategy.worker import StrategyWorker
+from chatsite.conversations import store
+from chatsite.conversations.database.lock import lock
+from chatsite.conversations.values.owners import Owner
+from chatsite.events import CacheChanged, SummaryChanged
+from chatsite.files.intake import Intake
+from chatsite.history import may_use_url
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.policies.strategy import STRATEGY
+from chatsite.history.policies.summary import SUMMARY
+from chatsite.history.policies.triage import TRIAGE
+from chatsite.kv import Place
+from chatsite.providers.echo import EchoProvider
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.providers.embedded.provider import EmbeddedProvider
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
+from chatsite.tools.mcp.connections import ToolServers
+from chatsite.turns.agents.agents import Agents
+from chatsite.turns.agents.model_choice import ModelChoice
+from chatsite.turns.answer.feed import ConversationFeeds
+from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.decision_inputs import Gatherer
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.evidence.recall import Recaller
+from chatsite.turns.evidence.running_summary import Summariser
+from chatsite.turns.evidence.strategy import StrategyGatherer
+from chatsite.turns.evidence.triage import Triager
+from chatsite.turns.running_turns import TurnLimits
+from chatsite.turns.sockets import Sockets
+from chatsite.turns.turns import TurnHooks, Turns
+from chatsite.turns.what_if.cleanup_preview import CleanupPreview
+from chatsite.turns.what_if.comparison import PolicyComparison
+from chatsite.turns.what_if.trim_ahead import TrimAhead
+from chatsite.wiring import parts
+
+logger = logging.getLogger("chatsite")
+DRAIN_SECONDS = 20.0
+
+
+class Site:
+    """The running server: agents, models, tools, turns and the threads of storage."""
+
+    def __init__(self) -> None:
+        self.run = store.StorageThreads()
+        self.storage = parts.storage_on(self.run)
+        self.sockets = Sockets()
+        self.feeds = ConversationFeeds()
+        self.intake = Intake(settings.FILES_DIR)
+        self._build_engine()
+        self._build_agents()
+        self._build_gatherers()
+        self._build_turns()
+        self._build_previews()
+        self.keeping = store.Maintenance(self.run, self.sessions.sweep)
+        self._lock: IO[str] | None = None
+        self._may_use_url = cache(_may_use_url)
+
+    # ---- building ----------------------------------------------------------------------------
+    def _build_engine(self) -> None:
+        """The model on this machine, and its KV cache."""
+        self.engine = parts.engine()
+        self.sessions = parts.saved_sessions(self.run)
+        saving = self.sessions if settings.KV_SESSIONS_MB else None
+        self.cache = Cache(self.engine, sessions=saving, store_places=self._store_places)
+        self.embedded = EmbeddedProvider(self.engine, self.cache)
+
+    def _build_agents(self) -> None:
+        """The agents, with the models and tools that they can have."""
+        self.catalogue = Catalogue(settings.AGENTS_DIR)
+        self.models = parts.model_servers()
+        self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
+        self.tools = parts.toolbox(self.run, self.tool_servers)
+        self.agents = Agents(
+            catalogue=self.catalogue,
+            remote=self.models,
+            embedded=self.embedded,
+            echo=EchoProvider(),
+            tools=self.tools,
+            model_choice=ModelChoice(
+                who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, reach=self.models
+            ),
+            start_engine=self.engine.start if settings.CHAT_ENGINE != "off" else None,
+        )
+
+    def _build_gatherers(self) -> None:
+        """What policies need besides the stored path."""
+        self.vectors = SentenceVectors.find()
+        self.recaller = Recaller(storage=self.storage, vectors=self.vectors)
+        self.summariser = Summariser(storage=self.storage, publish=self.feeds.publish)
+        self.strategies = StrategyWorker()
+        self.gatherers: dict[str, Gatherer] = {
+            LEXICAL.evidence: self.recaller,
+            TRIAGE.evidence: Triager(),
+            SUMMARY.evidence: self.summariser,
+            STRATEGY.evidence: StrategyGatherer(
+                strategies=self.strategies, file=self.catalogue.strategy
+            ),
+        }
+
+    def _build_turns(self) -> None:
+        self.contexts = Contexts(
+            environment=settings.HISTORY_ENVIRONMENT, resolve_agent=self.agents.resolve
+        )
+        self.decider = Decider(
+            storage=self.storage, gatherers=self.gatherers, cache_cleanup=settings.CACHE_CLEANUP
+        )
+        self.turns = Turns(
+            storage=self.storage,
+            contexts=self.contexts,
+            decider=self.decider,
+            describe=self.agents.describe,
+            limits=TurnLimits(
+                answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER
+            ),
+            feeds=self.feeds,
+            hooks=TurnHooks(
+                ready=self._tools_ready,
+                before=self._before_turn,
+                after=self._after_turn,
+                changed=self._path_changed,
+            ),
+            tool_seconds=settings.TOOL_SECONDS,
+        )
+        self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
+        self.trim_ahead = TrimAhead(
+            drafts=self.drafts, cache=self.embedded, running=self.turns.is_running
+        )
+
+    def _build_previews(self) -> None:
+        """What the panel shows: the same turn under other policies, and cleanups of the cache."""
+        self.comparison = PolicyComparison(
+            storage=self.storage, drafts=self.drafts, vectors=self.vectors
+        )
+        self.cleanups = CleanupPreview(storage=self.storage, drafts=self.drafts)
+
+    # ---- around turns ------------------------------------------------------------------------
+    async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:
+        """Store where the messages are in the KV cache now, and tell the pages."""
+        changed = await self.run(
+            store.place_books,
+            conversation=conversation,
+            places={id: (place.start, place.size) for id, place in places.items()},
+        )
+        self.feeds.publish(conversation, CacheChanged(status=changed))
+
+    async def _tools_ready(self, request: PageRequest) -> None:
+        await self.tools.ready(self.catalogue.get(request.agent).tools)
+
+    def _before_turn(self, context: TurnContext) -> None:
+        self.summariser.give_way(context)
+        self.trim_ahead.give_way(context.conversation)
+
+    def _after_turn(self, context: TurnContext) -> None:
+        self.summariser.after_turn(context)
+        self.trim_ahead.after_turn(context)
+
+    async def _path_changed(self, request: PageRequest) -> None:
+        """An answer left the path or is being continued: nothing may be made of its old text."""
+        self.recaller.forget(request.conversation)
+        state = await self.summariser.state(request.owner, request.conversation)
+        self.feeds.publish(request.conversation, SummaryChanged(summary=state.view))
+
+    # ---- starting and stopping ---------------------------------------------------------------
+    async def start(self) -> None:
+        """Raises Refused where another server uses the same folder."""
+        self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
+        await self.run(store.end_interrupted)
+        logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
+        await self.models.warm()
+        self.tool_servers.start()
+        self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds
+        self.keeping.start()
+
+    async def stop(self) -> None:
+        await self.turns.running.drain(DRAIN_SECONDS)
+        await self.summariser.drain()
+        self.trim_ahead.stop()
+        await self.recaller.drain()
+        await self.strategies.stop()
+        self.keeping.stop()
+        await self.tool_servers.stop()
+        await self.cache.close()
+        await self.engine.stop()
+        await self.models.aclose()
+        self.run.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    # ---- who asks ----------------------------------------------------------------------------
+    def page_request(
+        self,
+        *,
+        owner: Owner,
+        staff: bool,
+        conversation: str,
+        agent: str,
+        query: str,
+        model: str = "",
+    ) -> PageRequest:
+        return PageRequest(
+            owner=owner,
+            conversation=conversation,
+            agent=agent,
+            query=query,
+            url_allowed=self._may_use_url(staff),
+            model=model,
+            staff=staff,
+        )
+
+    def may_debug(self, *, staff: bool) -> bool:
+        allowed = {"everyone": True, "staff": staff, "off": False}
+        return allowed[settings.DEBUG_PANEL]
+
+    def may_see_request(self, *, staff: bool) -> bool:
+        return staff or settings.DEBUG
+
+
+def _may_use_url(staff: bool) -> bool:
+    return may_use_url(settings.HISTORY_ENVIRONMENT, staff=staff)
