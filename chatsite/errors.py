@@ -1,11 +1,11 @@
-"""What goes wrong, as one tree. Every message here may be read by the person who caused it.
+"""All errors, as one tree. The person who caused an error may read its message.
 
 ChatsiteError
     BadSetting            an environment variable; stops the start
-    BadFile               a file that somebody wrote for us; its reader says what follows
-    BadCommand            a frame or a form that doesn't say what it must
-    NotFound              nothing there, or nothing that is yours: never told apart
-    Refused               asked for properly, not possible now; what was written is kept
+    BadFile               an administrator's file; its reader turns this into what applies
+    BadCommand            a frame or a form with a wrong or missing value
+    NotFound              it doesn't exist, or belongs to somebody else: never told apart
+    Refused               a valid request that is not possible now; the draft is kept
         TurnRunning       one answer at a time in a conversation
         TooMany           a cap on answers at once
     PromptTooLarge        head and current message alone don't fit the window

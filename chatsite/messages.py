@@ -1,4 +1,4 @@
-"""What is said: the messages of a conversation, as frozen values."""
+"""The messages of a conversation, as frozen values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODALITIES: tuple[Modality, ...] = ("document", "image", "audio", "video")
 # Half a character can't be sent or stored anywhere, and PostgreSQL refuses NUL.
 UNSOUND = re.compile("[\x00\ud800-\udfff]")
 MAX_ATTACHMENT_BYTES = 50 * 1024 * 1024
-# As many as one message may bring along.
+# Of one message.
 MAX_ATTACHMENTS = 10
 
 

@@ -1,6 +1,6 @@
-"""Bounds that a child process sets itself: what it may take, and when it ends whatever happens.
+"""Limits that a child process sets for itself: memory, the size of files, and its lifetime.
 
-Windows has none of these; there the parent's own time limit is all there is.
+Windows has none of these; there only the parent's own time limit applies.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import sys
 
 
 def limit_memory(size: int) -> None:
-    """More than `size` bytes is a MemoryError from now on."""
+    """Taking more than `size` bytes of memory raises MemoryError from now on."""
     _limit("RLIMIT_AS", size)
 
 
 def limit_file_size(size: int) -> None:
-    """No file grows beyond `size` bytes: writing on is an OSError."""
+    """Writing a file beyond `size` bytes raises OSError from now on."""
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _limit("RLIMIT_FSIZE", size)
@@ -31,10 +31,10 @@ def _limit(what: str, size: int) -> None:
 
 
 def end_process_after(seconds: float) -> None:
-    """Have the system end this process after so long, 0 for never again.
+    """Have the system end this process after that many seconds; 0 cancels an earlier call.
 
-    The parent does so earlier, if there still is one. A thread that looks for the parent's end
-    can't: code in C (a regular expression) may never let it run.
+    A parent that still runs ends it earlier. A thread that watches for the parent's end isn't
+    enough: code in C (a regular expression) may never let the thread run.
     """
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -1,7 +1,7 @@
 """The folder of agents, read from disk: one folder an agent, its `template.json` inside.
 
-A changed file is picked up without a restart and a broken one stops nobody: it is listed as
-broken. A slug is looked up among the folders found and never joined to a path.
+A changed file is picked up without a restart. A broken template is listed as broken and stops no
+other agent. A slug is looked up among the folders found and never joined to a path.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A folder as it was read. Without a stamp nothing could be read, so it is looked at again."""
+class _CachedFolder:
+    """A folder as it was read. Without a stamp it couldn't be read, so the next look reads it
+    again."""
 
     stamp: FileStamp | None
     agent: Template | BrokenTemplate
@@ -47,10 +48,11 @@ class Catalogue:
         self._clock = clock
         self._lock = Lock()
         self._looked: float | None = None
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedFolder] = {}
 
     def get(self, slug: str) -> Template:
-        """The template of that agent. Raises NotFound, which says why where it is broken."""
+        """The template of that agent. Raises NotFound, with the reason where the template is
+        broken."""
         known = self._look().get(slug)
         if known is None:
             raise NotFound("There is no agent of that name here.")
@@ -62,7 +64,7 @@ class Catalogue:
         return known.agent
 
     def strategy(self, slug: str) -> StrategyFile | None:
-        """The agent's strategy file, None where it has none. A broken one breaks no agent."""
+        """The agent's strategy file, None where it has none. A broken file breaks no agent."""
         known = self._look().get(slug)
         return known.strategy if known else None
 
@@ -75,8 +77,8 @@ class Catalogue:
         broken.sort(key=lambda agent: agent.slug)
         return (*usable, *broken)
 
-    def _look(self) -> dict[str, _Known]:
-        """What is there now, at most `LOOK_EVERY` seconds old."""
+    def _look(self) -> dict[str, _CachedFolder]:
+        """The folders by slug, at most `LOOK_EVERY` seconds old."""
         with self._lock:
             now = self._clock()
             if self._looked is None or now - self._looked >= LOOK_EVERY:
@@ -84,13 +86,13 @@ class Catalogue:
                 self._looked = now
             return self._known
 
-    def _folders(self) -> Iterator[tuple[str, _Known]]:
+    def _folders(self) -> Iterator[tuple[str, _CachedFolder]]:
         try:
             with os.scandir(self._folder) as entries:
                 names = [entry.name for entry in entries if _is_candidate(entry)]
         except OSError as error:
             reason = f"the folder of agents can't be read: {system_reason(error)}"
-            yield "", _Known(None, BrokenTemplate(slug="", file=".", key="", reason=reason))
+            yield "", _CachedFolder(None, BrokenTemplate(slug="", file=".", key="", reason=reason))
             return
         root = os.path.realpath(self._folder)
         for name in names:
@@ -100,8 +102,8 @@ class Catalogue:
                 known = replace(known, strategy=find_strategy(root, name, known=known.strategy))
             yield shown, known
 
-    def _one(self, root: str, name: str, shown: str) -> _Known:
-        """The folder as known already where nothing changed, else read again."""
+    def _one(self, root: str, name: str, shown: str) -> _CachedFolder:
+        """The cached folder where its template has not changed, else the folder read again."""
         there: FileStamp | None = None
         try:
             if not _SLUG.fullmatch(name):
@@ -115,11 +117,11 @@ class Catalogue:
             known = self._known.get(shown)
             if known is not None and known.stamp == there:
                 return known
-            return _Known(there, parse_template(name, parse_json(read_file(there.path))))
+            return _CachedFolder(there, parse_template(name, parse_json(read_file(there.path))))
         except BadFile as error:
             file = f"{shown}/{TEMPLATE_FILE}"
             broken = BrokenTemplate(slug=shown, file=file, key=error.key, reason=error.message)
-            return _Known(there, broken)
+            return _CachedFolder(there, broken)
 
 
 def describe_broken(broken: BrokenTemplate) -> str:
@@ -128,7 +130,7 @@ def describe_broken(broken: BrokenTemplate) -> str:
 
 
 def _is_candidate(entry: os.DirEntry[str]) -> bool:
-    """Folders and links, even to nothing; not files beside them, nor hidden folders like .git."""
+    """Whether the entry is a folder or a link (even a dangling one) and isn't hidden, like .git."""
     if entry.name.startswith("."):
         return False
     try:

@@ -23,7 +23,7 @@ class FileStamp:
 
 
 def file_stamp(root: str, name: str, file: str) -> FileStamp | None:
-    """The file as it is now, None where there is none. `root` is a real path.
+    """The stamp of the file, None where there is no file. `root` is a real path.
 
     Links are followed, but not out of the root. Raises BadFile for what isn't a file of
     sensible size.

@@ -1,1 +1,1 @@
-"""What people attach: told by its content, looked at in a process of its own, kept in a folder."""
+"""Attached files: typed by their content, inspected in a process of their own, kept in a folder."""

@@ -1,4 +1,4 @@
-"""Sound and moving pictures: which container a file is, and whether there are pictures in it."""
+"""Audio and video: which container a file is, and whether it holds pictures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BOXES = 1_000
 
 
 def media_type(head: bytes, file: IO[bytes]) -> str | None:
-    """The MIME type, None for what is neither sound nor video that is taken."""
+    """The MIME type, None for a file that is no accepted audio or video."""
     if head.startswith(b"RIFF") and head[8:12] == b"WAVE":
         return "audio/wav"
     if head.startswith(b"fLaC"):
@@ -38,7 +38,7 @@ def _ogg(head: bytes) -> str | None:
 
 
 def _webm(head: bytes) -> str | None:
-    """Matroska has the same beginning and names itself otherwise."""
+    """Matroska begins with the same bytes under another name."""
     if b"webm" not in head[:64]:
         return None
     return "video/webm" if b"V_VP" in head or b"V_AV1" in head else "audio/webm"
@@ -60,7 +60,8 @@ def _iso(head: bytes, file: IO[bytes]) -> str | None:
 
 
 def _shows(file: IO[bytes]) -> bool:
-    """Whether a track of it is video. Its index may stand at the end: the boxes are walked."""
+    """Whether a track is video. The index may be at the end of the file, so the boxes are
+    walked."""
     place, end = 0, file.seek(0, os.SEEK_END)
     for _ in range(MOST_BOXES):
         if place >= end:
@@ -92,8 +93,8 @@ def _has_video_handler(index: bytes) -> bool:
 
 
 def _frames(head: bytes) -> str | None:
-    """MP3 or AAC without a container: two frames have to stand one behind the other, since the
-    mark that one begins with, eleven bits, may begin any file."""
+    """MP3 or AAC without a container. Two frames must follow each other, since the eleven bits that
+    begin a frame may begin any file."""
     for length_of, mime_type in ((_mp3_length, "audio/mpeg"), (_aac_length, "audio/aac")):
         length = length_of(head[:8])
         if length and length_of(head[length : length + 8]):

@@ -1,4 +1,4 @@
-"""Where the bytes lie: one folder, random names, readable by the server's own user alone."""
+"""Stores the files: one folder, random names, readable only by the server's own user."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-# What is sent in a file's place, where that isn't the file itself, lies beside it.
+# A copy that is sent instead of the file is stored beside it under one of these endings.
 SENT_ENDINGS = {".png": "image/png", ".jpeg": "image/jpeg", ".pdf": "application/pdf"}
 COMING = "coming"
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`root/ab/ab…` for the file with that id; `root/coming/` for what isn't whole yet."""
+    """`root/ab/ab…` holds the file with that id; `root/coming/` holds files still being
+    uploaded."""
 
     root: Path
 
     def coming(self) -> Path:
-        """The path of a file to come; nothing is made but its folder."""
+        """The path for a new upload; only its folder is created."""
         return _made(self.root / COMING) / uuid.uuid4().hex
 
     def path(self, id: str) -> Path:
@@ -30,7 +31,7 @@ class Folder:
         return self.root / name[:2] / name
 
     def keep(self, came: Path, id: str) -> None:
-        """Give what came, with what is sent in its place, the id as its name."""
+        """Move an upload, with the copy that is sent instead, to its place under that id."""
         path = self.path(id)
         _made(path.parent)
         for ending in SENT_ENDINGS:
@@ -40,7 +41,8 @@ class Folder:
         os.replace(came, path)
 
     def sent(self, id: str) -> tuple[Path, str] | None:
-        """What is sent in the file's place and its type, None where the file itself is."""
+        """The copy that is sent instead of the file and its type, None where the file itself is
+        sent."""
         path = self.path(id)
         for ending, mime_type in SENT_ENDINGS.items():
             if path.with_suffix(ending).exists():
@@ -51,13 +53,13 @@ class Folder:
         discard(self.path(id))
 
     def ids(self, *, older_than: float) -> Iterator[str]:
-        """Of all files that were kept more than so many seconds ago."""
+        """The ids of all files that were stored more than so many seconds ago."""
         for path in self._files(older_than):
             if path.parent.name != COMING and not path.suffix and len(path.name) == 32:
                 yield str(uuid.UUID(path.name))
 
     def discard_unfinished(self, *, older_than: float) -> int:
-        """What came and was never kept: a killed server's. How many files there were."""
+        """Delete uploads that were never kept, which a killed server leaves. Returns how many."""
         found = [path for path in self._files(older_than) if path.parent.name == COMING]
         for path in found:
             path.unlink(missing_ok=True)
@@ -79,7 +81,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def discard(path: Path) -> None:
-    """A file and what lies beside it; nothing happens where there is none."""
+    """Delete a file and the copies beside it, if they exist."""
     for each in (path, *(path.with_suffix(ending) for ending in (*SENT_ENDINGS, ".text"))):
         each.unlink(missing_ok=True)
 

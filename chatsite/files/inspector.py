@@ -1,8 +1,8 @@
-"""The process that looks into one file: `python -m chatsite.files.inspector PATH`.
+"""The process that inspects one file: `python -m chatsite.files.inspector PATH`.
 
-What people attach may be made to take any time and any memory in whatever reads it, so nothing of
-it is read in the server's own process. Each line that this one prints is a JSON object; together
-they say what was found, even if it is ended in the middle.
+An attached file may be made to cost its reader any time and any memory, so the server's own process
+parses none. This process prints lines of JSON objects; together they are the result, also when the
+process is ended in the middle.
 """
 
 from __future__ import annotations

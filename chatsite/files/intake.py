@@ -1,4 +1,4 @@
-"""A file on its way in: its bytes are written as they come, then it is looked into."""
+"""Receives a file: writes its bytes as they arrive, then has the file inspected."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from chatsite.messages import MAX_ATTACHMENT_BYTES
 
 logger = logging.getLogger("chatsite.files")
 WRITE_BYTES = 1024 * 1024
-# Of one owner; further ones wait for their turn.
+# Of one owner; further files wait.
 AT_ONCE_PER_OWNER = 3
-# Of one owner, those that wait included: a message's ten, and two that are being given up.
+# Of one owner, with those that wait: a message's ten, and two that are being cancelled.
 UNDER_WAY_PER_OWNER = 12
-# Of everybody, those that wait included: each holds up to 50 MB of the disk.
+# Of all owners, with those that wait: each takes up to 50 MB of the disk.
 AT_ONCE = 60
-# One of an owner: whose PDFs take half a minute each keeps nobody else waiting.
+# One of each owner: somebody whose PDFs take half a minute each keeps nobody else waiting.
 LOOKS_AT_ONCE = 3
-# A guest costs nothing to make, so that all of them together never have every place.
+# Anybody can make any number of guests, so all guests together never get every place.
 GUESTS_AT_ONCE = 40
 GUESTS_LOOKS = 2
 LOOK_SECONDS = 35.0
 SILENCE_SECONDS = 30.0
-# Bytes a second, on the whole: the slowest phone has more. 50 MB then end within two hours.
+# Bytes a second on average: the slowest phone has more. 50 MB then take two hours at most.
 LEAST_RATE = 8_000
-# Of the disk: what is written besides (answers, logs) must go on.
+# Bytes of the disk that stay free for answers and logs.
 KEPT_FREE = 500 * 1024 * 1024
 _ROOT = Path(__file__).parents[2]
-# Nothing of the server's own, where the keys are.
+# Nothing of the server's environment, which holds keys.
 _ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedFile:
-    """A file that came whole and was looked into. It lies at `path` until it is kept.
+    """A file that arrived whole and was inspected. It stays at `path` until it is stored.
 
-    `note` is a sentence on what of it wasn't read, "" where all was.
+    `note` is a sentence about the part that wasn't read, "" where all was read.
     """
 
     path: Path
@@ -63,7 +63,7 @@ class ReceivedFile:
 
 
 class _Owner:
-    """What one person has under way; `files` are those that wait, too."""
+    """The uploads of one person; `files` counts those that wait, too."""
 
     def __init__(self) -> None:
         self.files = 0
@@ -72,7 +72,7 @@ class _Owner:
 
 
 class Intake:
-    """Takes files in; lives as long as the server. `silence` and `look` are in seconds, `rate` in
+    """Receives files; lives as long as the server. `silence` and `look` are in seconds, `rate` in
     bytes a second, `kept_free` in bytes."""
 
     def __init__(
@@ -99,10 +99,10 @@ class Intake:
     async def taken(
         self, blocks: AsyncIterator[bytes], *, owner: str, guest: bool = False
     ) -> AsyncIterator[ReceivedFile]:
-        """What came of `blocks`; after the block nothing of it is left that wasn't kept.
+        """The file in `blocks`; after the `with` block an upload that wasn't stored is deleted.
 
-        Raises BadCommand for what isn't taken, Refused where it comes too slowly or the disk is
-        full, TooMany.
+        Raises BadCommand for a file that isn't accepted, Refused where it arrives too slowly or the
+        disk is full, TooMany.
         """
         mine = self._owners.setdefault(owner, _Owner())
         with self._place(mine, guest=guest):
@@ -119,7 +119,7 @@ class Intake:
 
     @contextmanager
     def _place(self, mine: _Owner, *, guest: bool) -> Iterator[None]:
-        """Among those under way. Raises TooMany."""
+        """Count the upload among those under way. Raises TooMany."""
         if mine.files >= UNDER_WAY_PER_OWNER:
             raise TooMany(
                 f"{UNDER_WAY_PER_OWNER} of your files are on their way already. Wait until they "

@@ -1,4 +1,4 @@
-"""What a file is, told by its content: never by its name, never by what a browser says of it."""
+"""The type of a file, by its content: never by its name or by what a browser claims."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`mime_type` is one of the few that this module names."""
+    """`mime_type` is one of the few in this module and in `containers`."""
 
     modality: Modality
     mime_type: str
 
 
 class NotTaken(BadCommand):
-    """A file of a type that isn't taken; says which are."""
+    """A file of a type that isn't accepted; the message lists those that are."""
 
     code = "file_type"
 
@@ -42,12 +42,12 @@ class NotTaken(BadCommand):
 
 
 class Damaged(BadCommand):
-    """A file of a type that is taken, which can't be read."""
+    """A file of an accepted type that can't be read."""
 
     code = "file_damaged"
 
 
-# An image's own type is given to a browser only where it is one of these.
+# A browser gets an image's own type only where it is one of these.
 IMAGES: dict[str, Callable[[bytes], bool]] = {
     "image/jpeg": lambda head: head.startswith(b"\xff\xd8\xff"),
     "image/png": lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"),
@@ -67,7 +67,7 @@ REFUSED: tuple[tuple[tuple[bytes, ...], str], ...] = (
 
 
 def kind_of(path: Path) -> Kind:
-    """Reads a text to its end, so not in the event loop. Raises NotTaken."""
+    """Reads a text to its end, so don't call it in the event loop. Raises NotTaken."""
     with path.open("rb") as file:
         head = file.read(HEAD)
         for mime_type, fits in IMAGES.items():
@@ -89,7 +89,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def encoding_of(head: bytes) -> str:
-    """UTF-16 tells itself by its first two bytes; all else has to be UTF-8."""
+    """UTF-16 where the first two bytes mark it; everything else has to be UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig"

@@ -1,4 +1,4 @@
-"""A file's name as it is shown and offered: never a path, nothing that shows as another name."""
+"""A file's name as the page shows it: never a path, never displayed as another name."""
 
 from __future__ import annotations
 

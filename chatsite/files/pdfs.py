@@ -12,13 +12,16 @@ from pypdf.errors import DependencyError
 from chatsite.files.kinds import Damaged
 from chatsite.files.texts import MOST_CHARACTERS, TextLimitReached, TextWriter, beside, cut_after
 
-# A process that takes much longer is ended; what it wrote till then is kept, too.
+# A process that takes much longer is killed; the text that it wrote until then is kept.
 SECONDS = 20.0
 
 
 def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
-    """The same for a PDF. `tell` is told `pages` and, after each, `page`: should this process be
-    ended, what it wrote and told still holds. Raises Damaged."""
+    """Write the PDF's text beside it, page by page; returns a note as `write_text` does.
+
+    `tell` gets `pages` and, after each page, `page`: if this process is killed, the text and the
+    counts so far still hold. Raises Damaged.
+    """
     since = time.monotonic()
     reader = _opened(path)
     pages = len(reader.pages)
@@ -65,7 +68,8 @@ def _opened(path: Path) -> PdfReader:
 
 
 def _write_open_copy(reader: PdfReader, path: Path) -> None:
-    """Without encryption: providers refuse a PDF that has one, even where no password is asked."""
+    """Write a copy without encryption: providers refuse an encrypted PDF even without a
+    password."""
     try:
         PdfWriter(clone_from=reader).write(path.with_suffix(".pdf"))
     except Exception:

@@ -1,5 +1,5 @@
-"""Pictures: measured before they are decoded, decoded once to know that they can be, and made
-smaller for sending. Runs in the child process only."""
+"""Pictures: checks the size before decoding, decodes once to prove that a picture can be, and makes
+a smaller copy for sending. Runs in the child process only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from chatsite.files.kinds import Damaged
 
 LONGEST_SIDE = 16_384
 MOST_PIXELS = 50_000_000
-# What providers refuse fails every later turn of the conversation, too. Anthropic takes no image
-# above 5 MiB in base64, and none above 2,000 pixels a side where a request has more than twenty;
-# what is larger is scaled down there and at OpenAI anyway.
+# An image that a provider refuses fails every later turn of the conversation, too. Anthropic takes
+# no image above 5 MiB in base64, and none above 2,000 pixels a side where a request has more than
+# twenty; what is larger is scaled down there and at OpenAI anyway.
 SENT_SIDE = 2_000
 SENT_BYTES = 3_750_000
 # What providers take as it is. OpenAI takes no moving picture, nobody takes BMP.
@@ -37,7 +37,7 @@ class PictureSize:
 def check_picture(path: Path, mime_type: str) -> PictureSize:
     """Raises Damaged for a picture that is too large or can't be decoded.
 
-    Where providers wouldn't take the file as it is, what they do is put beside it.
+    Writes a copy beside the file where providers wouldn't accept the file as it is.
     """
     Image.MAX_IMAGE_PIXELS = MOST_PIXELS
     try:
@@ -87,7 +87,7 @@ def _sent_as_it_is(picture: Image.Image, path: Path) -> bool:
 
 
 def _send_instead(picture: Image.Image, path: Path) -> None:
-    """Put the picture beside the file, small and upright; of a moving one the first frame."""
+    """Write a small, upright copy beside the file; the first frame of a moving picture."""
     clear = picture.has_transparency_data
     upright = ImageOps.exif_transpose(_small(picture, "RGBA" if clear else "RGB"))
     if picture.format != "JPEG":
@@ -103,7 +103,7 @@ def _send_instead(picture: Image.Image, path: Path) -> None:
 
 
 def _small(picture: Image.Image, mode: str) -> Image.Image:
-    """Smaller first where the colours allow it: a copy of all pixels is 200 MB."""
+    """Scale before converting where the colours allow it: a copy of all pixels takes 200 MB."""
     if picture.mode in ("RGB", "RGBA", "L", "CMYK"):
         picture.thumbnail((SENT_SIDE, SENT_SIDE))
         return picture.convert(mode)

@@ -1,4 +1,4 @@
-"""The text in a file, written beside it as it is found. Runs in the child process only."""
+"""Writes the text of a file beside it while reading. Runs in the child process only."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ENDING = ".text"
 
 
 class TextLimitReached(Exception):
-    """There is as much text as is kept."""
+    """The text has reached the length that is kept."""
 
 
 class TextWriter:
-    """What is written, up to the limit. Every piece is in the file when `add` returns."""
+    """Writes text up to the limit. Every piece is in the file when `add` returns."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._left = MOST_CHARACTERS
 
     def add(self, text: str) -> None:
-        """Raises Full once something was cut off."""
+        """Raises TextLimitReached once something was cut off."""
         sound = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text)
         self._file.write(sound[: self._left])
         self._file.flush()
@@ -36,7 +36,7 @@ class TextWriter:
 
 
 def write_text(path: Path) -> str:
-    """What is to be said of it: "" where all of it was kept."""
+    """Write the file's text beside it; returns a note, "" where all of it was kept."""
     with path.open("rb") as file, beside(path) as out:
         kept = TextWriter(out)
         head = file.read(HEAD)

@@ -1,5 +1,5 @@
-"""The books of the engine's KV cache, as functions of values: what lies where, what a request will
-find there, what is saved, and what goes when there is no room."""
+"""The books of the engine's KV cache, as pure values: which tokens each slot holds, how many of
+them a request reuses, what is saved, and what is unloaded for room."""
 
 from chatsite.kv.books import EMPTY, LOADED, MARKED, UNLOADED, Book, Place, Span
 from chatsite.kv.reuse import Account, Origin, Reuse, plan, reuse

@@ -1,4 +1,4 @@
-"""What lies in one slot of the engine's KV cache: its token ids in order, and whose they are."""
+"""The content of one slot of the engine's KV cache: its token ids in order, and their messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message lies: its first cell, and how many it takes."""
+    """The place of a message: its first cell, and how many it takes."""
 
     start: int
     size: int
@@ -27,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """The cells of one slot, from 0 without a gap. Made anew at each step, never changed."""
+    """The cells of one slot, from 0 without a gap. Immutable."""
 
     ids: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
@@ -37,8 +37,8 @@ class Book:
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """Each key's place. One that comes twice has that of the first: a continued answer's
-        second half becomes one with it at the next request."""
+        """Each key's place. Of a key that occurs twice, the first: the second half of a continued
+        answer is merged with it at the next request."""
         found: dict[str, Place] = {}
         for start, span in self.starts():
             found.setdefault(span.key, Place(start, span.size))
@@ -51,8 +51,8 @@ class Book:
             start += span.size
 
     def faults(self) -> tuple[str, ...]:
-        """What doesn't hold: empty for a sound book. Starts are sums of sizes, so that they are
-        contiguous from 0 needs no look."""
+        """Contradictions in the book, empty for a sound one. Starts are sums of sizes, so spans are
+        always contiguous."""
         found = [f"{span.key} takes {span.size} cells" for span in self.spans if span.size < 1]
         total = sum(span.size for span in self.spans)
         if total != len(self.ids):
@@ -60,8 +60,8 @@ class Book:
         return tuple(found)
 
     def answered(self, key: str, ids: Sequence[int]) -> Book:
-        """With an answer behind it: the cells of `ids`, under `key` together with the reply's head,
-        which the last span holds already where it has that key."""
+        """The book with an answer appended: the cells of `ids` under `key`, joined with the last
+        span where that has the key already (it holds the reply's head)."""
         if not ids:
             return self
         spans = self.spans
@@ -72,7 +72,7 @@ class Book:
         return Book((*self.ids, *ids), (*spans, Span(key, size)))
 
     def cut_to(self, cells: int) -> Book:
-        """Its beginning: what is left where the engine holds fewer cells than was thought."""
+        """The book's first cells, for an engine that holds fewer than expected."""
         spans: list[Span] = []
         for start, span in self.starts():
             if start >= cells:

@@ -1,6 +1,6 @@
-"""What goes when the cache is cleaned up: five strategies, all of them over whole turns.
+"""Which turns a cleanup of the cache unloads: five strategies, all of them over whole turns.
 
-The head and the current turn are no part of what a strategy is given: they always stay.
+The head and the current turn always stay, so strategies don't get them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Protocol
 
 
 class CleanableTurn(Protocol):
-    """An older turn: the sequence number of its first message, its tokens, and whether a person's
-    mark spares it (pinned, replied to)."""
+    """An older turn: its first message's sequence number, its tokens, and whether a mark of the
+    user (pin, reply) spares it."""
 
     @property
     def first(self) -> int: ...
@@ -32,13 +32,14 @@ class OlderTurn:
     spared: bool
 
 
-# Turns, oldest first, and how many tokens may stay, for the strategy that asks -> those that stay.
+# From the turns, oldest first, and how many tokens may stay (one strategy uses it): those that
+# stay.
 Keeps = Callable[[Sequence[CleanableTurn], int], Sequence[CleanableTurn]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupStrategy:
-    """`words` say what it does, for a button."""
+    """`words` is the label of its button."""
 
     words: str
     keeps: Keeps
@@ -49,8 +50,8 @@ def _nothing(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[Cleanable
 
 
 def _newer_half(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    """At most half of all tokens: a turn that lies across the middle goes, but the newest stays
-    however large it is, or this would be another strategy."""
+    """At most half of all tokens: a turn across the middle is unloaded. The newest turn stays
+    whatever its size, or nothing might."""
     half = sum(turn.tokens for turn in turns) // 2
     return _newest(turns, half) or turns[-1:]
 
@@ -64,13 +65,13 @@ def _last(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTur
 
 
 def _what_fits(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    """The newest; what is spared stays wherever it stands, and takes its room first."""
+    """The newest; spared turns stay wherever they are, and take their room first."""
     loose = [turn for turn in turns if not turn.spared]
     return _newest(loose, down_to - sum(turn.tokens for turn in turns if turn.spared))
 
 
 def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn]:
-    """As many of the newest, without a gap, as `most` tokens hold."""
+    """As many of the newest turns, without a gap, as fit into `most` tokens."""
     start, left = len(turns), most
     while start and turns[start - 1].tokens <= left:
         start -= 1
@@ -95,10 +96,10 @@ DEFAULT = "removeOldestMessages"
 
 
 def unload(strategy: str, turns: Sequence[CleanableTurn], *, down_to: int) -> frozenset[int]:
-    """The `first` of every turn that goes, of the older `turns`, oldest first.
+    """The `first` of every turn to unload, of the older `turns`, oldest first.
 
-    What is spared never goes. `down_to` is how many tokens may stay under `removeOldestMessages`;
-    the others don't ask for it. KeyError for an unknown strategy.
+    Spared turns are never unloaded. `down_to` is how many tokens may stay under
+    `removeOldestMessages`; the others ignore it. Raises KeyError for an unknown strategy.
     """
     stay = {turn.first for turn in STRATEGIES[strategy].keeps(turns, down_to)}
     return frozenset(t.first for t in turns if not t.spared and t.first not in stay)
@@ -107,10 +108,10 @@ def unload(strategy: str, turns: Sequence[CleanableTurn], *, down_to: int) -> fr
 def make_room(
     strategy: str, turns: Sequence[CleanableTurn], *, room: int, down_to: int
 ) -> frozenset[int]:
-    """The same where the turns take more than their `room`, in tokens: afterwards they don't.
+    """Like `unload`, until the turns fit into `room` tokens.
 
-    Where the strategy keeps too much, the oldest of what it kept go too; spared turns only when
-    nothing else is left, the oldest first.
+    Where the strategy keeps too much, the oldest turns that it kept are unloaded too, and spared
+    turns, oldest first, only when no others are left.
     """
     gone = set(unload(strategy, turns, down_to=down_to))
     left = sum(turn.tokens for turn in turns if turn.first not in gone)

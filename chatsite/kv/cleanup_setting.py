@@ -23,7 +23,8 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleanup:
-    """The strategy in force, who set it, and a sentence for every value that doesn't count."""
+    """The strategy that applies, its source, and a sentence for every value that was passed
+    over."""
 
     value: str
     source: Source
@@ -64,7 +65,7 @@ def resolve_cleanup(*, environment: str, template: Mapping[str, object]) -> Clea
 
 
 def unknown_strategy(said: str) -> str:
-    """What to say to whoever asked for a strategy that there isn't; "" for one that there is."""
+    """The error for a strategy that doesn't exist; "" for one that does."""
     return "" if said in STRATEGIES else f"There is no strategy {_shown(said)}. {_allowed(said)}"
 
 
@@ -83,6 +84,6 @@ def _near_miss(said: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it may be printed: short, with nothing in it that could forge a line."""
+    """A value for a message: short, and without line breaks that could forge a log line."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

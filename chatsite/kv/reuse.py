@@ -1,14 +1,15 @@
-"""How much of a prompt the engine needn't read again: its own rule, told in advance.
+"""How much of a prompt the engine needn't evaluate again: its own rule, computed in advance.
 
-What a slot and the prompt have in common at their beginning stays. Behind it the engine looks for
-further runs of the prompt among the rest of the slot, in order and without turning back: each run
-of at least `chunk` tokens is kept and shifted to its new place, what lies between is cut out. What
-comes after the last kept cell is thrown away, and the prompt's last token is always read, since
-the first word of the answer comes from it.
+The common beginning of slot and prompt stays. Behind it the engine searches the rest of the slot
+for further runs of the prompt, in order and never backwards: each run of at least `chunk` tokens is
+kept and shifted to its new place, and the cells between runs are removed. Cells after the last kept
+one are dropped. The prompt's last token is always evaluated, since the answer's first token comes
+from it.
 
-A cell holds more than its token: all that stood before it when it was read. At the beginning that
-is the same; a run that is shifted brings what it was read behind. So only a message's own cells may
-be shifted for it: the same words of another message would tell what the policy left out.
+A cell depends on its token and on every token before it at the time of evaluation. In the common
+beginning those are the same; a shifted run keeps the influence of its old context. So only a
+message's own cells may be shifted for it: the same words of another message would reveal what the
+policy left out.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ _IN_NO_PROMPT = "\N{NULL}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """What one request does to a slot, in tokens. `prefix` of the `reused` ones stay where they
-    are, the others are shifted. `chunk` is what the engine is told: 0 where it is to shift
-    nothing."""
+    """What one request does to a slot, in tokens. `prefix` of the `reused` ones stay in place, the
+    others are shifted. `chunk` is the engine's parameter: 0 where it is to shift nothing."""
 
     reused: int
     evaluated: int
@@ -79,7 +79,7 @@ def plan(live: Book, prompt: Book) -> Reuse:
         if best.evaluated == 1:
             break
         other, runs = _reuse(cells, wanted, chunk)
-        # What follows a message's own cells was read behind them: it is enough to begin right.
+        # The rest of a run was evaluated behind its first cells: only the beginning must match.
         if other.reused > best.reused and all(owners[a] == wanting[b] for a, b in runs):
             best = other
     return best
@@ -92,7 +92,7 @@ def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
 
 
 def _keys(book: Book) -> list[str]:
-    """Whose each cell is."""
+    """The key of each cell."""
     return [key for span in book.spans for key in [span.key] * span.size]
 
 
@@ -107,7 +107,7 @@ def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
 
 
 def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int]]]:
-    """And the runs that are shifted: where each begins, and where it goes."""
+    """The reuse, and the shifted runs: the old and the new start of each."""
     prefix = same = _common(live, 0, prompt, 0)
     here = prefix
     runs: list[tuple[int, int]] = []
@@ -130,7 +130,7 @@ def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, i
 
 
 def _common(live: str, here: int, prompt: str, there: int) -> int:
-    """How many letters are the same from these two places on."""
+    """The number of equal letters from these two places on."""
     most = min(len(live) - here, len(prompt) - there)
     for count in range(most):
         if live[here + count] != prompt[there + count]:

@@ -1,4 +1,4 @@
-"""A slot's content as it was saved to disk, and which of many files stay."""
+"""A slot's content as it was saved to disk, and which saved files are kept."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from chatsite.kv.books import Book
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What must be the same for a file to be read again: model file, engine version, type of the
-    cache's cells and the tokens of one slot. Any other engine would make noise of it."""
+    """What must match for a saved file to be loaded: model file, engine version, cell type of the
+    cache and the tokens of one slot. Another engine would read nonsense."""
 
     model: str
     engine: str
@@ -38,7 +38,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file in the folder; `used` orders them by last use."""
+    """A file in the folder; `used` is the time of its last use."""
 
     key: str
     size: int
@@ -46,8 +46,8 @@ class SessionFile:
 
 
 def outdated(kept: Iterable[SessionFile], *, limit: int) -> list[str]:
-    """Keys of what has to go so that the rest takes at most `limit` bytes: least recently used
-    first."""
+    """Keys of the least recently used files to delete, so that the rest takes at most `limit`
+    bytes."""
     newest = sorted(kept, key=lambda one: one.used, reverse=True)
     gone: list[str] = []
     total = 0

@@ -1,4 +1,5 @@
-"""What a model wrote as a call's arguments, read and checked against the tool's schema."""
+"""The arguments of a call as the model wrote them: parsed, and checked against the tool's
+schema."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ _SHOWN, _LONGEST_SHOWN = 3, 200  # Faults, and characters of each.
 
 
 def _skipped(*_: object) -> None:
-    """For what runs foreign regular expressions or compares every two items: one bad schema
-    would hold the whole server. The tool's own server checks these."""
+    """In place of validators that run foreign regular expressions or compare every two items: one
+    bad schema would block the whole server. The tool's own server checks these."""
 
 
 def _additional(validator: Any, allowed: Any, instance: Any, schema: Any) -> Any:
@@ -48,7 +49,7 @@ _DIALECTS: Mapping[Any, Any] = {
 
 
 def parse_arguments(text: str) -> dict[str, object]:
-    """The object in this JSON; nothing at all counts as an empty one. Raises ToolError."""
+    """The object in this JSON; blank text counts as an empty object. Raises ToolError."""
     if len(text) > LONGEST:
         raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
     try:
@@ -83,8 +84,8 @@ def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, object
 def without_nulls(
     arguments: Mapping[str, object], schema: Mapping[str, object]
 ) -> dict[str, object]:
-    """Without nulls that can only mean "not said": many models write one for every argument that
-    they may leave out."""
+    """The arguments without nulls that can only mean "not given": many models write null for every
+    optional argument."""
     properties, required = schema.get("properties"), schema.get("required")
     known = properties if isinstance(properties, dict) else {}
     needed = required if isinstance(required, list) else []
@@ -115,13 +116,13 @@ def schema_fault(schema: Mapping[str, object]) -> str:
 
 
 def _dialect(schema: Mapping[str, object]) -> Any:
-    """By its `$schema`; without one, and for older ones, what MCP takes for granted."""
+    """By `$schema`; without it, and for older dialects, the one that MCP assumes."""
     found = validator_for(schema, default=Draft202012Validator)
     return found if found in _DIALECTS else Draft202012Validator
 
 
 def deeper_than(value: object, levels: int) -> bool:
-    """Whether it holds itself in that many levels; ends however it was put together."""
+    """Whether the value is nested deeper than that; ends also for a value that holds itself."""
     row: list[object] = [value]
     for _ in range(levels):
         inner: list[object] = []

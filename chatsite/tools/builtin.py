@@ -1,4 +1,4 @@
-"""The tools that are always here, by the names that templates give them."""
+"""The built-in tools, by the names that templates give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of a tool: whatever happens, there is a result that can be stored and sent."""
+"""Calls a tool: whatever happens, there is a result that can be stored and sent."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ logger = logging.getLogger("chatsite.tools")
 # Characters of an error's text, which a foreign server may have written.
 LONGEST_ERROR = 2_000
 _LONGEST_NAME = 80
-# Less room than this holds nothing of use, so a result is never made smaller. More than that no
-# model reads well, and it is stored, shown and sent again with every later message.
+# A smaller result is of no use, so results are never cut below the first. Models read longer
+# results than the second badly, and each is stored, shown and sent again with every later message.
 _SMALLEST, _LARGEST = 200, 100_000
 _CUT = "Only the first {kept:,}{of} characters of the result are here; there was no room."
 
@@ -46,8 +46,8 @@ async def call_tool(
 ) -> ToolResult:
     """Run a tool. Raises CancelledError, and nothing else: each failure becomes a result.
 
-    A ToolError's text is shown as it is. What another exception says may hold a key or a path, so
-    only its class is shown and logged.
+    A ToolError's text is shown as it is. The text of another exception may hold a key or a path,
+    so only its class is shown and logged.
     """
     arguments: dict[str, object] = {}
     try:
@@ -56,7 +56,7 @@ async def call_tool(
         given = without_nulls(arguments, tool.parameters)
         check_arguments(given, tool.parameters)
         value = await _run(tool, given, using, seconds=seconds)
-        # Beside the event loop: a tool may return more than can be written down in a moment.
+        # In a thread: encoding a large value would block the event loop.
         content = await asyncio.to_thread(content_within, value, room_characters)
         return ToolResult(content=content, failed=False, arguments=arguments)
     except ToolError as error:
@@ -106,13 +106,13 @@ async def _run(
 
 
 def _json(value: object) -> str:
-    """Half a character could be stored nowhere; every other text stays readable."""
+    """JSON without half characters, which can't be stored; all other text stays readable."""
     return UNSOUND.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def _beginning(value: object, room: int) -> str:
-    """Its JSON, or more than `room` characters of it. Piece by piece: the other way holds up every
-    thread for as long as the whole takes, which was a second for 40 MB."""
+    """The value as JSON, cut a little beyond `room` characters. Encodes piece by piece:
+    `json.dumps` blocks every thread while it runs, which was a second for 40 MB."""
     pieces: list[str] = []
     length = 0
     try:
@@ -129,8 +129,11 @@ def _beginning(value: object, room: int) -> str:
 
 
 def content_within(value: object, room: int) -> str:
-    """Its JSON in at most `room` characters. Cut, and said so, where it is too long; a text is cut
-    in itself, all else as JSON. Of what is cut nothing is read that isn't kept."""
+    """The value as JSON in at most `room` characters.
+
+    A longer value is cut, with a note that says so: a text itself, everything else as JSON. Only
+    the part that is kept is encoded.
+    """
     room = min(max(room, _SMALLEST), _LARGEST)
     if isinstance(value, str):
         text, of = value[: room + 1], f" of {len(value):,}"
@@ -150,7 +153,7 @@ def content_within(value: object, room: int) -> str:
 
 
 def _where(error: Exception) -> str:
-    """Its class and the line that raised it, without a word of what it says."""
+    """The error's class and the line that raised it, without the error's message."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

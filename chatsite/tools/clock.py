@@ -1,4 +1,4 @@
-"""What time it is: a model knows neither the day nor the hour."""
+"""The tool that tells the time: a model knows neither the day nor the hour."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ DEFAULT_ZONE = "UTC"
 
 
 class Clock:
-    """`now` gives an aware time; `zone` is meant where a call names none. Raises ToolError for
-    a zone that there isn't."""
+    """`now` returns an aware time; `zone` is the default of a call. Raises ToolError for an unknown
+    zone."""
 
     name = "clock"
 

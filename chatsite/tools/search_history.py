@@ -1,4 +1,4 @@
-"""Finds what was said in this person's older conversations."""
+"""The tool that searches this person's older conversations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatsite.tools.tool import ToolContext, ToolError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Of a query's words so many are looked for; each costs one more pass over the text that is read.
+# Of a query; each word costs one more pass over the text that is read.
 WORDS = 8
 HITS, MOST_HITS = 5, 10
 TEXT = 400  # Characters shown of each hit.
@@ -26,7 +26,7 @@ LONGEST = 500  # Characters of a query.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMessage:
-    """A message that may be shown. `title` is "" where it could tell what is hidden."""
+    """A message that may be shown. `title` is "" where it could reveal hidden text."""
 
     conversation: str
     title: str
@@ -38,7 +38,7 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What storage found, newest first; `whole`: in everything that was ever said."""
+    """The messages that storage found, newest first. `whole`: it searched all of them."""
 
     lines: tuple[FoundMessage, ...]
     messages: int
@@ -61,8 +61,8 @@ class StorageRunner(Protocol):
 
 
 class SearchHistory:
-    """Never the conversation under way, nor anybody else's, nor what its owner left out,
-    forgot or deleted: storage sees to that."""
+    """Never finds the current conversation, anybody else's, or messages that their owner excluded,
+    forgot or deleted: storage leaves them out."""
 
     name = "search_history"
     description = (
@@ -118,8 +118,8 @@ class SearchHistory:
 
 
 def _needles(query: str) -> list[str]:
-    """Parts of words that a word's other forms have too, as a database compares them: it knows
-    upper and lower case of ASCII letters alone."""
+    """The parts of words that their other forms share, as a database compares them: it ignores case
+    for ASCII letters only."""
     found: dict[str, None] = {}
     words = {term: word for word, term in spelled(query)}
     for term, word in list(words.items())[:WORDS]:
@@ -131,14 +131,14 @@ def _needles(query: str) -> list[str]:
 
 
 def _ranked(lines: Sequence[FoundMessage], asked: Sequence[str]) -> list[tuple[FoundMessage, str]]:
-    """Each with the part that fits best. A word counts the more, the fewer lines have it; of
+    """Each message with its best part. A word counts the more, the fewer parts have it; among
     equals the newest comes first."""
     parts = [(line, part, Counter(terms(part))) for line in lines for part in passages(line.text)]
     having = Counter(term for _, _, counts in parts for term in asked if counts[term])
     weights = {term: math.log(1 + len(parts) / having[term]) for term in having}
     best: dict[int, tuple[float, FoundMessage, str]] = {}
     for line, part, counts in parts:
-        # Said twice is hardly more than said once; whoever says it at length says it less.
+        # A repeated word counts hardly more than one; a long part counts less.
         score = sum(
             weight * (1 + 0.2 * min(counts[term] - 1, 3))
             for term, weight in weights.items()
@@ -151,7 +151,7 @@ def _ranked(lines: Sequence[FoundMessage], asked: Sequence[str]) -> list[tuple[F
 
 
 def _around(part: str, asked: Sequence[str]) -> str:
-    """So much of a passage as is shown, with the first word that was asked for."""
+    """The part of a passage that is shown, around the first word of the query."""
     if len(part) <= TEXT:
         return part.strip()
     word = next((word for word, term in spelled(part) if term in asked), "")

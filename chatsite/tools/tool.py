@@ -1,4 +1,4 @@
-"""What a tool is, and what it is given."""
+"""The protocol of a tool, its context and its errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Who uses a tool, and where: storage's own owner, and the conversation's id."""
+    """Who uses a tool, and where: the owner as storage knows it, and the conversation's id."""
 
     owner: Any
     conversation: str
 
 
 class ToolError(Exception):
-    """A tool's own failure: `name` and `message` are for the model and the page to read."""
+    """A tool's own failure. The model and the page show `name` and `message`."""
 
     def __init__(self, message: str, *, name: str = "ToolError") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Which tools an agent has: its template's nodes, looked up among what is here."""
+"""Which tools an agent has: its template's nodes, looked up among the tools of this site."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from chatsite.tools.mcp.connections import Connection, ToolServers
 from chatsite.tools.tool import Tool, ToolError
 
 MCP = "mcp."
-# What the providers take in one request.
+# Providers accept no more in one request.
 MOST_TOOLS = 128
 
-# Makes a tool of what a template's `nodeConfigurations` say for it; raises ToolError.
+# Makes a tool from its entry in a template's `nodeConfigurations`; raises ToolError.
 Maker = Callable[[Mapping[str, object]], Tool]
 
 
@@ -40,13 +40,13 @@ class Toolbox:
         self._servers = servers
 
     async def ready(self, nodes: Sequence[str]) -> None:
-        """Wait, a few seconds at most, for tool servers that are only just being started."""
+        """Wait, a few seconds at most, for tool servers that are still starting."""
         await self._servers.ready(server for server, _ in map(_parts, nodes) if server)
 
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
     ) -> AgentTools:
-        """The tools of a template's `tools`, and what none could be found for."""
+        """The tools of these nodes, and the nodes without one."""
         tools: dict[str, Tool] = {}
         missing: dict[str, MissingTool] = {}
         for node in nodes:
@@ -99,7 +99,7 @@ def _one(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
 
 
 def _parts(node: str) -> tuple[str, str]:
-    """Server and tool of `mcp.<server>` and `mcp.<server>.<tool>`; "" for what isn't said."""
+    """Server and tool of `mcp.<server>` and `mcp.<server>.<tool>`; "" for a missing part."""
     if not node.startswith(MCP):
         return "", ""
     server, _, tool = node.removeprefix(MCP).partition(".")

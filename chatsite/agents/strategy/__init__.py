@@ -1,1 +1,1 @@
-"""An agent's own `strategy.py`: its file, what it is given, and the process it runs in."""
+"""An agent's own `strategy.py`: the file, its input, and the process that runs it."""

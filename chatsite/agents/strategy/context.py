@@ -1,4 +1,4 @@
-"""`ctx`: what a strategy's `build(ctx)` is given, and where it puts what it chooses."""
+"""`ctx`: the argument of a strategy's `build(ctx)`, with its input and its slots."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ Content = str | Message | Iterable[Message] | None
 
 
 class SlotError(ValueError):
-    """A wrong call of `ctx.slots.add`. It names the slot and what is allowed, never a content."""
+    """A wrong call of `ctx.slots.add`. The message names the slot and what is allowed, never text
+    of a conversation."""
 
 
 class Budget(int):
     """Tokens that the prompt may take besides its head and the current message.
 
-    A number to reckon with. `limit` is what the whole prompt may take.
+    An integer. `limit` is how many tokens the whole prompt may take.
     """
 
     limit: int
@@ -49,7 +50,7 @@ class Agent:
 
 
 class SlotBuilder:
-    """What the strategy chose, in the order in which it was added."""
+    """Collects the slots that the strategy adds, in their order."""
 
     def __init__(self, given: StrategyInput) -> None:
         self._input = given.input.strip()
@@ -61,11 +62,11 @@ class SlotBuilder:
     ) -> None:
         """Put a text, a message or a list of messages into the context.
 
-        None, an empty list and a blank text add nothing; the same name twice is two slots. Over
-        budget the lowest `priority` gives way first. `role` is that of a text: "system" in the slot
-        called "system", else "user", unless it is said; a message that has another role than
-        the one said, or was changed, is sent as a text. The current message is sent last and
-        once: adding its text adds nothing. Raises SlotError.
+        None, an empty list and a blank text add nothing; two calls with one name make two slots.
+        Over budget, the slot with the lowest `priority` is dropped first. `role` is the role of a
+        text: by default "system" in the slot called "system", else "user". A message whose role
+        differs from `role`, or that was changed, is sent as a text. The current message is always
+        sent last, once: adding its text adds nothing. Raises SlotError.
         """
         shown = _checked(name, priority, role)
         default = role or ("system" if name == "system" else "user")
@@ -80,7 +81,7 @@ class SlotBuilder:
     def _item(
         self, said: str | Message, default: str, role: str | None
     ) -> int | dict[str, str] | None:
-        """A stored message's number, or a text; None for what adds nothing."""
+        """A stored message's number, or a text; None where the item adds nothing."""
         if isinstance(said, Message):
             seq, stored = self._stored.get(said.id, (0, None))
             if said == stored and role in (None, said.role):
@@ -95,7 +96,7 @@ class SlotBuilder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """`history` holds what was said before the current message, whose text is `input`."""
+    """`history` holds the messages before the current one, whose text is `input`."""
 
     history: Selection
     slots: SlotBuilder
@@ -148,5 +149,5 @@ def _spoken(shown: str, content: object) -> list[str | Message]:
 
 
 def _kind(value: object) -> str:
-    """What a value is, without what is in it."""
+    """The type of a value, in words."""
     return "None" if value is None else f"a {type(value).__name__}"

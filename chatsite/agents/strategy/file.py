@@ -1,4 +1,4 @@
-"""An agent's strategy file, looked at without running it."""
+"""An agent's strategy file, checked without running it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FUNCTION = "build"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyFile:
-    """Where it lies, and what is wrong with it ("" where nothing is to be seen).
+    """The file's path, and the fault that was found in it ("" where none was).
 
-    `shown` is the path relative to the folder of agents, `line` that of the fault.
+    `shown` is the path relative to the folder of agents, `line` the line of the fault.
     """
 
     path: str
@@ -31,7 +31,8 @@ class StrategyFile:
 
 
 def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | None:
-    """The strategy in that folder, None where there is none; `known` as long as it is the same."""
+    """The strategy in that folder, None where there is none; `known` while the file hasn't
+    changed."""
     shown = f"{name}/{STRATEGY_FILE}"
     there: FileStamp | None = None
     try:
@@ -47,7 +48,7 @@ def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> Strate
 
 
 def describe_strategy_fault(template: Template, file: StrategyFile | None) -> str:
-    """What is wrong with the agent's strategy and what applies instead, "" where nothing is."""
+    """The fault of the agent's strategy and what applies instead, "" where it has none."""
     instead = "Until that is mended, the newest turns within the budget are sent."
     if file is None:
         named = template.chat_settings.get("historyPolicy")
@@ -63,14 +64,14 @@ def describe_strategy_fault(template: Template, file: StrategyFile | None) -> st
 
 
 def _fault(source: bytes) -> tuple[str, int | None]:
-    """What can be said without running it, and the line."""
+    """The fault that shows without running the source, and its line."""
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
         return f"it isn't valid Python ({error.msg})", error.lineno
     except (ValueError, RecursionError, MemoryError):
         return "it isn't valid Python", None
-    bound = dict(_bound(tree))
+    bound = dict(_bound_names(tree))
     if FUNCTION not in bound:
         return f"it has no function {FUNCTION}(ctx)", None
     node = bound[FUNCTION]
@@ -81,8 +82,8 @@ def _fault(source: bytes) -> tuple[str, int | None]:
     return "", None
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Names that the module's own statements bind, the last one of a name last."""
+def _bound_names(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Names that the module's statements bind, with the statement; a later binding comes later."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name, node

@@ -21,21 +21,21 @@ WAIT_SECONDS = 10.0  # For the worker, while it runs others' strategies.
 START_SECONDS = 30.0
 ANSWER_BYTES = 8 * 1024 * 1024
 _ROOT = Path(__file__).parents[3]
-# Nothing of the server's own, where the keys are. With a fixed seed, sets have the same order in
-# every worker.
+# Nothing of the server's environment, which holds keys. With a fixed seed, sets have the same order
+# in every worker.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyResult:
-    """What a strategy chose, its texts without tokens, and how long that took."""
+    """The slots that a strategy chose, their texts without token counts, and how long that took."""
 
     slots: tuple[StrategySlot, ...]
     milliseconds: int
 
 
 class StrategyWorker:
-    """The worker and its replacements. Called in the event loop; it runs one at a time."""
+    """Keeps one worker process, and replaces it. Runs one strategy at a time, in the event loop."""
 
     def __init__(self, *, seconds: float = LIMIT_SECONDS) -> None:
         self._seconds = seconds
@@ -47,7 +47,7 @@ class StrategyWorker:
     async def run(
         self, file: StrategyFile, given: StrategyInput
     ) -> StrategyResult | StrategyFailure:
-        """Never raises but when cancelled; the strategy then still ends, or is ended, by itself."""
+        """Raises only CancelledError; the strategy then still runs to its end or its time limit."""
         if file.fault:
             return StrategyFailure(reason=file.fault, line=file.line)
         try:
@@ -62,13 +62,13 @@ class StrategyWorker:
         return await asyncio.shield(self._running)
 
     def start(self) -> asyncio.Task[Process]:
-        """Begin to start the worker, unless that was begun; returns at once."""
+        """Begin to start the worker, unless it is starting or running; returns at once."""
         if self._starting is None:
             self._starting = asyncio.create_task(_started(), name="strategy worker")
         return self._starting
 
     async def stop(self) -> None:
-        """End the worker and what it runs, for good; when this returns none is left."""
+        """End the worker and the strategy that it runs; afterwards no process is left."""
         self._stopped = True
         if self._starting is not None:
             (process,) = await asyncio.gather(self._starting, return_exceptions=True)
@@ -108,7 +108,8 @@ class StrategyWorker:
         return problem
 
     async def _ready(self) -> Process:
-        """A worker that waits to be asked: the one there is, or a new one where that ended."""
+        """A worker that waits for a question: the current one, or a new one where that has
+        ended."""
         process = await self.start()
         if process.returncode is not None and not self._stopped:
             self._starting = None
@@ -125,7 +126,7 @@ class StrategyWorker:
         self, process: Process, file: StrategyFile, given: StrategyInput
     ) -> tuple[StrategySlot, ...] | StrategyFailure:
         assert process.stdin is not None and process.stdout is not None
-        # Its own alarm only rings where we can't end it any more.
+        # The worker's own alarm only matters where this process can't end it any more.
         question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}
         process.stdin.write(line_of(question))
         await process.stdin.drain()

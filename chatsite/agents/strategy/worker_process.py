@@ -1,9 +1,8 @@
 """The worker's own process: `python -m chatsite.agents.strategy.worker_process`.
 
-It says one line when it is ready, then answers a line of JSON with a line of JSON. A strategy is
-the administrator's code and this is no sandbox: the process is there so that it can be ended,
-and so that it starts without the server's environment. The end of stdin tells that the parent is
-gone, however it went.
+It writes one line when it is ready, then answers each line of JSON with a line of JSON. A strategy
+is the administrator's code and this is no sandbox: a process can be killed, and it starts without
+the server's environment. The end of stdin means that the parent has ended, for whatever reason.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
 
 
 def _loaded(path: str, codes: Codes) -> Any:
-    """The strategy as a new module: nothing it keeps passes from one conversation to another.
+    """The strategy as a new module, so that its variables never outlive one conversation.
 
-    Only its code is kept, as long as the file holds the same bytes.
+    Only the compiled code is cached, as long as the file holds the same bytes.
     """
     with open(path, "rb") as file:
         source = file.read()

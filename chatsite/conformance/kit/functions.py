@@ -1,4 +1,4 @@
-"""Anybody's function that trims a list of messages, as something that can be tried.
+"""Anybody's function that trims a list of messages, as a subject of the kit.
 
 A function over our own messages needs nothing more:
 
@@ -88,7 +88,7 @@ def _same(found: Message, given: Message | None) -> bool:
 
 
 def _carried(message: Message) -> tuple[object, ...]:
-    """What every library carries; none tells a missing text from an empty one."""
+    """The fields that every library keeps; none tells a missing text from an empty one."""
     text = message.content or ""
     return message.role, text, message.calls, message.call_id, message.attachments
 

@@ -1,4 +1,4 @@
-"""What holds of cleanups of the KV cache: what they may take, and what becomes of it."""
+"""Checks of cleanups of the KV cache: what they may unload, and what follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds while a conversation grows: P15, the horizon, and what stays of the prompt."""
+"""Checks of a growing conversation: the cut (P15) and the prompt's common beginning (P20)."""
 
 from __future__ import annotations
 

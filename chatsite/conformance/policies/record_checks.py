@@ -1,4 +1,4 @@
-"""What holds of the record of a choice: verdicts, parts, reasons, and who was listened to."""
+"""Checks of the record of a choice: verdicts, parts, reasons and evidence."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def p21_wrong_evidence_does_no_harm(trial: PolicyTrial) -> None:
 
 
 def p21_without_evidence_the_newest_are_sent(trial: PolicyTrial) -> None:
-    """What is missing is made up for by the newest turns, and said."""
+    """Missing evidence is replaced by the newest turns, with a note."""
     bare = trial.subject.run(replace(trial.case, evidence=Evidence()))
     reasons = [bare.reasons[turn[0].seq] for turn in bare.older]
     ours = [reason for reason in reasons if reason in {"within_budget", "within_length", *LEFT}]

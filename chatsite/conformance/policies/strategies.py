@@ -1,4 +1,4 @@
-"""An agent's strategy as a subject: what is sent once the rules that always hold had their say."""
+"""An agent's strategy as a subject of the kit, under the rules that hold for every policy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chatsite.conformance.policies.adapter import PolicyCase, PolicyTrial, Varia
 from chatsite.history import StrategyChoice, StrategySlot
 from chatsite.messages import Message
 
-# Those that hold of any choice. What they leave out is a strategy's own affair: to send less than
-# fits, or a text where there was a message, or something else when there is more room.
+# The properties that bind any choice. The others are a strategy's own affair: it may send less than
+# fits, a text in place of a message, or something else when there is more room.
 BOUND = ("P1", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P19")
 NOT_ITS_OWN = "its own affair, or held for whatever a strategy chooses by the policy itself"
 IT_RUNS = "it runs, within its time limit"
@@ -27,8 +27,8 @@ StrategyRun = Callable[[StrategyInput], StrategyResult | StrategyFailure]
 
 
 class TooSlow(BaseException):
-    """It was ended at its limit again and again; more tries would take minutes. Not an Exception:
-    hypothesis would go on to make it smaller."""
+    """The strategy reached its time limit again and again; more tries would take minutes. Not an
+    Exception: hypothesis would go on shrinking the case."""
 
     def __init__(self, broken: Counterexample) -> None:
         super().__init__(broken.why)
@@ -36,9 +36,10 @@ class TooSlow(BaseException):
 
 
 class StrategySubject:
-    """A strategy in its worker. `run` asks it and waits; `tried` is told each new conversation.
+    """A strategy in its worker. `run` calls it and waits; `tried` is called for each new
+    conversation.
 
-    A case that is looked at again and again is run once: only `slots` always runs it.
+    Several checks of the same case share one call: only `slots` always makes another.
     """
 
     def __init__(
@@ -69,7 +70,8 @@ class StrategySubject:
         return decide_case(self, case, settings, evidence=evidence, agent=self._template.slug)
 
     def slots(self, case: PolicyCase) -> tuple[StrategySlot, ...]:
-        """What it chooses, its texts counted. Raises AssertionError where it fails."""
+        """The strategy's slots with token counts. Raises AssertionError where the strategy
+        fails."""
         given = StrategyInput.from_transcript(
             case.transcript,
             self._template,
@@ -100,7 +102,7 @@ def it_chooses_the_same_again(trial: PolicyTrial) -> None:
 
 
 def checks() -> dict[str, tuple[Check, ...]]:
-    """What a strategy is tried with, by sentence. Without the first one nothing else can hold."""
+    """The checks of a strategy, by sentence. If the first one fails, no other can hold."""
     found: dict[str, tuple[Check, ...]] = {
         IT_RUNS: (it_runs,),
         "it chooses the same again for the same conversation": (it_chooses_the_same_again,),

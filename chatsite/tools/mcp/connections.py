@@ -1,8 +1,8 @@
 """Tools of other programs: the servers that the administrator named, kept connected.
 
-Each server has one task that opens its connection, keeps it and closes it again, since the
-package's scopes must end in the task that began them. A server that can't be reached costs
-nobody a turn: its tools are missing, with a reason, until it is back.
+Each server has one task that opens, keeps and closes its connection, since the package's scopes
+must end in the task that began them. A server that can't be reached fails no turn: its tools are
+missing, with a reason, until it is back.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ logger = logging.getLogger("chatsite.tools")
 
 CONNECT_SECONDS = 30.0  # For a program that has to be fetched first, too.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-# One that connects and ends, again and again, isn't begun again every second either.
+# A server that connects and ends again and again is not restarted every second either.
 STEADY_SECONDS = 60.0
-RELIST_PAUSE = 0.2  # A server that tells of changes without end isn't asked without end.
+RELIST_PAUSE = 0.2  # Limits how often a server that reports changes all the time is listed.
 READY_SECONDS = 5.0
-STOP_SECONDS = 8.0  # What the package gives a program to end by itself, be asked to, be made to.
+STOP_SECONDS = 8.0  # The package's own time for a program to end, be terminated and be killed.
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1_024  # What the providers allow.
 _STARTING = "it is still being started"
 _LOST = "the connection was lost"
@@ -86,7 +86,7 @@ class Connection:
         """Stay connected until the scope is cancelled; after each failure wait a little longer."""
         pause = self._first_pause
         with scope:
-            # A second or two of work, which would hold every answer that is being written.
+            # The import takes a second or two, which would delay every running answer.
             package = await asyncio.to_thread(importlib.import_module, "chatsite.tools.mcp.link")
             while True:
                 began = anyio.current_time()
@@ -125,16 +125,16 @@ class Connection:
                     await self._list(link)
                     limit.deadline = float("inf")
                     reached = True
-                    self._stand(link=link)
+                    self._set_state(link=link)
                     await self._follow(link)
             problem = _LOST if reached else _ENDED if ended else _SILENT
         except Exception as error:
             # A lost connection ends in whatever the package was just doing.
             problem = _LOST if reached else package.describe_failure(error)
         finally:
-            self._stand(problem=problem)
+            self._set_state(problem=problem)
 
-    def _stand(self, *, link: Any = None, problem: str = "") -> None:
+    def _set_state(self, *, link: Any = None, problem: str = "") -> None:
         if problem not in ("", _STOPPED, self.problem):
             logger.warning("tool server %s: %s", self.name, problem)
         if link is not None:
@@ -173,9 +173,10 @@ class Connection:
 
 
 class ToolServers:
-    """All of them. Lives as long as the process: `start` in its event loop, `stop` before its end.
+    """All tool servers. Lives as long as the process: `start` in its event loop, `stop` before its
+    end.
 
-    What the programs write to stderr goes to `logs`, one file each, anew with every start.
+    The programs' stderr goes to `logs`, one file each, emptied at every start.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """One connection to a tool server, through the package `mcp`.
 
-Loading that package takes a second or two: `mcp` does it beside the event loop, and only where
+Importing that package takes a second or two: `connections` does it in a thread, and only where
 there is a server.
 """
 
@@ -27,7 +27,7 @@ from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.results import result_value
 from chatsite.tools.tool import ToolError
 
-# Of a listing; a server that never ends one must not fill the memory.
+# Of a listing: an endless one must not fill the memory.
 MOST_PAGES, MOST_TOOLS = 20, 500
 HTTP_SECONDS = 30.0
 # A call may take as long as its own time-out allows, which is kept elsewhere.
@@ -56,8 +56,8 @@ class Link:
         return found[:MOST_TOOLS]
 
     async def follow(self, changed: Callable[[], None]) -> None:
-        """Hear of changes to the listing, from a server that tells them only when asked to; older
-        ones tell on their own."""
+        """Call `changed` after each change of the listing, for servers that report changes only to
+        subscribers; older servers send them unasked."""
         tools = self._client.server_capabilities.tools
         asked = self._client.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not (asked and tools and tools.list_changed):
@@ -88,8 +88,8 @@ class Link:
                 ) from None
             raise ToolError(error.message, name="ToolServerError") from None
         except (RuntimeError, ValueError):
-            # The package's words for a result that its own schema or the protocol doesn't allow;
-            # they quote it.
+            # The package's message about a result that its schema or the protocol doesn't allow
+            # would quote the result.
             raise ToolError(
                 "The tool server's answer isn't what it promised to give.", name="BadResult"
             ) from None
@@ -100,7 +100,7 @@ class Link:
 async def connect(
     server: ToolServer, *, log: Path, changed: Callable[[], None], lost: Callable[[], None]
 ) -> AsyncIterator[Link]:
-    """Connect and shake hands. `lost` is called when the other side is gone."""
+    """Connect and shake hands. `lost` is called when the server has gone."""
 
     async def heard(message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -131,7 +131,7 @@ async def _transport(
     program = StdioServerParameters(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
     )
-    # What it writes of itself may hold its keys, so it goes beside our log and not into it.
+    # The program's stderr may hold its keys, so it gets a file of its own beside our log.
     private = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(private, "w") as errors:
         async with stdio_client(program, errlog=errors) as (read, write):
@@ -139,7 +139,7 @@ async def _transport(
 
 
 class _Watched:
-    """A stream of messages that says when it has ended: the package tells only who waits."""
+    """A stream of messages that calls `ended` at its end: the package tells only waiting calls."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
         self._stream = stream
@@ -176,7 +176,7 @@ class _Watched:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why there is no connection, for everybody to read: no host, no path, none of its words."""
+    """Why there is no connection, for everybody to read: without host, path or the error's text."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError | httpx2.TimeoutException):

@@ -1,4 +1,4 @@
-"""What a tool server answered, as a value that JSON holds and a model can read."""
+"""The result of a tool server as a value that JSON can hold and a model can read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chatsite.tools.tool import ToolError
 
 
 def result_value(result: CallToolResult) -> object:
-    """Structure where there is any, else text; images and the like are named on a line.
+    """The structured content where there is any, else text; media are named on a line.
 
-    Raises ToolError with the tool's own words where it says that it failed.
+    Raises ToolError with the tool's own text where the result is an error.
     """
     texts = [text for part in result.content if (text := _text(part)) is not None]
     others = [_line(part) for part in result.content if _text(part) is None]
@@ -27,7 +27,7 @@ def result_value(result: CallToolResult) -> object:
         raise ToolError("\n".join((*texts, *others)) or "The tool failed without a word.")
     if result.structured_content is None:
         return "\n".join((*texts, *others))
-    # The texts beside a structure are the same once more, for clients that know none.
+    # The texts beside structured content repeat it for older clients.
     structured: object = result.structured_content
     return {"result": structured, "besides": others} if others else structured
 
