@@ -2,11 +2,10 @@
 
 from chatsite.history.decision.decide import decide
 from chatsite.history.decision.receipt import Decision
-from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.live_list import History
 from chatsite.history.path.cleanup import Cleaner
-from chatsite.history.path.room import RequestPart, RequestRoom
-from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tokens, Users
+from chatsite.history.path.room import RequestRoom
+from chatsite.history.policies.base import Everything, Reach, Tokens, Users
 from chatsite.history.policies.table import POLICIES, apply_history_policy
 from chatsite.history.selection import Selection
 from chatsite.history.settings.resolve import (
@@ -31,7 +30,6 @@ from chatsite.history.values.evidence import (
 )
 from chatsite.history.values.layout import AddedMessage, StoredRun
 from chatsite.history.values.marks import BACKGROUND
-from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
 from chatsite.history.values.window import Head, Window
@@ -41,9 +39,7 @@ __all__ = [
     "ENVIRONMENT_NAMES",
     "NO_EVIDENCE",
     "POLICIES",
-    "SENT",
     "TOKENS_PER_MESSAGE",
-    "Terms",
     "Tokens",
     "URL_NAMES",
     "StrategyChoice",
@@ -55,15 +51,12 @@ __all__ = [
     "Head",
     "History",
     "Hit",
-    "RequestPart",
-    "Policy",
     "Previous",
     "Reach",
     "Recall",
     "StoredRun",
     "RequestRoom",
     "RunningSummary",
-    "Reason",
     "SourceValue",
     "Selection",
     "Setting",
@@ -74,7 +67,6 @@ __all__ = [
     "Turn",
     "NotLoaded",
     "Users",
-    "Verdict",
     "Window",
     "AddedMessage",
     "apply_history_policy",

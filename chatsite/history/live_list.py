@@ -1,4 +1,9 @@
-"""A conversation as a live list: read it, listen to it, replace it."""
+"""A conversation as a live list: read it, listen to it, replace it.
+
+It is documented by itself, for whoever embeds a conversation; of the running program only the
+import of a conversation uses it, whose rules for whole messages are the ones it checks. The
+messages of a running turn are kept by the store (`chatsite.turns`).
+"""
 
 from __future__ import annotations
 
@@ -17,10 +22,10 @@ Listener = Callable[[], None]
 
 
 class History:
-    """User, assistant and tool messages in the order they came.
+    """User, assistant and tool messages, in the order in which they were added.
 
-    System messages have no place here: the agent holds them and every request begins with them.
-    Used from one event loop, without locks.
+    System messages are the agent's: every request begins with them, and they are no part of the
+    list. Used from one event loop, without locks.
     """
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
@@ -67,7 +72,7 @@ class History:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """A turn: meanwhile messages can only be added. Raises TurnRunning inside another one."""
+        """A turn: until it ends messages can only be added. Raises TurnRunning inside another."""
         self._require_rest("continued")
         self._running = True
         try:

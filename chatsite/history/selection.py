@@ -1,4 +1,4 @@
-"""Choosing from a conversation: the newest messages, a range, what fits, or plain text."""
+"""Selections from a conversation: the newest messages, a range, what fits, or plain text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Selection:
 
     @classmethod
     def before_current(cls, snapshot: Sequence[Message]) -> Selection:
-        """What was said before the current message: before the last one of a user."""
+        """The messages before the current one, which is the last of a user."""
         for position in range(len(snapshot) - 1, -1, -1):
             if snapshot[position].role == "user":
                 return cls(snapshot[:position])
@@ -43,8 +43,8 @@ class Selection:
     def range(self, *, from_end: float, to_end: float) -> list[Message]:
         """Messages by their distance from the end (0 is the newest), [from_end, to_end).
 
-        from_end > to_end >= 0; beyond the oldest message is the oldest, and a message that a
-        fraction touches is in the range.
+        from_end > to_end >= 0. A distance beyond the oldest message means the oldest, and a message
+        that a fraction touches is in the range.
         """
         if not (_is_finite(from_end) and _is_finite(to_end) and from_end > to_end >= 0):
             return []

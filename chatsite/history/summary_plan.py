@@ -1,7 +1,7 @@
-"""What a running summary takes up next: which turns, as which text, and the words that ask for it.
+"""What a running summary takes up next: which turns, as which text, and the question to a model.
 
-The newest turns stay in place; the oldest of the rest go into the summary, whole turns in order,
-so that what it covers and what is kept are always all there is.
+The newest turns stay in place; the oldest of the rest are folded into the summary, whole turns in
+order, so that the summary and the turns that stay always cover the whole path.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chatsite.messages import Message
 # needed, and a summary takes at most this much of a request.
 FOLD_FROM = 75
 SUMMARY_SHARE = 15
-# With fewer tokens a summary would say next to nothing.
+# A summary of fewer tokens has no room for facts.
 LEAST_TOKENS = 64
 # English prose has three words to four tokens; a model asked for a number of words exceeds it.
 WORDS_PER_TOKEN = 0.55
@@ -39,7 +39,7 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLoad:
     """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
-    running summary, 0 without one. `low_water` is a percentage of the limit."""
+    running summary, 0 without one. `low_water` is a percentage of the `limit`."""
 
     fixed: int
     summary: int
@@ -55,7 +55,8 @@ def most_tokens(limit: int) -> int:
 def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ...]:
     """The oldest turns of the path below its summary, down to the low-water mark.
 
-    None where there is room enough, or where nothing of them can be told. The newest turn stays.
+    None where there is room enough, or where none of them has a text to summarise. The newest turn
+    stays.
     """
     path = split_turns([entry for entry in entries if entry.message.role != "system"])
     always = [entry for entry in entries if entry.message.role == "system"]
@@ -73,8 +74,8 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ..
 
 
 def summarised_entries(turn: Turn) -> tuple[Entry, ...]:
-    """The messages of a turn that a summary takes up: not a greeting, nothing that is left out,
-    nothing of a background task."""
+    """The messages of a turn that a summary takes up: no greeting, no message that is left out or
+    that a background task wrote."""
     if turn.user is None or is_excluded(turn) or is_background(turn):
         return ()
     apart = excluded_answers(turn) | background_answers(turn)
@@ -88,8 +89,8 @@ def _tokens(entries: Iterable[Entry]) -> int:
 # ---- as which text ---------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryPiece:
-    """What one question to the model holds: its answer covers all of `entries`, of which
-    `messages` are told in `text`."""
+    """One question to the model: its answer covers all of `entries`, of which `messages` are in
+    `text`."""
 
     entries: tuple[Entry, ...]
     messages: int
@@ -142,7 +143,7 @@ def _text(turn: Turn, room: int) -> str:
 
 
 def _line(entry: Entry) -> str:
-    """Who said what; of the tools' work only what was done."""
+    """The author and the text; of tool calls only what was done."""
     message = entry.message
     if message.role == "tool":
         return ""
@@ -166,11 +167,11 @@ def shorten_middle(text: str, *, tokens: int) -> str:
         short = f"{text[:half].rstrip()}{GAP}{text[len(text) - half :].lstrip()}"
         if estimate(short) <= tokens or not half:
             return short
-        keep = keep * 9 // 10  # what stands at either end may be denser than the whole
+        keep = keep * 9 // 10  # either end may take more tokens a character than the whole
 
 
 # ---- in which words --------------------------------------------------------------------------
-# The small model that comes along answers this shape best: what it is to do, last and short.
+# The embedded model answers this shape best: what it is to do comes last and is short.
 _TASK = """\
 You keep the running summary of a conversation between a user and an assistant. The assistant \
 will no longer see the messages that you are shown; your summary is all that remains of them, so \

@@ -1,4 +1,4 @@
-"""How much of a request's beginning is that of the previous one: what a cache can reuse."""
+"""How many tokens at a request's beginning are those of the previous one: a cache reuses them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def leading_tokens(
 ) -> int:
     """Tokens at the beginning that are those of the previous request; 0 under another head.
 
-    The previous receipt lies on this path, so what it sent between two loaded messages is what
-    is loaded between them. Where that can't be known the count ends: never too high.
+    The previous receipt is of this path, so what it sent between two loaded messages is what is
+    loaded between them. Where that isn't known the count ends: it is never too high.
     """
     if previous is None or previous.head_hash != head.hash:
         return 0
@@ -52,7 +52,7 @@ def leading_tokens(
 class _Loaded:
     entries: tuple[Entry, ...]
     seqs: list[int]
-    away: int
+    last_not_loaded: int
 
     @classmethod
     def of(cls, transcript: Transcript) -> _Loaded:
@@ -76,7 +76,7 @@ class _Loaded:
         if begin == end or self.seqs[begin] != run.first:
             yield _Unit(None, 0, False)
             return
-        if run.first < self.away:
+        if run.first < self.last_not_loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
         for entry in self.entries[begin:end]:

@@ -22,13 +22,13 @@ class Decision:
     """What is sent and why. `request` is exactly what the provider gets, head first.
 
     `limit` is what the prompt may take, `tokens` what it takes. `stored` and `sent` count
-    messages of the path, the head not among them. Above the sequence number `horizon` the model
-    sees nothing any more; None draws no line. `leading` tokens at the beginning are those of the
-    previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
-    names the settings, so that the next decision knows whether that cut still holds. `cleanup` is
-    what was done in the guard's place, None where nothing was unloaded. `layout`
-    says of what the request was made after its head; `notes` what a reader must know besides, a
-    sentence each; `reports` what gathering the evidence cost, by selector or policy.
+    messages of the path, without the head. The model sees nothing above the sequence number
+    `horizon`; None draws no line. `leading` tokens at the beginning are those of the previous
+    request. `cut` is where the guard began the tail, None when it cut nothing; `under` names the
+    settings of that cut, so that the next decision knows whether it still applies. `cleanup` is
+    what was unloaded instead, None for nothing. `layout` lists the request's items after its head;
+    `notes` tell a reader what the verdicts don't, a sentence each; `reports` say what gathering the
+    evidence cost, by the key of the evidence.
     """
 
     agent: str

@@ -73,10 +73,10 @@ def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """The reasons for all that was read, by sequence number, and the one for what was not.
+    """The reason for every loaded message, by sequence number, and the one for the others.
 
-    `whys` are sentences of their own, where the code's isn't enough; `quoted` is what is sent as
-    quoted text.
+    `whys` are sentences of their own, where the reason's isn't enough; `quoted` are messages that
+    are sent as quoted text.
     """
 
     reasons: Mapping[int, Reason]
@@ -91,22 +91,22 @@ def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
     Neighbours with the same verdict are one run; but marked turns among what was not loaded are
     not neighbours of each other.
     """
-    runs: list[_Run] = []
+    runs: list[_VerdictRun] = []
     for message in given.head.system:
-        _extend(runs, _Kind("system"), 0, message)
+        _extend(runs, _RunKey("system"), 0, message)
     for message in given.head.examples:
-        _extend(runs, _Kind("prefilled"), 0, message)
+        _extend(runs, _RunKey("prefilled"), 0, message)
     transcript = given.transcript
     rest = transcript.not_loaded
     if rest.messages:
-        kind = _Kind(findings.not_loaded_reason)
-        runs.append(_Run(kind, rest.first, rest.last, rest.messages, rest.tokens))
+        kind = _RunKey(findings.not_loaded_reason)
+        runs.append(_VerdictRun(kind, rest.first, rest.last, rest.messages, rest.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
     before = 0
     for entry in transcript.entries:
         reason = findings.reasons[entry.seq]
-        kind = _Kind(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
+        kind = _RunKey(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
         begins = entry.message.role in ("user", "system")
         apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
         _extend(runs, kind, entry.seq, entry.message, apart=apart)
@@ -120,7 +120,7 @@ def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _RunKey:
     """What neighbours must have in common to be one run."""
 
     reason: Reason
@@ -129,10 +129,10 @@ class _Kind:
 
 
 @dataclass(slots=True)
-class _Run:
-    """A verdict while its run still grows."""
+class _VerdictRun:
+    """A verdict on a run of neighbours, to which messages are still added."""
 
-    kind: _Kind
+    kind: _RunKey
     first: int
     last: int
     messages: int = 0
@@ -156,11 +156,11 @@ class _Run:
 
 
 def _extend(
-    runs: list[_Run], kind: _Kind, seq: int, message: Message, *, apart: bool = False
+    runs: list[_VerdictRun], kind: _RunKey, seq: int, message: Message, *, apart: bool = False
 ) -> None:
     run = runs[-1] if runs else None
     if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
-        run = _Run(kind, seq, seq)
+        run = _VerdictRun(kind, seq, seq)
         runs.append(run)
     counted = known_tokens(message)
     run.last = max(run.last, seq)

@@ -1,7 +1,7 @@
-"""The words of one conversation, ready to be looked up: grows at its end and is never rebuilt.
+"""The words of one conversation, ready for search: the index grows at its end, without rebuilds.
 
-What is stored is each passage's own words. The words around it, which matter as much, are spread
-from there when a question is asked (`lexical`): stored, they would take thirteen times the room.
+Each passage is stored with its own words. The words around it, which matter as much, are spread
+from there when a question is asked (`scoring`): stored, they would take thirteen times the room.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chatsite.history.lexical.words import terms
 REACH = 6
 OWN = 2.0
 AROUND = tuple(1.6 / (1 + distance) for distance in range(1, REACH + 1))
-# Seconds. Talk that rests so long is another talk; its words say nothing about what comes after.
+# Seconds. After a pause that long a new session begins: its words are about something else.
 PAUSE = 3 * 60 * 60
 
 TELLS_TIME, ASKS = 1, 2
@@ -30,7 +30,7 @@ TELLS_TIME, ASKS = 1, 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One message as it is indexed. `author` is one character; `at` is when it was said."""
+    """One message as it is indexed. `author` is one character; `at` is the time of the message."""
 
     seq: int
     author: str
@@ -74,7 +74,7 @@ class Index:
         return 200 * len(self.postings) + 4 * self.length + each * len(self)
 
     def session(self, passage: int) -> tuple[int, int]:
-        """Its talk: the first passage and the one behind the last."""
+        """The session of a passage: its first passage and the one behind its last."""
         return self.bounds(self.session_number(passage))
 
     def session_number(self, passage: int) -> int:
@@ -111,7 +111,7 @@ class Index:
         return texts
 
     def _begin(self, at: datetime | None) -> int:
-        """The time of what is said at `at`, in seconds; after a long pause another talk begins."""
+        """The time of a message, in seconds; after a long pause a new session begins."""
         time = round(at.timestamp()) if at else self._times[-1] if self._times else 0
         rested = bool(self._times) and time - self._times[-1] > PAUSE
         if not self.starts or rested:

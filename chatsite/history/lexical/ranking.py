@@ -54,8 +54,8 @@ class Meaning(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuestion:
-    """A question. `author` is whose messages it is about, "" where it doesn't say, and `favour`
-    how much that counts."""
+    """A question. `author` is the one whose messages it is about, "" where it doesn't say, and
+    `favour` how much that counts."""
 
     text: str
     author: str = ""
@@ -63,7 +63,7 @@ class SearchQuestion:
 
 
 def question_in_chat(text: str) -> SearchQuestion:
-    """A person's question to an assistant: "I" and "you said" tell whose words it is about."""
+    """A person's question to an assistant: "I" and "you said" show whose words it is about."""
     role = author_meant(text)
     return SearchQuestion(text=text, author=role[0] if role else "", favour=ROLE)
 
@@ -144,7 +144,7 @@ def _weighed(index: Index, asked: SearchQuestion, words: Scores, closeness: Clos
 
 
 def _by_message(index: Index, found: Scores) -> dict[int, float]:
-    """A message is worth what its best passage is."""
+    """A message has the score of its best passage."""
     best: dict[int, float] = {}
     for place, score in found.items():
         seq = index.seqs[place]

@@ -1,4 +1,4 @@
-"""The room of one request: its limit, what always stays, and the parts it is made of."""
+"""The room of one request: its limit, the parts that are always sent, and the division of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RequestPart(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRoom:
-    """What a prompt may take and what always stays in it.
+    """What a prompt may take, and the parts that are always in it.
 
     `limit` is the smaller of the budget and the window less the reply's reserve; `overflow_reason`
     is the reason of what is left out because of it.
@@ -91,7 +91,7 @@ class RequestRoom:
         return self.limit - self.fixed
 
     def require(self) -> None:
-        """Raise PromptTooLarge, naming the largest part, when what always stays does not fit."""
+        """Raise PromptTooLarge, naming the largest part, when these parts alone don't fit."""
         if self.fixed <= self.limit:
             return
         parts = (self.system, self.prefilled, self.tools, self.current)

@@ -1,4 +1,4 @@
-"""What of a strategy's slots fits: over budget they give way one message at a time."""
+"""A strategy's slots within a budget: what doesn't fit is dropped, one message at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SlotLayout:
 
 @dataclass(frozen=True, slots=True)
 class _SlotItem:
-    """One item in the order in which things give way; `rank` sorts them, the first to go first."""
+    """One item of a slot; `rank` sorts items in the order in which they are dropped."""
 
     rank: tuple[bool, float, int, int]
     slot: str
@@ -50,11 +50,11 @@ def fit_slots(
 ) -> SlotLayout:
     """Fit the slots into `room` tokens.
 
-    The lowest priority gives way first (of equal ones the slot added last), within a slot the
+    The lowest priority is dropped first (of equal ones the slot added last), within a slot the
     oldest stored message; system texts only when nothing else is left. Nothing is skipped to
     fit something else in, so that less room always keeps a part of what more room keeps. A stored
-    message in several slots counts once, in the one that gives way last. `tokens_of_seq` holds what
-    may be chosen: an item that isn't in it is passed over, neither kept nor dropped. Texts must
+    message in several slots counts once, in the slot that is dropped last. `tokens_of_seq` holds
+    the messages that may be chosen: others are passed over, neither kept nor dropped. Texts must
     carry their tokens (else ValueError).
     """
     items = list(_items(slots, tokens_of_seq))
@@ -113,7 +113,7 @@ def _by_age(slot: StrategySlot) -> list[int | Message]:
 
 
 def _owners(slots: Sequence[StrategySlot]) -> dict[int, tuple[int, int]]:
-    """For every stored message the slot (its number) and place in it that give way last."""
+    """For every stored message the slot (its number) that is dropped last, and its place there."""
     owners: dict[int, tuple[int, int]] = {}
     for number in sorted(range(len(slots)), key=lambda n: (slots[n].priority, -n)):
         for age, item in enumerate(_by_age(slots[number])):

@@ -75,8 +75,8 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
 
 
 def _recent(turns: list[Turn], *, hours: float, least: int) -> list[Turn]:
-    """Those within `hours` of the newest turn, and the newest `least`. A time that isn't known
-    leaves nothing out."""
+    """The turns within `hours` of the newest one, and the newest `least`. A turn whose time isn't
+    known is kept."""
     newest = time_of(turns[-1]) if turns else None
     if hours <= 0 or len(turns) <= least or newest is None:
         return turns
@@ -128,7 +128,7 @@ def _first(turn: Turn) -> int:
 
 
 def time_of(turn: Turn) -> datetime | None:
-    """That of its newest message; what a background task wrote into it doesn't make it newer."""
+    """The time of its newest message, those of background tasks not among them."""
     return [entry for entry in turn.entries if not is_of_background(entry)][-1].at
 
 

@@ -1,4 +1,4 @@
-"""What the fast model is asked for the selector `triage`, and how its reply is read."""
+"""The question that the fast model is asked about older turns, and how its reply is read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ you choose, for example {{"{KEY}": [0, 3]}}. An empty list is a valid answer."""
 def triage_prompt(current: Message, plan: TriagePlan, *, room: int) -> list[Message]:
     """The request for the fast model, within `room` tokens where that is possible.
 
-    Long texts are cut alike, so that no single one takes the place of the others.
+    Long texts are all cut to the same length, so that none takes the room of the others.
     """
     for most in _LENGTHS:
         question = _question(current, plan, most)
@@ -72,7 +72,7 @@ def _when(turn: Turn) -> str:
 
 
 def _said(turn: Turn, most: int) -> str:
-    """The turn's texts, each under who said it, and what was done with tools."""
+    """The turn's texts, each under its author, and what was done with tools."""
     lines = []
     for entry in turn.entries:
         message = entry.message
@@ -89,7 +89,7 @@ _SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
 
 def _quoted(text: str, most: int) -> str:
-    """Indented, so that nothing in it looks like a position of ours."""
+    """Indented, so that no text looks like one of our positions."""
     return "\n".join(f"    {line}" for line in shorten(text, most).splitlines())
 
 

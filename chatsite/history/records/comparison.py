@@ -1,4 +1,4 @@
-"""What one decision comes to, in numbers that can be set beside those of another."""
+"""The figures of one decision, to be compared with those of another."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chatsite.messages import Basis
 class ToolGroupCounts:
     """Tool groups: a message that calls tools, with all its results.
 
-    `held` by the conversation; of them `left_out` entirely, and `cut`: sent in part, which a
-    provider would refuse.
+    The conversation has `held` of them; of these `left_out` are not sent at all, and `cut` are sent
+    in part, which a provider would refuse.
     """
 
     held: int = 0
@@ -55,7 +55,7 @@ class DecisionFigures:
 
 
 class ToolGroups:
-    """The tool groups of a path, to be asked of any of its turns."""
+    """The tool groups of a path, counted for any of its turns."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._seqs: list[int] = []
@@ -75,8 +75,8 @@ class ToolGroups:
                 self._group_of[message.id] = len(self._members) - 1
 
     def of(self, decision: Decision, *, last: int) -> ToolGroupCounts:
-        """What became of those up to the message `last`: by the request itself, not by what the
-        decision says of it."""
+        """What became of the groups up to the message `last`: by the request itself, not by the
+        verdicts on it."""
         sent = {message.id for message in decision.request if message.id in self._group_of}
         touched = {self._group_of[id] for id in sent}
         whole = sum(self._members[group] <= sent for group in touched)

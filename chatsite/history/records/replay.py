@@ -29,8 +29,8 @@ UNCOUNTED = TokenCount(count=0, tokenizer="", basis="estimated")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRequest:
-    """What is still stored of a request: the messages its receipt names, in path order, and the
-    texts of its summaries by their ids."""
+    """What is still stored of a request: the messages that its receipt names, in path order, and
+    the texts of its summaries by their ids."""
 
     agent: str
     receipt: Mapping[str, Any]
@@ -39,7 +39,7 @@ class StoredRequest:
 
 
 def layout_of(receipt: Mapping[str, Any]) -> tuple[LayoutItem, ...]:
-    """What the request was made of. The first version of receipts had only verdicts for it.
+    """The layout of the request. The first version of receipts had only verdicts for it.
 
     Raises KeyError, TypeError or ValueError for what is no receipt.
     """
@@ -50,35 +50,35 @@ def layout_of(receipt: Mapping[str, Any]) -> tuple[LayoutItem, ...]:
 
 
 def rebuild_messages(
-    kept: StoredRequest, head: Head
+    stored: StoredRequest, head: Head
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The messages in the order in which they were sent, and a sentence for everything that
     isn't as it was; `head` is the agent's as it is now."""
-    rebuilding = _Rebuilding(kept, {entry.seq: entry for entry in kept.entries})
-    if head.hash != kept.receipt["head"]["hash"]:
+    rebuilding = _Rebuilding(stored, {entry.seq: entry for entry in stored.entries})
+    if head.hash != stored.receipt["head"]["hash"]:
         rebuilding.differences.append(
             "The agent was changed since: its own messages are shown as they are now."
         )
-    said = [m for item in layout_of(kept.receipt) for m in rebuilding.messages(item)]
+    said = [m for item in layout_of(stored.receipt) for m in rebuilding.messages(item)]
     system = [message for message in said if message.role == "system"]
     rest = [message for message in said if message.role != "system"]
     messages = (*head.system, *system, *head.examples, *rest)
-    if "layout" not in kept.receipt and len(said) != kept.receipt["facts"]["sent"]:
+    if "layout" not in stored.receipt and len(said) != stored.receipt["facts"]["sent"]:
         rebuilding.differences.append("Some of the messages that were sent aren't stored any more.")
     return messages, tuple(rebuilding.differences)
 
 
 @dataclass(slots=True)
 class _Rebuilding:
-    """`differences` collects what can't be as it was."""
+    """`differences` collects a sentence for everything that isn't as it was."""
 
-    kept: StoredRequest
+    stored: StoredRequest
     entries: Mapping[int, Entry]
     differences: list[str] = field(default_factory=list)
 
     def messages(self, item: LayoutItem) -> Iterator[Message]:
         if isinstance(item, StoredRun):
-            yield from self._stored(item)
+            yield from self._stored_messages(item)
             return
         message = self._written(item)
         if message is not None and message_digest(message) != item.digest:
@@ -86,8 +86,8 @@ class _Rebuilding:
         if message is not None:
             yield message
 
-    def _stored(self, run: StoredRun) -> Iterator[Message]:
-        inside = [e for e in self.kept.entries if run.first <= e.seq <= run.last]
+    def _stored_messages(self, run: StoredRun) -> Iterator[Message]:
+        inside = [e for e in self.stored.entries if run.first <= e.seq <= run.last]
         gone = [seq for seq in {run.first, run.last} if seq not in self.entries]
         if gone:
             places = " and ".join(str(seq) for seq in sorted(gone))
@@ -97,7 +97,7 @@ class _Rebuilding:
 
     def _written(self, item: AddedMessage) -> Message | None:
         if item.kind == "summary":
-            text = self.kept.summaries.get(item.id)
+            text = self.stored.summaries.get(item.id)
             if text is not None:
                 return summary_message(text, UNCOUNTED)
             self.differences.append("The summary that was sent isn't stored any more.")
@@ -117,7 +117,7 @@ class _Rebuilding:
         return None
 
     def _continued(self, item: AddedMessage) -> Message | None:
-        """The instruction to write further, or what was said before it."""
+        """The instruction to continue, or the answer as it was before it."""
         if item.role == "user":
             return continue_message()
         found = next((self.entries[seq] for seq in item.sources if seq in self.entries), None)

@@ -134,7 +134,7 @@ _FLAGS = OneOf(("true", "false"))
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that somebody else gives, a model's say: any text without blanks, up to 80 long."""
+    """A name that isn't ours, as a model's: any text without blanks, up to 80 characters."""
 
     def read(self, text: str) -> str:
         name = text.strip()
@@ -150,7 +150,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """Settings by name: an object in a template, and nothing that text could say."""
+    """Settings by name: an object in a template; a variable or link can't hold one."""
 
     def read(self, text: str) -> Mapping[str, object]:
         raise Unreadable(_NO_OBJECT)
@@ -165,7 +165,7 @@ _NO_OBJECT = "allowed is an object with settings"
 
 
 def near_miss(text: str, words: Iterable[str]) -> str | None:
-    """The word that `text` looks like, or None."""
+    """The word that was probably meant by `text`, or None."""
     folded = {fold(word): word for word in words}
     found = get_close_matches(fold(text[:_SHOWN]), folded, n=1, cutoff=0.75)
     return folded[found[0]] if found else None

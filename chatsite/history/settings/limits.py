@@ -19,8 +19,8 @@ UNBOUNDED = float("inf")
 class Limits:
     """The bounds of a URL's values; None where there is none.
 
-    Each method answers with the sentence that refuses a value, or "" when it is allowed.
-    `otherwise` is what applies without the link.
+    Each method returns the sentence that refuses a value, or "" when it is allowed.
+    `otherwise` is the value that applies without the link.
     """
 
     length: int | None = None

@@ -60,8 +60,8 @@ def resolve(
     """Decide every setting of a turn.
 
     `environment` holds real variable names, `url` the first value of each parameter, `template`
-    the agent's `chatSettings`. `url_allowed` is False where `may_use_url` says so. Raises
-    BadSetting for a bad environment; a bad link or template is passed over and shown.
+    the agent's `chatSettings`. `url_allowed` is what `may_use_url` answers. Raises BadSetting for
+    a bad environment; a bad value of a link or template is passed over and shown.
     """
     rules = _Rules.read(environment)
     sources = _Sources(
@@ -119,7 +119,7 @@ def resolve(
 def _refuse_unnamed(
     setting: SettingRow[str], policy: Policy, said: str, template: Mapping[str, object]
 ) -> str:
-    """What asks a model or runs an agent's own code isn't for a link to switch on."""
+    """A link can't switch on what asks a model or runs an agent's own code."""
     if not policy.needs_naming or template.get(setting.template) == said:
         return ""
     named = f"the agent's template names it ({setting.template})"
@@ -157,7 +157,7 @@ def first_values(query_string: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rules:
-    """What the administrator lets a link do. `locked_by` names the variable that locks, or ""."""
+    """What a link may do here. `locked_by` names the variable that locks, or is ""."""
 
     locked_by: str
     lock_reason: str
@@ -204,7 +204,7 @@ class _Sources:
     closed: tuple[ClaimOutcome, str] | None
 
     def settle(self, row: SettingRow[T], refuse: Callable[[T, T], str] | None = None) -> Setting[T]:
-        """The first usable claim wins. `refuse(said, otherwise)` may refuse what the URL says."""
+        """The first usable claim wins. `refuse(wanted, otherwise)` may refuse the URL's value."""
         above = from_environment(row, self.environment)
         below = [*from_template(row, self.template), built_in(row)]
         otherwise = next(claim.value for claim in below if claim.usable)
@@ -214,7 +214,7 @@ class _Sources:
     def _open(
         self, claim: Claim[T], refuse: Callable[[T, T], str] | None, otherwise: T
     ) -> Claim[T]:
-        """The link's claim after the lock, HISTORY_URL and the limits; the lock speaks first."""
+        """The link's claim after the lock, HISTORY_URL and the limits, in this order."""
         if claim.said.raw is None:
             return claim
         if self.closed:

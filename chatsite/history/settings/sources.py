@@ -1,4 +1,4 @@
-"""Where settings come from: the table of their names, and what each source says.
+"""Where settings come from: the table of their names, and the value that each source gives.
 
 To add a setting, add a row to the table, a field to `Settings` and its line in `resolve`.
 """
@@ -34,9 +34,9 @@ ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "abse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceValue(Record):
-    """What one source said about one setting, what became of it, and why in a sentence.
+    """One source's value for one setting, what became of it, and why, in a sentence.
 
-    `raw` is the value as it was written, None where the source says nothing.
+    `raw` is the value as it was written, None where the source has none.
     """
 
     source: Origin
@@ -48,7 +48,8 @@ class SourceValue(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Generic[T], Record):
-    """A value, the source that decided it, and what every source said, the strongest first."""
+    """A value, the source that decided it, and the values of all sources (`said`), the strongest
+    first."""
 
     value: T
     source: Origin
@@ -111,7 +112,7 @@ TABLE: tuple[SettingRow[str] | SettingRow[int] | SettingRow[int | None], ...] = 
     SUMMARY_MODEL,
 )
 
-# Read beside the table; none of these locks anything.
+# Read besides the table; none of these locks anything.
 REASON = "HISTORY_REASON"
 WHO_MAY_LINK = "HISTORY_URL"
 MAX_LENGTH = "HISTORY_MAX_LENGTH"
@@ -129,7 +130,7 @@ URL_NAMES: tuple[str, ...] = tuple(row.url for row in TABLE if row.url)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Generic[T]):
-    """A source's value for a setting. `value` counts only while `usable`."""
+    """A source's claim to decide a setting. `value` counts only while `usable`."""
 
     said: SourceValue
     value: T
@@ -137,7 +138,7 @@ class Claim(Generic[T]):
 
 
 def from_environment(row: SettingRow[T], environment: Mapping[str, str]) -> list[Claim[T]]:
-    """The environment's claim, or one that says nothing.
+    """The environment's claim, or an empty one.
 
     Raises BadSetting for a value that is not allowed and for two names that disagree.
     """
@@ -147,7 +148,7 @@ def from_environment(row: SettingRow[T], environment: Mapping[str, str]) -> list
         if not is_blank(environment.get(name))
     ]
     if not found:
-        return [_silent(row, "environment", row.environment[0])]
+        return [_absent(row, "environment", row.environment[0])]
     first, raw, value = found[0]
     for name, other_raw, other in found[1:]:
         if other != value:
@@ -172,13 +173,13 @@ def from_environment(row: SettingRow[T], environment: Mapping[str, str]) -> list
 
 
 def from_url(row: SettingRow[T], url: Mapping[str, str]) -> list[Claim[T]]:
-    """The link's claim, one that says nothing, or none where no link may set this."""
+    """The link's claim, an empty one, or none where no link may set this."""
     if row.url is None:
         return []
     near = _near_names(row, "URL", row.url, url)
     raw = url.get(row.url)
     if raw is None or is_blank(raw):
-        return [_silent(row, "URL", row.url), *near]
+        return [_absent(row, "URL", row.url), *near]
     try:
         value = row.grammar.read(raw)
     except Unreadable as problem:
@@ -187,11 +188,11 @@ def from_url(row: SettingRow[T], url: Mapping[str, str]) -> list[Claim[T]]:
 
 
 def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Claim[T]]:
-    """The agent's claim, or one that says nothing."""
+    """The agent's claim, or an empty one."""
     near = _near_names(row, "template", row.template, template)
     raw = template.get(row.template)
     if raw is None:
-        return [_silent(row, "template", row.template), *near]
+        return [_absent(row, "template", row.template), *near]
     try:
         value = row.grammar.read_json(raw)
     except Unreadable as problem:
@@ -246,14 +247,14 @@ def _passed_over(
     return Claim(said=said, value=row.built_in, usable=False)
 
 
-def _silent(row: SettingRow[T], source: Origin, name: str) -> Claim[T]:
+def _absent(row: SettingRow[T], source: Origin, name: str) -> Claim[T]:
     return _passed_over(row, source, name, None, "absent", "says nothing")
 
 
 def _near_names(
     row: SettingRow[T], source: Origin, wanted: str, names: Mapping[str, object]
 ) -> Iterable[Claim[T]]:
-    """Names that were meant for this setting but are written differently; they don't count."""
+    """Misspelled names of this setting; they don't count, and are shown."""
     for name, value in names.items():
         if name != wanted and fold(name) == fold(wanted):
             why = f"names are matched exactly: {wanted} was probably meant"

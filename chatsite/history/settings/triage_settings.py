@@ -1,4 +1,4 @@
-"""The settings of triage, and of what background tasks leave in a conversation.
+"""The settings of triage, and of the notes that background tasks leave in a conversation.
 
 From `CONVERSATION_<NAME>` and `chatSettings.conversation.<name>`; no link sets them, and none of
 them locks the address. To add one, add a field and its row.
@@ -33,14 +33,14 @@ PLACE = "conversation"
 class ConversationSettings(Record):
     """What applies to the selector `triage`; counts are turns.
 
-    `enabled` false acts as the policy `none`. Looked at are the last `lookback_count` turns, and
-    of them those within `context_recency_hours` of the newest (0: all) and the newest
-    `context_min_messages` (0: no such minimum). Up to `skip_selection_threshold` all are kept;
-    otherwise the newest `always_include_recent` are, and with `use_selection` the model
-    `selection_model` is asked for the others, for `selection_timeout` seconds in all.
-    `context_truncation` cuts older answers to so many characters, 0 not at all.
-    `previous_tasks_count` messages of background tasks are given along with the message that
-    follows them, under every policy that looks back.
+    With `enabled` false the current turn is sent alone. Triage looks at the last `lookback_count`
+    turns, and of them at those within `context_recency_hours` of the newest (0: all) and at the
+    newest `context_min_messages` (0: no such minimum). Up to `skip_selection_threshold` turns are
+    all kept; of more, the newest `always_include_recent` are kept, and with `use_selection` the
+    model `selection_model` is asked about the others, for `selection_timeout` seconds in all.
+    `context_truncation` cuts older answers to so many characters, 0 for no cut.
+    `previous_tasks_count` messages of background tasks are quoted before the message that follows
+    them, under every policy that looks back.
     """
 
     enabled: Setting[bool]

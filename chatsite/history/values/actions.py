@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from chatsite.messages import Message, ToolCall
 
-# A line is to remind of what was done; who wants the rest looks at the calls.
+# The line is a reminder of what was done; the calls themselves are stored.
 MOST_CALLS = 15
 MOST_CHARACTERS = 60
 

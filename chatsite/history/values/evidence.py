@@ -1,4 +1,4 @@
-"""What was gathered before a decision, because `decide` never waits."""
+"""What is gathered before a decision, because `decide` never waits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Report = Mapping[str, object]
 class Previous:
     """The last request on this path, from its receipt.
 
-    `layout` is what followed the head, in order. `cut` is where the tail began, None when
-    nothing was cut; `under` are the settings it was cut under: a cut is kept only while they stay.
+    `layout` lists what followed the head, in order. `cut` is where the tail began, None when
+    nothing was cut; `under` names the settings of that cut, which is kept only while they stay
+    the same.
     """
 
     head_hash: str
@@ -27,7 +28,7 @@ class Previous:
 
     @classmethod
     def from_dict(cls, receipt: Mapping[str, object]) -> Previous | None:
-        """None for a receipt that can't be read: then the next request starts afresh."""
+        """None for a receipt that can't be read: then nothing is known of the previous request."""
         try:
             return cls._read(receipt)
         except (KeyError, TypeError, ValueError):
@@ -70,17 +71,17 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageChoice:
-    """What the fast model chose: `turns` are sequence numbers of turns' first messages."""
+    """What the fast model chose: `turns` by the sequence numbers of their first messages."""
 
     turns: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningSummary:
-    """A summary of the path up to and with the message `last`; `messages` of them.
+    """A summary of the path from the message `first` to the message `last`; `messages` of them.
 
-    `tokens` is what it takes as a message of its own, labels included. `by` is the model that
-    wrote it, or "you" where a person did.
+    `tokens` is what the summary takes as a message of its own, labels included. `by` is the model
+    that wrote it, or "you" where a person did.
     """
 
     id: str
@@ -98,7 +99,8 @@ class StrategySlot:
     """What a strategy put together under one name, in order.
 
     An item is the sequence number of a stored message, or a text of the strategy's own: a
-    message with its tokens. Over budget the slot of the lowest priority gives way first.
+    message with its tokens. Over budget, items are dropped from the slot of the lowest priority
+    first.
     """
 
     name: str
@@ -118,11 +120,11 @@ TEXT_ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """`reply_to` holds ids of messages replied to, besides the one the current message names.
+    """`reply_to` holds ids of messages replied to, besides the one that the current message names.
 
-    What a policy needs and isn't here was not to be had: then the newest turns are sent. `notes`
-    say so, a sentence each; `reports` hold, by selector or policy, what gathering it cost, for
-    the receipt.
+    Evidence that a policy needs and that is None could not be gathered: then the newest turns are
+    sent. `notes` say why, a sentence each; `reports` say for the receipt what gathering cost, by
+    the key of the evidence.
     """
 
     previous: Previous | None = None

@@ -1,7 +1,7 @@
-"""What a request is made of, in order, after its head: stored messages and texts of our own.
+"""The layout of a request: what follows its head, in order, stored messages and texts of our own.
 
-A receipt keeps it, so that the request can be built again, and the next one knows how much of
-its beginning stayed the same.
+A receipt keeps the layout. From it the request can be built again, and the next decision computes
+how much of the prompt's beginning stayed the same.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ADDED_KINDS: tuple[AddedKind, ...] = ("summary", "recalled", "text", "continue")
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """Stored messages in their places, `first` to `last`: all of the path between them.
+    """Stored messages in their places: all of the path from `first` to `last`.
 
-    `shortened` is the number of characters an answer was cut to, 0 where nothing was.
+    `shortened` is the number of characters that an answer was cut to, 0 for no cut.
     """
 
     first: int
@@ -38,11 +38,10 @@ class StoredRun:
 class AddedMessage(Record):
     """A message of our own. `digest` is the first 16 hex digits of the sha256 of role and text.
 
-    From what it was made: a summary by its `id` and `version`; what was recalled, and what a
-    background task wrote, by the `sources`' sequence numbers; a strategy's text has no source,
-    and only its digest is kept. What an answer that is continued has said before is an assistant's
-    of kind "continue", with its source and, as `id`, how many characters it had; the instruction
-    behind it is a user's, the same every time.
+    What it was made from: a summary by its `id`; quotes by the sequence numbers of their `sources`;
+    a strategy's text has no source, and only its digest is kept. Of an answer that is continued,
+    the kind "continue" stands for two messages: the assistant's, with its source and as `id` the
+    number of characters it had, and the user's instruction, which is always the same.
     """
 
     kind: AddedKind
@@ -76,7 +75,7 @@ def message_digest(message: Message) -> str:
 
 
 def read_layout(layout: Iterable[object]) -> tuple[LayoutItem, ...]:
-    """Raises KeyError, TypeError or ValueError for what `to_dict` didn't write."""
+    """Read a stored layout. Raises KeyError, TypeError or ValueError for anything else."""
     return tuple(_item(item) for item in layout)
 
 

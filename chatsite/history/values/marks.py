@@ -1,4 +1,4 @@
-"""What people decide about single messages: forget, leave out, pin, reply to."""
+"""Marks on messages: forget what is above, leave out, pin; replies and background tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def remembered_from(entries: Sequence[Entry]) -> int:
 def is_excluded(turn: Turn) -> bool:
     """Whether the whole turn is left out: its user message, or one of its tool calls, is.
 
-    A result goes with its call. An excluded answer is left out alone: `excluded_answers`.
+    A result is left out with its call. An excluded answer is left out alone: `excluded_answers`.
     """
     return any(entry.excluded and not _is_answer(entry) for entry in turn.entries)
 
@@ -38,7 +38,7 @@ def is_pinned(turn: Turn) -> bool:
 
 
 def holds_any(turn: Turn, ids: AbstractSet[str]) -> bool:
-    """Whether one of these messages stands in the turn."""
+    """Whether one of these messages is in the turn."""
     return bool(ids) and any(entry.message.id in ids for entry in turn.entries)
 
 
@@ -48,14 +48,14 @@ def is_background(turn: Turn) -> bool:
 
 
 def background_answers(turn: Turn) -> dict[int, Reason]:
-    """What a background task put into a person's turn."""
+    """The messages of background tasks in a person's turn, with the reason."""
     return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
 
 
 def unanswered_notes(entries: Sequence[Entry]) -> list[Entry]:
-    """What background tasks wrote since anybody else said something, oldest first.
+    """What background tasks wrote since the last message of anybody else, oldest first.
 
-    `entries` lie before the current message.
+    `entries` are those before the current message.
     """
     found: list[Entry] = []
     for entry in reversed(entries):

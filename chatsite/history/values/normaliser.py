@@ -14,10 +14,10 @@ from chatsite.messages import Message
 
 
 def unsendable(entries: Sequence[Entry]) -> dict[int, Reason]:
-    """The sequence numbers that can't be sent, with the reason. The rest of the turn is whole.
+    """The sequence numbers of a turn's messages that can't be sent, with the reason.
 
-    A call and the results that directly follow it are one group, whatever their order; it goes
-    whole when one is missing. A second result for a call goes alone.
+    A call and the results that directly follow it are one group, whatever their order; the group
+    is left out whole when one of them is missing. A second result for a call is left out alone.
     """
     found: dict[int, Reason] = {}
     if all(_is_plain(entry.message) for entry in entries):
@@ -31,7 +31,7 @@ def unsendable(entries: Sequence[Entry]) -> dict[int, Reason]:
 
 
 def is_empty_answer(message: Message) -> bool:
-    """An answer that says nothing and calls nothing, be there reasoning in it or not."""
+    """Whether an answer has neither text nor calls nor files; reasoning doesn't count."""
     return (
         message.role == "assistant"
         and not message.calls
@@ -57,7 +57,7 @@ def _groups(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 
 
 def _lost(group: Sequence[Entry]) -> Sequence[Entry]:
-    """What of a message and the results behind it can't be sent."""
+    """The messages of a group that can't be sent: all of them, or only a second result."""
     first = group[0].message
     if first.role == "tool":
         return group

@@ -1,4 +1,4 @@
-"""What of a path somebody else may choose from: a strategy never sees what the user took out."""
+"""The messages that a strategy may select: it never sees what the user took out."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from chatsite.history.values.transcript import Entry, Transcript, Turn, split_tu
 def selectable_entries(
     transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset()
 ) -> list[Entry]:
-    """What was said before the current message and may be sent, in path order.
+    """The messages before the current one that may be sent, in path order.
 
-    Without greetings, what lies above "forget what is above", what is excluded, what background
+    Without greetings, what is above "forget what is above", what is excluded, what background
     tasks wrote, what a cleanup unloaded, and what a provider would refuse. `reply_to` holds the
-    ids of messages replied to: their turns are in, as pinned ones are, whoever wrote them.
+    ids of messages replied to: their turns are among them, as pinned turns are, whoever wrote them.
     """
     marker = remembered_from(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]

@@ -1,4 +1,4 @@
-"""Counts of tokens: adding them up, and an estimate where nobody has counted."""
+"""Token counts: sums of them, and an estimate where there is no count."""
 
 from __future__ import annotations
 

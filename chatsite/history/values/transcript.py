@@ -11,10 +11,10 @@ from chatsite.messages import Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A stored message in its place. `seq` orders the path; marks are the user's.
+    """A stored message in its place. `seq` orders the path; the marks are the user's.
 
-    `forgets_above`: the marker "forget what is above" stands directly above this message. `at` is
-    when it was stored; nothing is ordered by it.
+    `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
+    time at which it was stored; nothing is ordered by it.
     """
 
     message: Message
@@ -27,7 +27,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotLoaded:
-    """What of the path was not read from storage: it lies above the loaded tail.
+    """The part of the path that was not read from storage, above the loaded tail.
 
     Counts are messages, user messages (of them `background` ones, of scheduled tasks and
     briefings) and tokens; `first` and `last` are sequence numbers (0 when there is nothing). A
@@ -46,8 +46,8 @@ class NotLoaded:
 class Transcript:
     """Entries in path order, the last turn being the current one; plus what was not loaded.
 
-    Loaded are whole turns: the tail that the policy reaches and, above it, marked turns and the
-    one that the current message replies to; also every system message, and the message below
+    Whole turns are loaded: the tail that the policy reaches and, above it, marked turns and the
+    turn that the current message replies to; also every system message, and the message below
     the marker "forget what is above".
     """
 
@@ -57,7 +57,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A user message and all that answers it. `user` is None for what stands before the first."""
+    """A user message and all that answers it. `user` is None for messages before the first one."""
 
     entries: tuple[Entry, ...]
 
@@ -68,7 +68,7 @@ class Turn:
 
 
 def split_turns(entries: Sequence[Entry]) -> list[Turn]:
-    """Split at every user message; what stands before the first one is a turn without user."""
+    """Split at every user message; what is before the first one is a turn without user."""
     found: list[Turn] = []
     start = 0
     for index, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""The room a request has, and what stands at its head."""
+"""The room a request has, and the head that every request begins with."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands before the first turn in every request: system messages, then prefilled turns.
+    """What every request begins with: system messages, then prefilled turns.
 
     `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
-    roles and contents, in hex. Every message must carry its tokens before `decide`. `tools` is
-    what the descriptions of the agent's tools take, in tokens, estimated.
+    roles and contents, in hex. Every message must carry its tokens before `decide`. `tools` are the
+    tokens that the descriptions of the agent's tools take, estimated.
     """
 
     messages: tuple[Message, ...]
