@@ -1,5 +1,4 @@
-"""A conversation's active path: messages take their places, leave and come back, and the totals
-of its row stay those of the path."""
+"""Changes a conversation's active path, and the totals of its row with it."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ from chatsite.views import State
 
 ESTIMATE = "estimate"
 # SQLite takes a few hundred values at once.
-SOME = 300
+BATCH = 300
 
 
 def locked_conversation(owner: Owner, conversation: str) -> Conversation:
-    """The conversation, for changing its path. Raises NotFound unless it is this owner's."""
+    """The conversation, locked until the transaction ends. Raises NotFound for another owner's."""
     return owned_conversation(owner, conversation, locked=True)
 
 
@@ -47,9 +46,9 @@ def place_at_end(
     after: Sequence[Message] = (),
     state: State = "complete",
 ) -> list[Message]:
-    """Rows for the end of the path, not stored yet; `after` are those placed just before.
+    """New rows at the end of the path, not stored yet; `after` are rows not stored yet above them.
 
-    A running answer takes its place but counts only once it has ended.
+    A running answer has its place, but counts in the totals only once it has ended.
     """
     last = after[-1] if after else _last_on_path(row)
     turn_seq = last.turn_seq if last is not None else 0
@@ -91,7 +90,7 @@ def add_to_totals(row: Conversation, message: Message) -> None:
 
 
 def subtract_from_totals(row: Conversation, message: Message) -> None:
-    """Take a message out of the path's totals; its mark is none of them."""
+    """Take a message out of the path's totals, except `marked`."""
     row.path_messages -= 1
     row.path_users -= message.role == "user"
     row.path_background -= message.role == "user" and message.source in BACKGROUND
@@ -99,16 +98,16 @@ def subtract_from_totals(row: Conversation, message: Message) -> None:
 
 
 def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> None:
-    """Below the message `below` the path goes on through other messages, or nowhere.
+    """Replace the path below the message `below` by the messages `through`, or by nothing.
 
-    The caller saves `row`: totals and marks follow. A marker "forget what is above" that stood
-    below moves to the first message that comes: what it let be forgotten stays forgotten.
+    The caller saves `row`, whose totals change. A marker "forget what is above" in the replaced
+    part moves to the first new message, so that what was forgotten stays forgotten.
     """
     under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
     before = _totals(row, below)
     under.update(on_path=False)
-    for start in range(0, len(through), SOME):
-        some = through[start : start + SOME]
+    for start in range(0, len(through), BATCH):
+        some = through[start : start + BATCH]
         Message.objects.filter(conversation=row, id__in=some).update(on_path=True)
     after = _totals(row, below) if through else {}
     for name, total in before.items():
@@ -124,7 +123,7 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
 
 
 def _totals(row: Conversation, below: int) -> dict[str, int | None]:
-    """Those of the path below a message, with the newest of a background task."""
+    """The totals of the path below a message, and its newest background message."""
     ended = ~Q(state="running")
     return Message.objects.filter(ON_PATH, conversation=row, seq__gt=below).aggregate(
         path_messages=Count("id", filter=ended),
@@ -138,10 +137,10 @@ def _totals(row: Conversation, below: int) -> dict[str, int | None]:
 
 
 def with_token_count(message: DomainMessage) -> DomainMessage:
-    """The same message with a count of its tokens, an estimate where nobody has counted them."""
+    """The message with a token count: an estimate where it has none."""
     return message if message.tokens else replace(message, tokens=estimated_tokens(message))
 
 
 def estimated_tokens(message: DomainMessage) -> TokenCount:
-    """For what nobody could count yet: the path's total must not leave it out."""
+    """An estimate, so that the path's total includes messages that aren't counted yet."""
     return TokenCount(count=estimate_message(message), tokenizer=ESTIMATE, basis="estimated")

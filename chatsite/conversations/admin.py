@@ -1,4 +1,4 @@
-"""What an administrator sees: whose conversations there are and how turns ended, not the words."""
+"""The administrator's lists: owners of conversations and ends of turns, without any text."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ class ConversationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # Models are there only now.
+        # Models can't be imported before the apps are ready.
         from chatsite.conversations import models
         from chatsite.conversations.files import uploads
 

@@ -1,4 +1,4 @@
-"""What is stored. Rows are written by `store` alone and read by `queries` alone."""
+"""The tables. Rows are read and written through `store` alone."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-# Django makes a bare column of `on_path=True`, for which SQLite uses no index: 0.1 s, not 1 ms.
+# For `on_path=True` Django writes a bare column, for which SQLite uses no index: 0.1 s, not 1 ms.
 ON_PATH = Q(on_path__in=(True,))
 STATES = [(state, state) for state in ("running", "complete", "stopped", "failed", "interrupted")]
 
 
 class Conversation(models.Model):
-    """A tree of messages; the totals describe its active path, so that nothing is ever counted.
+    """A tree of messages, with the totals of its active path, which is never counted by a query.
 
-    `path_tokens` adds up the stored counts, whichever tokenizer made them. `marked` counts
-    pinned and excluded messages on the path: where it is 0 they need not be looked for.
-    `path_background` counts user messages of background tasks, which `path_users` includes;
-    `last_background` is the seq of the newest message of one, 0 for none. `model` is the one
-    chosen for it in the page, as `provider:name`; blank: the agent's own.
+    `path_tokens` is the sum of the stored counts, whichever tokenizer made them. `marked` counts
+    pinned and excluded messages on the path; at 0 no query looks for them. `path_background`
+    counts user messages of background tasks, which `path_users` includes; `last_background` is the
+    seq of the newest background message, 0 for none. `model` is the page's choice as
+    `provider:name`, blank for the agent's own.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -61,15 +61,15 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Without the title: it is what the person wrote, and the admin shows this text."""
+        """Without the title: a person wrote it, and the admin's pages show this text."""
         return f"{self.agent} {self.id}"
 
 
 class Turn(models.Model):
-    """One user message and its answer. `receipt` is the decision with what was reported.
+    """One user message and its answer. `receipt` is the decision with what the provider reported.
 
-    `mode` says how it began: "" with a message of its own; "again" answers the message `asked`
-    once more, "continue" writes its last answer further.
+    `mode`: "" has a message of its own, "again" answers the message `asked` again, "continue"
+    extends its last answer.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -155,7 +155,7 @@ class Message(models.Model):
                 name="message_marked",
                 condition=Q(pinned=True) | Q(excluded=True),
             ),
-            # Both are few, however long the conversation is.
+            # Each holds few rows, however long the conversation is.
             models.Index(
                 fields=["conversation"],
                 name="message_in_cache",
@@ -171,11 +171,11 @@ class Message(models.Model):
 
 
 class Summary(models.Model):
-    """One version of the running summary of a path, up to and with the message `last`.
+    """One version of the running summary of a path, up to and including the message `last`.
 
-    It holds for the path while `last` lies on it (a message's place in the tree fixes all above
-    it) and nothing it covers was changed: a change makes it `stale`, in the same transaction.
-    `made_from` is the version it was folded or edited from. `by` is a model's name, or "you".
+    It holds while `last` is on the path (its place in the tree determines all messages above) and
+    no covered message was changed: a change marks it `stale` in the same transaction. `made_from`
+    is the version that it was folded or edited from. `by` is a model's name, or "you".
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -207,11 +207,11 @@ class Summary(models.Model):
 
 
 class KvSession(models.Model):
-    """One slot of the engine that was saved to a file: what `kv.Session` holds.
+    """One slot of the engine that was saved to a file: the fields of `kv.Session`.
 
-    `key` is the conversation's id, or names an agent's beginning, which is no conversation's.
-    `ids` are what lies in its cells, `spans` whose they are: so it holds all that was said there,
-    and goes when a word of it is taken away.
+    `key` is the conversation's id, or names the beginning that an agent's conversations share.
+    `ids` are the tokens in its cells, `spans` the messages that they belong to. It holds the whole
+    text of the conversation, and is deleted when some of that text is changed or deleted.
     """
 
     key = models.CharField(max_length=80, unique=True)
@@ -232,10 +232,10 @@ class KvSession(models.Model):
 
 
 class Upload(models.Model):
-    """A file that somebody gave. Its bytes lie in `FILES_DIR` under its id, never under its name.
+    """An uploaded file. Its bytes are in `FILES_DIR` under its id, never under its name.
 
-    It belongs to whoever sent it; `conversation` is set once it was sent with a message.
-    `text` is what can be read in it.
+    It belongs to its uploader; `conversation` is set when it is sent with a message. `text` is the
+    text that was extracted from it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -264,12 +264,12 @@ class Upload(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Without the name: it is what the person wrote."""
+        """Without the name, which a person chose."""
         return f"{self.modality} {self.id}"
 
 
 class FileReference(models.Model):
-    """What the provider account `at` calls a file that it keeps."""
+    """The id of an uploaded file at the provider account `at`."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="references")
     at = models.CharField(max_length=120)

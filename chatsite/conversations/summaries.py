@@ -1,4 +1,4 @@
-"""Writing the running summaries of conversations: folding, editing, and what makes one stale."""
+"""Writes the running summaries of conversations: folding, editing, and marking as stale."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.reads.summary_queries import (
-    holding,
-    start_of,
+    holding_summaries,
+    invalid_reason,
+    is_unchanged,
+    remembered_from,
     summary_state_of,
-    unchanged,
-    why_not,
 )
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
@@ -41,13 +41,13 @@ def fold_summary(
     tokens: TokenCount,
     report: Mapping[str, Any],
 ) -> SummaryState | None:
-    """Store a new version: what `start` had, with the entries `folded` that followed it.
+    """Store a new version, which covers `start` and the entries `folded` that followed it.
 
-    `messages` of them are in its text. None, and nothing is stored, where the conversation was
-    cleared, deleted or switched off, or what is covered was changed, while the text was made.
+    `messages` of the entries are in its text. None, and nothing is stored, where the conversation
+    was cleared or deleted, the summary switched off, or a covered message changed meanwhile.
     """
     row = _locked(owner, conversation)
-    if row is None or not unchanged(row, start, folded):
+    if row is None or not is_unchanged(row, start, folded):
         return None
     base = start.state.summary
     _append(
@@ -59,7 +59,7 @@ def fold_summary(
             messages=(base.messages if base else 0) + messages,
             text=text,
             by=by,
-            made_from=holding(row).first(),
+            made_from=holding_summaries(row).first(),
             report=dict(report),
         ),
         tokens,
@@ -71,9 +71,9 @@ def fold_summary(
 def rewrite_summary(
     *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
 ) -> SummaryState:
-    """A new version with the coverage of `version`: with a person's text, or, for None, its own.
+    """A new version with the coverage of `version` and a person's text; None keeps its own text.
 
-    Raises NotFound for no such version, Refused for one that doesn't hold for the path any more.
+    Raises NotFound for an unknown version, Refused for one that doesn't hold any more.
     """
     row = _require(owner, conversation)
     old = (
@@ -83,7 +83,7 @@ def rewrite_summary(
     )
     if old is None:
         raise NotFound("There is no such summary.")
-    if reason := why_not(old, start_of(row).first()):
+    if reason := invalid_reason(old, remembered_from(row).first()):
         raise Refused(f"This version can't be used any more. {reason} Nothing was changed.")
     _append(
         row,
@@ -102,7 +102,7 @@ def rewrite_summary(
 
 
 def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
-    """Whether the summary is sent, and made, in this conversation."""
+    """Set whether the summary is made and sent in this conversation."""
     row = owned_conversation(owner, conversation)
     row.summary_on = on
     row.save(update_fields=["summary_on"])
@@ -132,27 +132,27 @@ def _require(owner: Owner, conversation: str) -> Conversation:
     return row
 
 
-# ---- what was covered changes ----------------------------------------------------------------
+# ---- when covered messages change ------------------------------------------------------------
 def mark_stale(row: Conversation, seq: int) -> int:
     """Mark every version that covers the message `seq` as stale; how many there were.
 
-    Call it in the transaction that edits, excludes or includes a message again, or moves the
-    marker "forget what is above". Versions that don't cover the message stay as they are.
+    Call this in the transaction that edits a message, excludes or includes it, or moves the marker
+    "forget what is above".
     """
     covering = _covering(row, seq)
     return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
 
 
 def erase_texts(row: Conversation, seq: int) -> int:
-    """The message `seq` is being deleted: also empty every text that was made from it.
+    """Also empty every text that was made from the message `seq`.
 
-    Call it before the message's row goes.
+    Call this before the message's row is deleted.
     """
     return Summary.objects.filter(id__in=_covering(row, seq)).update(stale=True, text="")
 
 
 def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:
-    """Versions between whose first message and `last`, upwards in the tree, the message lies."""
+    """The versions that cover the message: it is in the tree between their first and last one."""
     near = Summary.objects.filter(conversation=row, first_seq__lte=seq, last_seq__gte=seq)
     found = list(near.values_list("id", "last_seq"))
     if not found:
@@ -162,7 +162,7 @@ def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:
 
 
 def _parents(row: Conversation, seq: int, *, to: int) -> dict[int, int]:
-    """By sequence number, that of the message directly above; it is always smaller."""
+    """By seq, that of the message directly above, which is always smaller."""
     some = Message.objects.filter(conversation=row, seq__gt=seq, seq__lte=to)
     return {one: above or 0 for one, above in some.values_list("seq", "parent__seq")}
 

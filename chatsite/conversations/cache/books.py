@@ -1,5 +1,5 @@
-"""The books of the engine's cache, written with the messages: where each lies, and what a cleanup
-has unloaded. What a session file holds is another matter: `sessions`."""
+"""The books of the engine's cache in the messages' rows: the cells of each message, and what a
+cleanup unloaded. What a saved slot holds is in `saved_sessions`."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ RUNNING = "An answer is still being written here. Stop it first, or wait for its
 
 @writing
 def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> dict[str, int]:
-    """Write where everything lies now: `places` gives a message's first cell and its size, by id.
+    """Store the cells of all messages: `places` has first cell and size by message id.
 
-    What is no longer there loses its place, and is unloaded where it was marked; an unloaded one
-    that is there (it was replied to) is marked, so that it goes again. Keys that are no stored
-    message of the conversation are passed over. Returns the new status of whatever changed its
-    status, by id. It runs once a turn, so only rows that change are written.
+    A message that isn't in `places` loses its cells, and is unloaded where it was marked for
+    cleanup. An unloaded message with cells (it was replied to) is marked, so that the next cleanup
+    removes it again. Unknown ids are ignored. Returns the changed statuses by id. Runs once a
+    turn, so only rows that change are written.
     """
     of = key(conversation)
     wanted = {key(id): place for text, place in places.items() if (id := _uuid(text))}
@@ -57,14 +57,14 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
 
 @writing
 def mark_turns(*, conversation: str, turns: Sequence[int]) -> dict[str, int]:
-    """Unload these turns, by the sequence number of what was said first: what lies in the cache
-    is marked, the rest is unloaded at once. Returns the statuses that are new, by id."""
+    """Unload these turns, given by the seq of their user messages: messages in the cache are
+    marked for cleanup, the others unloaded at once. Returns the changed statuses by id."""
     return _mark_turns(key(conversation), turns)
 
 
 @writing
 def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -> dict[str, int]:
-    """The same because a person asks. Raises NotFound, TurnRunning while an answer is written."""
+    """The same at a person's request. Raises NotFound, TurnRunning while an answer is written."""
     return _mark_turns(key(_locked_idle(owner, conversation).id), turns)
 
 
@@ -72,13 +72,12 @@ def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -
 def bring_back_turns(
     *, owner: Owner, conversation: str, turns: Sequence[int] | None = None
 ) -> dict[str, int]:
-    """What a cleanup unloaded of these turns, or of all, may be sent again. Returns and raises as
-    `mark_for_cleanup` does."""
+    """Undo a cleanup for these turns, or for all. Returns and raises as `mark_for_cleanup`."""
     return mark_loaded(_locked_idle(owner, conversation), turns)
 
 
 def mark_loaded(row: Conversation, turns: Sequence[int] | None) -> dict[str, int]:
-    """The same in a transaction that has the conversation locked already."""
+    """The same for a conversation that the caller has locked."""
     of = key(row.id)
     if turns is None:
         rows = fetch(CACHE_PLACES + CLEANED_UP, of)
@@ -88,7 +87,7 @@ def mark_loaded(row: Conversation, turns: Sequence[int] | None) -> dict[str, int
 
 
 def clear_places(row: Conversation) -> None:
-    """Nothing of the conversation is anywhere, nor unloaded: the caller takes its path away."""
+    """Reset all places and statuses, because the caller clears the path."""
     rows = fetch(CACHE_PLACES + IN_CACHE, key(row.id))
     rows += fetch(CACHE_PLACES + CLEANED_UP, key(row.id))
     _write((one, NOT_THERE) for one in rows)
@@ -114,7 +113,7 @@ def _mark_turns(of: Any, turns: Sequence[int]) -> dict[str, int]:
 
 
 def _rows_of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
-    """All versions of their answers are of a turn. Before the first turn nothing is sent."""
+    """All versions of answers belong to a turn. Messages before the first turn are never sent."""
     rows: list[tuple[Any, ...]] = []
     for some in in_batches(sorted({turn for turn in turns if turn > 0})):
         rows += fetch(f"{CACHE_PLACES} {OF_TURNS} ({placeholders(some)})", of, True, False, *some)
@@ -122,7 +121,7 @@ def _rows_of_turns(of: Any, turns: Sequence[int]) -> list[tuple[Any, ...]]:
 
 
 def _write(rows: Iterable[tuple[tuple[Any, ...], CachePlace]]) -> dict[str, int]:
-    """Write each row's new books where they differ; the new statuses by id."""
+    """Store the places that differ. Returns the changed statuses by id."""
     different = [(row, new) for row, new in rows if row[1:] != new]
     execute_many(SAVE_CACHE_PLACE, [(*new, row[0]) for row, new in different])
     return {_id_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
@@ -136,7 +135,7 @@ def _locked_idle(owner: Owner, conversation: str) -> Conversation:
 
 
 def _id_text(id: Any) -> str:
-    """An id as the database holds it, as everybody else knows it."""
+    """An id in the database's form as text."""
     return str(id if isinstance(id, uuid.UUID) else uuid.UUID(id))
 
 

@@ -1,5 +1,5 @@
-"""Saved slots of the engine: what lies in which file. Only the rows are here; whoever keeps the
-files removes those that have none."""
+"""Saved slots of the engine: the rows that describe each file. The files themselves belong to
+`providers.embedded.cache.sessions`, which deletes those without a row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatsite.kv import Book, Session, SessionFile, Span
 
 
 def read_session(*, key: str) -> Session | None:
-    """None where nothing was saved under this key, or what is stored of it doesn't add up."""
+    """None where nothing is saved under this key, or the row contradicts itself."""
     row = KvSession.objects.filter(key=key).first()
     if row is None:
         return None
@@ -37,10 +37,10 @@ def read_session(*, key: str) -> Session | None:
 def save_session(
     *, conversation: str | None, session: Session, used: datetime | None = None
 ) -> bool:
-    """Store what was saved, in the place of what was there under its key.
+    """Store a saved slot, replacing the one with the same key.
 
-    False, and nothing is stored, where the conversation was deleted, or words of it were changed
-    or taken away since its last answer: they may lie in the file, which must go.
+    False, and nothing is stored, where the conversation was deleted, or text of it was changed or
+    deleted since its last answer: the file may hold that text, so the caller must delete it.
     """
     if conversation is not None and not _is_unchanged(conversation):
         return False
@@ -61,13 +61,13 @@ def save_session(
 
 @writing
 def touch_session(*, key: str, used: datetime | None = None) -> None:
-    """It was used: others go before it."""
+    """Record its use: the least recently used are deleted first."""
     KvSession.objects.filter(key=key).update(used=used or timezone.now())
 
 
 @writing
 def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
-    """Forget these; the names of their files."""
+    """Delete these rows; the names of their files."""
     rows = KvSession.objects.filter(key__in=list(keys))
     files = tuple(rows.values_list("file", flat=True))
     rows.delete()
@@ -75,7 +75,7 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def list_sessions() -> list[SessionFile]:
-    """All that are saved, for `kv.outdated`."""
+    """Key, size and last use of every saved slot, for `kv.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
     return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
 
@@ -86,21 +86,19 @@ def session_files() -> frozenset[str]:
 
 
 def delete_saved_session(row: Conversation) -> None:
-    """Words of the conversation change or go: what was saved of it holds them.
+    """Call this in the transaction that changes or deletes text, since the saved slot holds it.
 
-    Call it in the transaction that does so. What is being saved in this moment is refused
-    afterwards, because `last_turn` is none then.
+    A slot that is being saved at this moment is refused afterwards, because `last_turn` is None.
     """
     KvSession.objects.filter(conversation=row).delete()
 
 
 def _is_unchanged(conversation: str) -> bool:
-    """Whether the last answer is still the last thing that happened to its words: whoever changes
-    or takes away some sets `last_turn` to none."""
+    """Whether no text changed since the last answer: every change sets `last_turn` to None."""
     rows = Conversation.objects.select_for_update().filter(id=uuid.UUID(conversation), deleted=None)
     return rows.exclude(last_turn=None).exists()
 
 
 def _ids(stored: bytes) -> tuple[int, ...]:
-    """() for what isn't made of whole numbers of four bytes."""
+    """() where the bytes aren't a sequence of 4-byte integers."""
     return struct.unpack(f"<{len(stored) // 4}i", stored) if len(stored) % 4 == 0 else ()

@@ -1,4 +1,4 @@
-"""Who uses the folder of the stored conversations."""
+"""The lock on the folder of the database: one server at a time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chatsite.errors import Refused
 
 
 def lock(path: Path) -> IO[str]:
-    """One server a folder: generations live in its memory, and a second one would end them."""
+    """Raises Refused where another server holds it: that one would have its running turns ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("a")
     try:
         import fcntl
-    except ImportError:  # Windows has no flock; starting twice is then the person's own care.
+    except ImportError:  # Windows has no flock: there nothing prevents a second start.
         return file
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

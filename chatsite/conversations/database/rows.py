@@ -1,4 +1,4 @@
-"""From rows to values: a stored message as `Message`, `Entry` and `MessageView`."""
+"""Converts rows to values: to `Message`, `Entry`, `MessageView` and their parts, and back."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def view_of(
     versions: tuple[str, ...] = (),
     answered_by: models.Turn | None = None,
 ) -> MessageView:
-    """Reads the row's turn: fetch it with the row. `reply` is what it replies to; a user message
-    is `answered_by` another turn than its own where it was tried again or continued."""
+    """Fetch the row's turn with it. `reply` quotes the message that it replies to; `answered_by` is
+    the newest turn of a user message that was answered again or continued."""
     turn = answered_by or row.turn
     return MessageView(
         message=message_of(row),
@@ -73,15 +73,15 @@ def view_of(
 
 
 def _problem(row: models.Message, turn: models.Turn) -> Problem | None:
-    """What ended a turn is said of its message; what is amiss with a complete one, of its last
-    answer: all before that called tools."""
+    """A failed turn's problem is shown at its user message, a complete turn's at its last answer,
+    the only assistant message that didn't call tools."""
     last_answer = row.role == "assistant" and not row.calls
     of_this = last_answer if turn.state == "complete" else row.role == "user"
     return Problem(code=turn.problem_code, message=turn.problem) if of_this else None
 
 
 def quote_of(row: models.Message) -> Quote:
-    """The beginning of what was said, for a reply to show."""
+    """The beginning of a message, shown above a reply to it."""
     return Quote(
         id=str(row.id),
         seq=row.seq,
@@ -91,7 +91,7 @@ def quote_of(row: models.Message) -> Quote:
 
 
 def excerpt(text: str, length: int) -> str:
-    """Its beginning on one line, at most so many characters."""
+    """The beginning of a text on one line, with at most `length` characters."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
@@ -108,7 +108,7 @@ def conversation_view(row: models.Conversation) -> ConversationView:
 
 
 def message_columns(message: Message) -> dict[str, Any]:
-    """The columns that hold a message's own content, for a new row."""
+    """The columns of a new row that hold the message itself."""
     tokens = message.tokens
     return {
         "id": uuid.UUID(message.id),

@@ -16,7 +16,7 @@ READERS = 5
 
 
 def writing(work: Callable[P, T]) -> Callable[P, T]:
-    """A unit of work that writes: whole or not at all, and known as such to whoever runs it."""
+    """Decorates a unit of work that writes: one transaction, run on the writing thread."""
     unit: Callable[P, T] = transaction.atomic(work)
     unit.writes = True  # type: ignore[attr-defined]
     return unit
@@ -27,10 +27,10 @@ def is_write(work: Callable[..., object]) -> bool:
 
 
 def flush_write_log() -> None:
-    """Bring what SQLite has written to its log into its file, beside those who write.
+    """Copy SQLite's write-ahead log into the database file, without blocking writers.
 
-    Left to itself SQLite does so in every fiftieth turn or so, which waits 10 to 20 ms for the
-    disk; see `wal_autocheckpoint` in the settings for when this doesn't come about.
+    Otherwise SQLite would do it in about every fiftieth turn, which would wait 10 to 20 ms for the
+    disk. `wal_autocheckpoint` in the settings is the limit where this task doesn't run.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -38,11 +38,10 @@ def flush_write_log() -> None:
 
 
 class StorageThreads:
-    """Runs units of work of the store on a few threads, and hands connections back.
+    """Runs units of work on a few threads, and closes their connections when they are old.
 
-    What writes has a thread of its own. SQLite lets one write at a time; whoever else wants to
-    sleeps 1 to 100 ms between two looks, which was two thirds of all the time spent here when 50
-    people asked within a second.
+    Writes share one thread of their own. SQLite allows one writer at a time, and another one polls
+    its lock every 1 to 100 ms: with 50 messages a second this took two thirds of all storage time.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A conversation as a file and back. What is read is checked by `History`; nothing is repaired."""
+"""Writes a conversation to a file and reads it back. `History` checks it; nothing is repaired."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
 
 KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
-# No server has a name with blanks in it.
+# Not a provider's name, since it has a blank in it.
 _ELSEWHERE = "from a file"
 SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedConversation:
-    """A file that was read: its messages have new ids, so that a file restores more than once.
+    """A file that was read. Its messages get new ids, so that a file can be restored repeatedly.
 
-    Nothing of it lies in the cache; what was unloaded still is. `pinned` and `excluded` are ids;
-    the first `forget_above` messages stand above the marker. `settings` are those of its last
-    turn, None where it doesn't say.
+    No message is in the cache; unloaded ones stay unloaded. `pinned` and `excluded` are ids. The
+    first `forget_above` messages are above the marker. `settings` are those of the last turn, None
+    where the file has none.
     """
 
     agent: str
@@ -77,7 +77,7 @@ def _settings(receipt: Mapping[str, Any], cleanup: str) -> SavedSettings | None:
 
 
 def _books(entries: Sequence[Entry]) -> list[SavedBook]:
-    """Without places where the stored ones contradict each other: such a file would be refused."""
+    """Places are left out where they contradict each other: such a file would be refused."""
     messages = [entry.message for entry in entries]
     books = [_book(one.kv_size, one.kv_start_position, one.kv_status) for one in messages]
     if not places_fault(books):
@@ -137,7 +137,7 @@ def _message(item: SavedMessage) -> Message:
         content=item.content,
         reasoning=item.reasoning,
         attachments=tuple(
-            # Whoever wrote the file may name any id: this one is nobody's.
+            # A new id, because the file could name the id of anybody's upload.
             Attachment(**each.model_dump() | {"id": str(uuid.uuid4())})
             for each in item.attachments
         ),
@@ -150,8 +150,8 @@ def _message(item: SavedMessage) -> Message:
 
 
 def _engines_own(item: SavedMessage) -> str:
-    """An answer's token ids, "" where they aren't well formed. Only these are taken over as they
-    are: the engine uses none that don't give the answer's own text again."""
+    """An answer's token ids, "" where they aren't well formed. No other metadata is taken over
+    unwrapped: the engine checks that the ids decode to the answer's own text."""
     if item.role != "assistant" or not item.metadata:
         return ""
     try:
@@ -169,14 +169,15 @@ def _engines_own(item: SavedMessage) -> str:
 
 
 def wrap_foreign_metadata(metadata: str) -> str:
-    """A file's metadata as it is kept here: under no provider's name. It is sent along with its
-    message and shown nowhere, so whoever wrote the file could put anything into a request; and a
-    signature of wrap_foreign_metadata is worth nothing here."""
+    """Metadata of a file, stored under no provider's name, so that no provider sends it.
+
+    It is shown nowhere: the author of a file could otherwise put anything into a request. A
+    signature of another installation is worthless here anyway."""
     return json.dumps({_ELSEWHERE: metadata}) if metadata else ""
 
 
 def original_metadata(metadata: str) -> str:
-    """What stood in the file that it came from, or as it is."""
+    """The metadata as the imported file had it, or as it is stored."""
     try:
         said = json.loads(metadata) if _ELSEWHERE in metadata else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""What stands in a saved conversation's file, and what of it is allowed to stand there."""
+"""The format of a saved conversation's file, and the checks on reading one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsite.errors import BadRestore
 from chatsite.messages import Modality, Role, Source
 
 FORMAT = "chatsite.conversation"
-# 1 knew neither settings nor marks nor the books of the cache; it is read all the same.
+# Version 1 had no settings, marks or places in the cache; it can still be read.
 VERSION = 2
 READ = (1, VERSION)
 KEPT = "Nothing was restored."
@@ -28,7 +28,7 @@ def _storable(text: str) -> str:
 
 
 def _is_json(value: dict[str, Any]) -> dict[str, Any]:
-    """NaN and Infinity are read from a file but can't be stored, and neither can NUL."""
+    """Refuse NaN, Infinity and NUL: a file may hold them, the database can't store them."""
     try:
         text = json.dumps(value, allow_nan=False)
     except ValueError:
@@ -38,7 +38,7 @@ def _is_json(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-# An escaped NUL in JSON, not a backslash that was written before "u0000".
+# An escaped NUL in JSON, but not an escaped backslash before "u0000".
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 Text = Annotated[str, AfterValidator(_storable)]
 Json = Annotated[dict[str, Any], AfterValidator(_is_json)]
@@ -53,7 +53,7 @@ class SavedCall(BaseModel):
 
 
 class SavedAttachment(BaseModel):
-    """What is known of a file, not the file: `id` is read and passed over."""
+    """Facts about a file, without its content; `id` is ignored."""
 
     model_config = _NOTHING_MORE
     id: Text = ""
@@ -67,8 +67,8 @@ class SavedAttachment(BaseModel):
 
 
 class SavedBook(BaseModel):
-    """Where the message lay in the engine's cache when it was saved, in tokens, -1 for nowhere;
-    `status` 1 loaded, 0 marked for cleanup, -1 unloaded."""
+    """The message's place in the engine's cache when it was saved, in tokens; -1 is none.
+    `status`: 1 loaded, 0 marked for cleanup, -1 unloaded."""
 
     model_config = _NOTHING_MORE
     size: Annotated[int, Field(ge=-1)] = -1
@@ -77,7 +77,7 @@ class SavedBook(BaseModel):
 
     @property
     def fault(self) -> str:
-        """What can't be of it by itself, or ""."""
+        """A contradiction within this place, or ""."""
         if self.size == 0:
             return "a message takes at least one cell"
         if self.start >= 0 and self.size < 0:
@@ -109,7 +109,7 @@ class SavedMessage(BaseModel):
 
 
 class SavedSettings(BaseModel):
-    """Under what the last turn was decided; `cleanup` is the strategy of the cache."""
+    """The history settings of the last turn; `cleanup` is the cache's strategy."""
 
     model_config = _NOTHING_MORE
     policy: ShortText
@@ -122,8 +122,8 @@ class SavedSettings(BaseModel):
 
 
 class SavedConversation(BaseModel):
-    """`asked` is what the model was asked with besides the messages. The first `forget_above`
-    messages stand above the marker."""
+    """`asked` are the parameters of the last request besides its messages. The first
+    `forget_above` messages are above the marker."""
 
     model_config = _NOTHING_MORE
     format: str
@@ -161,7 +161,7 @@ def parse_export(content: bytes) -> SavedConversation:
 
 
 def _require_ours(content: bytes) -> None:
-    """A file of another format may hold anything else: that it is another one is what counts."""
+    """Report another format first: its other fields may well be unknown here."""
     try:
         stated = _Stated.model_validate_json(content)
     except ValidationError:
@@ -195,8 +195,8 @@ def _require_books(messages: list[SavedMessage]) -> None:
 
 
 def places_fault(books: Sequence[SavedBook]) -> str:
-    """Where and why a path's books don't add up, "" where they do: what is loaded lies one behind
-    the other, with room between for what is of our own."""
+    """The first contradiction in a path's places, or "". Loaded messages follow each other, with
+    gaps for text that belongs to no message."""
     end, last = 0, -1
     for place, book in enumerate(books):
         fault = book.fault

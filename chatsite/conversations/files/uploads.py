@@ -1,6 +1,6 @@
-"""Files that people attach: a row for each, its bytes in `FILES_DIR`; every write and read of them.
+"""Uploaded files: a row for each, its bytes in `FILES_DIR`; every write and read of them.
 
-A file is found through its owner, as a conversation is, and not once its conversation is deleted.
+A file is found through its owner, and no longer once its conversation is deleted.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def upload_folder() -> Folder:
     return Folder(settings.FILES_DIR)
 
 
-# ---- coming and going ------------------------------------------------------------------------
+# ---- adding and removing ---------------------------------------------------------------------
 def require_quota(owner: Owner, *, size: int) -> None:
-    """Raise Refused where so many bytes more are too many for this owner."""
+    """Raise Refused where `size` more bytes exceed the owner's quota."""
     quota = settings.FILES_QUOTA_MB * MEGABYTE
     used = Upload.objects.filter(owner.filter()).aggregate(total=Sum("size"))["total"] or 0
     if used + size > quota:
@@ -51,10 +51,10 @@ def _megabytes(size: int) -> str:
 
 
 def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
-    """Store what came and was looked at: its row, and its bytes under the row's id.
+    """Store a checked upload: a row, and its bytes under the row's id.
 
-    Raises Refused where the owner's files are too many together. Transactions of SQLite that write
-    come one after the other, so that two files at once can't both take the last room.
+    Raises Refused where the quota is exceeded. Writing transactions run one after the other in
+    SQLite, so that two simultaneous files can't both use the last space.
     """
     id = str(uuid.uuid4())
     with transaction.atomic():
@@ -72,14 +72,14 @@ def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
             text=taken.text,
             created=timezone.now(),
         )
-        # Within the transaction: a crash leaves a file without a row, which is purged, rather
-        # than a row without its file.
+        # Within the transaction: a crash then leaves a file without a row, which is purged, and
+        # not a row without a file.
         upload_folder().keep(taken.path, id)
     return _attachment(row, characters=len(taken.text))
 
 
 def discard_upload(owner: Owner, *, id: str) -> None:
-    """Take back a file that wasn't sent. Raises NotFound, Refused for one that was."""
+    """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
     with transaction.atomic():
         row = _theirs(owner).filter(id=uuid.UUID(id)).first()
         if row is None:
@@ -90,19 +90,18 @@ def discard_upload(owner: Owner, *, id: str) -> None:
 
 
 def remove_bytes(instance: Upload, **said: Any) -> None:
-    """Whoever deletes a row, the admin's cascade included, takes its bytes along: a receiver."""
+    """Signal receiver: any deletion of a row, the admin's cascade too, deletes its bytes."""
     transaction.on_commit(partial(upload_folder().remove, str(instance.id)))
 
 
-# ---- going with a message --------------------------------------------------------------------
+# ---- sending with a message ------------------------------------------------------------------
 def attachments_of(
     owner: Owner, ids: Sequence[str], *, conversation: str
 ) -> tuple[Attachment, ...]:
     """The files to send with a message of this conversation, in this order, each once.
 
-    One that this conversation has already may be sent there again, so that a command which is
-    resent passes. Raises NotFound for others' and for what is gone, Refused for what was sent
-    elsewhere.
+    A file of this conversation may be sent there again, so that a repeated command passes. Raises
+    NotFound for another owner's and for deleted files, Refused for one of another conversation.
     """
     wanted = [uuid.UUID(id) for id in dict.fromkeys(ids)]
     if not wanted:
@@ -123,9 +122,9 @@ def attachments_of(
 
 
 def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
-    """Bind files to the conversation that they are sent in, within the caller's transaction.
+    """Assign files to the conversation that they are sent in, within the caller's transaction.
 
-    Raises Refused where one of them was deleted, or sent elsewhere, a moment ago.
+    Raises Refused where one was deleted, or sent in another conversation, a moment ago.
     """
     if not ids:
         return
@@ -142,7 +141,7 @@ def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
 
 
 def move_uploads(*, guest: str, user: int) -> int:
-    """A guest's files become the account's at sign-in; how many there were."""
+    """Move a guest's files to the account at sign-in; how many there were."""
     return Upload.objects.filter(user=None, guest=guest).update(user_id=user, guest="")
 
 
@@ -156,7 +155,7 @@ def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
 
 
 def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
-    """What is sent of a file, and its type. Raises NotFound."""
+    """The bytes that a provider gets, and their type. Raises NotFound."""
     attachment, path = find_upload(owner, id=id)
     sent, mime_type = upload_folder().sent(id) or (path, attachment.mime_type or "")
     try:
@@ -166,7 +165,7 @@ def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
 
 
 def upload_text(owner: Owner, *, id: str) -> str:
-    """What can be read in a file, "" where nothing can. Raises NotFound."""
+    """The text of a file, "" where none can be extracted. Raises NotFound."""
     texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
     known = texts.first()
     if known is None:
@@ -175,13 +174,13 @@ def upload_text(owner: Owner, *, id: str) -> str:
 
 
 def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
-    """What the provider account `at` calls the file, None where it isn't kept there."""
+    """The file's id at the provider account `at`, None where it isn't stored there."""
     kept = FileReference.objects.filter(upload__in=_theirs(owner).filter(id=uuid.UUID(id)), at=at)
     return kept.values_list("reference", flat=True).first()
 
 
 def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
-    """Keep what `at` calls the file; None forgets it. Raises NotFound."""
+    """Store the file's id at the provider account `at`; None deletes it. Raises NotFound."""
     with transaction.atomic():
         row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
         if row is None:
@@ -197,12 +196,12 @@ def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> 
 
 
 def _theirs(owner: Owner) -> QuerySet[Upload]:
-    """All of the owner's files but those of deleted conversations."""
+    """The owner's files, except those of deleted conversations."""
     return Upload.objects.filter(owner.filter(), conversation__deleted=None)
 
 
 def _listed(rows: QuerySet[Upload]) -> QuerySet[Any]:
-    """Without their texts, which may be long: only how long each is."""
+    """With the length of each text instead of the text, which may be long."""
     return rows.annotate(characters=Length("text")).defer("text")
 
 

@@ -1,4 +1,4 @@
-"""Which turns answer a user message: its own, and those that tried again or wrote further."""
+"""Finds the turns that answered a user message: its own, and later retries or continuations."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def user_message_of(turn: Turn) -> Message | None:
 
 
 def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
-    """All versions of the answers that begin with some of these messages, by the ids of those,
-    in one query; what has one version only is left out."""
+    """The versions of the answers that begin with some of these messages, by the id of each
+    version, in one query. Answers with a single version are left out."""
     parents = {row.parent_id for row in rows if row.role == "assistant" and row.parent_id}
     if not parents:
         return {}
@@ -30,13 +30,13 @@ def versions_of(rows: Iterable[Message]) -> dict[str, tuple[str, ...]]:
 
 
 def answering_turns(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:
-    """By user message of one path (id and sequence number) the turn that wrote the last of what
-    answers it there, or, where nothing does, the newest that tried.
+    """By user message of one path (id and seq): the turn that wrote the last message of its
+    answer, or the newest attempt where there is no answer.
 
-    Left out is what only its own turn has answered: one query says so of all.
+    Messages that only their own turn answered are left out, after one query for all.
     """
     places = dict(asked)
-    # By number in Python: a turn's row is long, and read whole for sorting.
+    # Sorted in Python: SQLite would read the whole rows, with their receipts.
     tries = Turn.objects.filter(asked__in=places).values_list("asked_id", "number", "id")
     ordered = sorted(tries, key=lambda one: one[1])
     found: dict[uuid.UUID, uuid.UUID] = {asked: id for asked, _, id in ordered}

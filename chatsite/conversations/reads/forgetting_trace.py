@@ -1,4 +1,4 @@
-"""What "Why did it forget?" reads: a message, and the receipts of what was asked since."""
+"""Reads for "Why did it forget?": a message, and the receipts of the questions since."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
 
-# A receipt has some 10 KB: the change is mostly near, and beyond the last size nobody looks.
+# Receipts have some 10 KB each, and the change is mostly near: read few first. More than the last
+# size is never read.
 CHUNKS = (16, 64, 256)
 SHOWN = 60
-# A turn's id, the beginning of what was asked, and the receipt.
+# The id of the turn, the beginning of the question, and the receipt.
 Answered = tuple[uuid.UUID | None, str | None, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedMessage:
-    """The message in question; what the user asked since, and in all.
+    """The message; how many questions the user asked since, and in all.
 
-    `excluded` is the message whose exclusion leaves it out, itself or another one of its turn.
+    `excluded` is the message whose exclusion leaves it out: itself, or another one of its turn.
     """
 
     conversation: str
@@ -44,7 +45,7 @@ class TracedMessage:
 
 
 def trace_message(*, owner: Owner, message: str) -> TracedMessage:
-    """Raises NotFound for what isn't on the path of a conversation of this owner."""
+    """Raises NotFound unless it is on the path of a conversation of this owner."""
     found = (
         Message.objects.select_related("conversation")
         .filter(
@@ -58,7 +59,7 @@ def trace_message(*, owner: Owner, message: str) -> TracedMessage:
     if found is None:
         raise NotFound("There is no such message.")
     row = found.conversation
-    left_out = found.id if found.excluded else _excluded(row, found)
+    left_out = found.id if found.excluded else _exclusion_in_turn(row, found)
     return TracedMessage(
         conversation=str(row.id),
         agent=row.agent,
@@ -66,12 +67,12 @@ def trace_message(*, owner: Owner, message: str) -> TracedMessage:
         seq=found.seq,
         pinned=found.pinned,
         excluded=str(left_out) if left_out else None,
-        since=_asked(row.id).filter(seq__gt=found.seq).count(),
+        since=_questions(row.id).filter(seq__gt=found.seq).count(),
         asked=row.path_users - row.path_background,
     )
 
 
-def _excluded(row: Conversation, message: Message) -> uuid.UUID | None:
+def _exclusion_in_turn(row: Conversation, message: Message) -> uuid.UUID | None:
     """The message of the same turn whose exclusion takes the whole turn out."""
     if not (row.marked and message.turn_seq):
         return None
@@ -80,16 +81,16 @@ def _excluded(row: Conversation, message: Message) -> uuid.UUID | None:
     return whole[0].id if whole else None
 
 
-def _asked(conversation: uuid.UUID) -> QuerySet[Message]:
-    """What a person asked on the path: a background task is nobody."""
+def _questions(conversation: uuid.UUID) -> QuerySet[Message]:
+    """The user messages of a person on the path, not of background tasks."""
     rows = Message.objects.filter(ON_PATH, conversation=conversation, role="user")
     return rows.exclude(source__in=BACKGROUND)
 
 
 def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -> MessageTrail:
-    """What was asked from the message on; back to where it fared otherwise than it will now."""
+    """The questions from the message on, back to where its verdict differs from the coming one."""
     rows = (
-        _asked(uuid.UUID(found.conversation))
+        _questions(uuid.UUID(found.conversation))
         .filter(seq__gte=found.seq)
         .order_by("-seq")
         .values_list("id", "seq", "turn_id", Left("content", 4 * SHOWN), "turn__receipt")
@@ -106,7 +107,9 @@ def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -
                 turn=str(turn) if receipt else None,
                 receipt=receipt,
             )
-            for number, (turn, text, receipt) in enumerate(_answered(list(chunk)), len(asked))
+            for number, (turn, text, receipt) in enumerate(
+                _with_answering_turns(list(chunk)), len(asked)
+            )
         ]
         asked += more
         fared = {was_sent(one.receipt, found.seq) for one in more if one.receipt} - {None}
@@ -118,10 +121,10 @@ def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -
     return MessageTrail(asked=tuple(reversed(asked)), whole=False)
 
 
-def _answered(
+def _with_answering_turns(
     rows: Sequence[tuple[uuid.UUID, int, uuid.UUID | None, str, Any]],
 ) -> Iterator[Answered]:
-    """Each with the turn whose answer is shown, and its receipt."""
+    """Each question with the turn whose answer is shown, and that turn's receipt."""
     turns = answering_turns((id, seq) for id, seq, *_ in rows)
     receipts = dict(Turn.objects.filter(id__in=turns.values()).values_list("id", "receipt"))
     for id, _, turn, text, receipt in rows:

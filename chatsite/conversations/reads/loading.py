@@ -1,4 +1,4 @@
-"""How far back a conversation is read for a decision: as far as its policy looks, and no more."""
+"""Reads a conversation for a decision, as far back as its policy's reach and no further."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
 
 
 def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
-    """As many at once as a query can hold."""
+    """The values in batches that one query can hold."""
     return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
 
 

@@ -1,4 +1,4 @@
-"""What an owner's older conversations hold, for the tool that searches them."""
+"""Searches an owner's older conversations, for the tool `search_history`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.values.owners import Owner
 from chatsite.tools.search_history import FoundMessage, SearchResult
 
-# The bound on what one search reads, newest first: words are looked for in the text itself, since
-# an index of all that everybody says would cost each message more than a search now and then.
+# How much one search reads, newest first. It scans the texts: an index of every message would cost
+# more at each message than an occasional search.
 CONVERSATIONS = 200
 MESSAGES = 20_000
 OF_ONE = 2_000
@@ -25,18 +25,18 @@ CHARACTERS = 20_000  # Of one message.
 
 
 def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
-    """The newest messages that hold one of these parts of words, in three queries.
+    """The newest messages that contain one of these parts of words, in three queries.
 
-    Of this owner alone, on active paths, not of the conversation `without` nor of deleted ones;
-    nothing above a marker, nothing that was left out, no greetings.
+    Only this owner's, on active paths, without the conversation `without` and deleted ones. Not
+    found are messages above a marker, excluded ones and greetings.
     """
     rows, whole = _newest(owner, without)
-    # A title is the beginning of what was said first, which may be what is hidden.
+    # A title is the beginning of the first message, which may be a hidden one.
     marked = [row.id for row in rows if row.marked]
     turns, answers, touched = _left_out(marked)
     titles = {row.id: "" if row.forget_above or row.id in touched else row.title for row in rows}
     agents = {row.id: row.agent for row in rows}
-    found = _said([row.id for row in rows], words)
+    found = _messages_with([row.id for row in rows], words)
     lines = tuple(
         FoundMessage(
             conversation=str(chat),
@@ -58,7 +58,7 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Searc
 
 
 def _newest(owner: Owner, without: str) -> tuple[list[Conversation], bool]:
-    """The conversations that are read, and whether these are all, from end to end."""
+    """The conversations to read, and whether these are all, and each one whole."""
     others = Conversation.objects.filter(owner.filter(), deleted=None).exclude(id=without)
     columns = ("id", "title", "agent", "marked", "forget_above", "path_messages")
     rows = list(others.order_by("-updated").only(*columns)[: CONVERSATIONS + 1])
@@ -76,9 +76,9 @@ def _newest(owner: Owner, without: str) -> tuple[list[Conversation], bool]:
 def _left_out(
     chats: Sequence[uuid.UUID],
 ) -> tuple[set[tuple[uuid.UUID, int]], set[uuid.UUID], set[uuid.UUID]]:
-    """Turns and single answers that people left out, and the conversations they are in.
+    """Excluded turns and single answers, and their conversations.
 
-    As everywhere: a message of the user's or a tool call takes its whole turn along.
+    As everywhere, an excluded user message or tool call excludes its whole turn.
     """
     if not chats:
         return set(), set(), set()
@@ -95,7 +95,7 @@ def _left_out(
     return turns, answers, touched
 
 
-def _said(chats: Sequence[uuid.UUID], words: Sequence[str]) -> list[Any]:
+def _messages_with(chats: Sequence[uuid.UUID], words: Sequence[str]) -> list[Any]:
     """Id, conversation, turn, role, time and text."""
     if not (chats and words):
         return []

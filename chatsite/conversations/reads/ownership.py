@@ -18,8 +18,8 @@ from chatsite.errors import NotFound
 
 
 def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
-    """The conversation, whosever it is, with its last turn's receipt; `locked` until the
-    transaction ends. Raises NotFound for what is no id."""
+    """The conversation of any owner, with its last turn's receipt; `locked` until the transaction
+    ends. Raises NotFound for an invalid id."""
     try:
         id_of = uuid.UUID(id)
     except ValueError:
@@ -36,7 +36,7 @@ def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
 def owned_conversation(
     owner: Owner, id: str, *, deleted: bool = False, locked: bool = False
 ) -> Conversation:
-    """The conversation, if it is this owner's. NotFound is the same for none and another's."""
+    """Raises the same NotFound for a missing conversation and for another owner's."""
     row = find_conversation(id, locked=locked)
     if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
         raise NotFound("There is no such conversation.")

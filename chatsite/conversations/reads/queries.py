@@ -34,7 +34,7 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
 
 
 def current_owner(*, conversation: str) -> Owner:
-    """Whose it is now, whoever asks: for a turn that was admitted there. Raises NotFound."""
+    """The conversation's owner now, who may have signed in during a turn. Raises NotFound."""
     row = Conversation.objects.filter(id=conversation, deleted=None).only("user_id", "guest")
     found = row.first()
     if found is None:
@@ -43,7 +43,7 @@ def current_owner(*, conversation: str) -> Owner:
 
 
 def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
-    """The newest messages of the path and the turn under way, for a fresh page."""
+    """The newest messages of the path and the running turn, for a page that opens."""
     row = free_or_owned(owner, conversation)
     if row is None:
         return OpenConversation(
@@ -75,9 +75,9 @@ def message_views(
     versions: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     answered_by: Mapping[uuid.UUID, Turn] = MappingProxyType({}),
 ) -> tuple[MessageView, ...]:
-    """As the page shows them; what some of them reply to is read in one query more.
+    """Messages as the page shows them. Messages that are replied to take one more query.
 
-    `answered_by` are turns by the id of the user message, where that isn't its own.
+    `answered_by` are the turns of retries and continuations, by the id of their user message.
     """
     rows = list(rows)
     wanted = {row.reply_to: row.conversation_id for row in rows if row.reply_to}
@@ -100,8 +100,8 @@ def message_views(
 def path_views(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageView, ...]:
     """Messages of the path in order, as the page shows them, with the versions of answers.
 
-    A problem is that of the turn which wrote what is shown. `last`: the path ends with them; then
-    it is that of the newest try, also where it has left nothing. Fetch the turns with them.
+    A problem is shown of the turn that wrote the shown answer. With `last` (the path ends here) it
+    is that of the newest attempt, also where that left no answer. Fetch the turns with the rows.
     """
     rows = list(rows)
     asked = [row for row in rows if row.role == "user"]
@@ -119,7 +119,7 @@ def path_views(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageV
 
 
 def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
-    """A call that hasn't ended has a message; the answer being written comes with its turn."""
+    """With unfinished tool calls, but without the running answer, which its turn's feed sends."""
     writing = Q(state="running", role="assistant")
     wanted = messages_on_path(row).exclude(writing).select_related("turn").defer("turn__receipt")
     if before is not None:
@@ -147,8 +147,8 @@ def list_conversations(*, owner: Owner, text: str = "") -> list[ConversationView
 
 
 def whole_path(*, owner: Owner, conversation: str) -> WholePath:
-    """The path for saving to a file, without what is being written: a call that hasn't ended has
-    the result that says so."""
+    """The path for saving to a file, without the running answer. An unfinished tool call has its
+    preliminary result, which says so."""
     row = owned_conversation(owner, conversation)
     writing = Q(state="running", role="assistant")
     rows = messages_on_path(row).exclude(writing).order_by("seq").iterator(chunk_size=500)

@@ -1,4 +1,4 @@
-"""What is still stored of an answered turn: its receipt, and all that its request was made of."""
+"""Reads what is still stored of an answered turn: its receipt and the parts of its request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads.answers import user_message_of
 from chatsite.conversations.reads.ownership import owned_conversation, owned_turn
-from chatsite.conversations.reads.summary_queries import holding, summary_of
+from chatsite.conversations.reads.summary_queries import holding_summaries, summary_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound
@@ -29,10 +29,10 @@ RANGES = 100
 def request_parts(
     *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
 ) -> StoredRequest:
-    """What a turn's request can be built from again; without `receipt` by the stored one.
+    """The parts from which a turn's request is built again, by `receipt` or by the stored one.
 
-    Without an `owner` of anybody: for the administrator. Raises NotFound where there is no such
-    turn or no receipt, ValueError for a receipt that can't be read.
+    Without an `owner` any turn is found, for the administrator. Raises NotFound where the turn or
+    its receipt is missing, ValueError for an invalid receipt.
     """
     row = owned_turn(owner, turn) if owner else _any_turn(turn)
     receipt = receipt or row.receipt
@@ -41,8 +41,8 @@ def request_parts(
     items = layout_of(receipt)
     runs = [(item.first, item.last) for item in items if isinstance(item, StoredRun)]
     sources = [seq for i in items if isinstance(i, AddedMessage) for seq in i.sources]
-    on_chain = _chain(_deepest(row, max([last for _, last in runs] + sources, default=0)))
-    rows = _between(row, [*runs, *((seq, seq) for seq in sources)])
+    on_chain = _ids_above(_last_message(row, max([last for _, last in runs] + sources, default=0)))
+    rows = _messages_in(row, [*runs, *((seq, seq) for seq in sources)])
     wanted = [
         item.id for item in items if isinstance(item, AddedMessage) and item.kind == "summary"
     ]
@@ -57,14 +57,14 @@ def request_parts(
         summaries={
             str(summary.id): summary.text
             for summary in Summary.objects.filter(
-                conversation=row.conversation_id, id__in=list(_keys(wanted))
+                conversation=row.conversation_id, id__in=list(_valid_ids(wanted))
             )
         },
     )
 
 
 def turn_owner(turn: str) -> Owner:
-    """Whoever asked a turn: for the administrator. Raises NotFound."""
+    """The owner of any turn, for the administrator. Raises NotFound."""
     conversation = _any_turn(turn).conversation
     return Owner(user=conversation.user_id, guest=conversation.guest)
 
@@ -72,12 +72,12 @@ def turn_owner(turn: str) -> Owner:
 def list_all_conversations(
     *, agent: str = "", conversation: str = "", limit: int | None = None
 ) -> tuple[StoredConversation, ...]:
-    """The conversations that have begun and aren't deleted, the newest first."""
+    """All conversations with a user message that aren't deleted, the newest first."""
     rows = Conversation.objects.filter(deleted=None, path_users__gt=0)
     if agent:
         rows = rows.filter(agent=agent)
     if conversation:
-        rows = rows.filter(id__in=list(_keys([conversation])))
+        rows = rows.filter(id__in=list(_valid_ids([conversation])))
     return tuple(
         StoredConversation(
             id=str(row.id), agent=row.agent, owner=Owner(user=row.user_id, guest=row.guest)
@@ -87,17 +87,19 @@ def list_all_conversations(
 
 
 def valid_summaries(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
-    """The versions of its running summary that still hold, the newest first."""
-    return tuple(summary_of(row) for row in holding(owned_conversation(owner, conversation)))
+    """The versions of a conversation's running summary that hold, the newest first."""
+    return tuple(
+        summary_of(row) for row in holding_summaries(owned_conversation(owner, conversation))
+    )
 
 
 def past_turn(*, owner: Owner, turn: str) -> PastTurn:
-    """A turn's message and all above it, with the marks of today. Raises NotFound."""
+    """A turn's user message and the path above it, with today's marks. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = user_message_of(row)
     if asked is None or row.receipt is None:
         raise NotFound("Of this answer not enough is stored.")
-    chain = _chain(asked)
+    chain = _ids_above(asked)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
     rows = [message for message in until.only(*ENTRY_FIELDS) if message.id in chain]
@@ -118,8 +120,8 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
 
 
 def _summary_then(turn: Turn, asked: Message, path: Sequence[Message]) -> RunningSummary | None:
-    """The version that the turn was given; under another policy the newest one that was made
-    before it and still holds for its path."""
+    """The version that the turn was sent; under another policy the newest one that was made before
+    the turn and still holds for its path."""
     receipt: Mapping[str, Any] = turn.receipt or {}
     stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
     if needed_evidence(receipt) == SUMMARY.evidence:
@@ -135,7 +137,7 @@ def _summary_then(turn: Turn, asked: Message, path: Sequence[Message]) -> Runnin
 
 
 def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
-    """That of the turn which asked the same before, or else of the one above."""
+    """The receipt of the previous attempt at this message, or else of the turn above."""
     found: Mapping[str, Any] | None
     tries = Turn.objects.filter(Q(asked=asked) | Q(id=asked.turn_id), number__lt=turn.number)
     for tried in tries.filter(receipt__isnull=False).order_by("-number")[:1]:
@@ -155,7 +157,7 @@ def _any_turn(id: str) -> Turn:
     found = next(
         (
             turn
-            for key in _keys([id])
+            for key in _valid_ids([id])
             for turn in Turn.objects.select_related("conversation").filter(id=key)
         ),
         None,
@@ -165,7 +167,7 @@ def _any_turn(id: str) -> Turn:
     return found
 
 
-def _keys(ids: Iterable[str]) -> Iterator[uuid.UUID]:
+def _valid_ids(ids: Iterable[str]) -> Iterator[uuid.UUID]:
     for id in ids:
         try:
             yield uuid.UUID(id)
@@ -173,20 +175,20 @@ def _keys(ids: Iterable[str]) -> Iterator[uuid.UUID]:
             continue
 
 
-def _deepest(turn: Turn, named: int) -> Message | None:
-    """The message of the turn's path that is furthest down: all of its requests lies above.
+def _last_message(turn: Turn, named: int) -> Message | None:
+    """The lowest message of the turn's path: all messages of its request are above it.
 
-    `named` is the last one that the receipt names. An answer that was continued since belongs to
-    the turn that did so.
+    `named` is the last message in the receipt. It is needed because an answer that was continued
+    since belongs to the later turn.
     """
     own = Q(turn=turn) | Q(id=turn.asked_id) | Q(seq=named)
     rows = Message.objects.filter(own, conversation=turn.conversation_id)
     return rows.order_by("-seq").only("id", "seq", "conversation").first()
 
 
-def _chain(last: Message | None) -> set[uuid.UUID]:
-    """A message and all above it, wherever the conversation's path goes now. Reads two columns of
-    every message: 0.1 s for 100,000."""
+def _ids_above(last: Message | None) -> set[uuid.UUID]:
+    """The ids of a message and all above it, on whatever path. Reads two columns of every message:
+    0.1 s for 100,000."""
     if last is None:
         return set()
     above = Message.objects.filter(conversation=last.conversation_id, seq__lte=last.seq)
@@ -199,8 +201,8 @@ def _chain(last: Message | None) -> set[uuid.UUID]:
     return chain
 
 
-def _between(turn: Turn, ranges: Sequence[tuple[int, int]]) -> list[Message]:
-    """The messages in these ranges of sequence numbers, each once, in no order."""
+def _messages_in(turn: Turn, ranges: Sequence[tuple[int, int]]) -> list[Message]:
+    """The messages in these ranges of sequence numbers, each once, in no particular order."""
     found: dict[uuid.UUID, Message] = {}
     of_turn: QuerySet[Message] = Message.objects.filter(conversation=turn.conversation_id)
     for start in range(0, len(ranges), RANGES):

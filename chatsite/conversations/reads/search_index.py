@@ -1,4 +1,4 @@
-"""What was said in a conversation, for an index that follows it."""
+"""Reads the lines of a conversation for the search index, which follows its path."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LOOKED_AT = 50
 
 
 def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
-    """Of an index that ends at the message `last`. Raises NotFound for another's conversation."""
+    """For an index that ends at the message `last`. Raises NotFound for another owner's."""
     row = free_or_owned(owner, conversation)
     if row is None:
         return IndexProgress()
-    waiting = _behind(row, last)
-    newest = _said(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
+    waiting = _messages_after(row, last)
+    newest = _indexable(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
     found = list(newest[:LOOKED_AT]) if last else []
-    background = _background(row, {turn for _, turn in found})
+    background = _background_turns(row, {turn for _, turn in found})
     return IndexProgress(
         newest=tuple(seq for seq, turn in found if turn not in background),
         messages=row.path_messages - waiting,
@@ -36,38 +36,38 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
 def lines_between(
     *, owner: Owner, conversation: str, after: int, before: int, most: int
 ) -> IndexLines:
-    """What person and assistant said between two places of the path, the oldest first.
+    """User and assistant messages between two places of the path, the oldest first.
 
-    Left out are greetings, which no model ever gets, and turns of background tasks.
+    Without greetings, which are never sent, and without turns of background tasks.
     """
     row = free_or_owned(owner, conversation)
     if row is None:
         return IndexLines()
-    between = _said(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
+    between = _indexable(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
     columns = between.values_list("seq", "turn_seq", "role", "content", "created")
     found = list(columns[:most])
-    background = _background(row, {turn for _, turn, *_ in found})
+    background = _background_turns(row, {turn for _, turn, *_ in found})
     lines = tuple(
         Line(seq=seq, author=role[0], text=text or "", at=created)
         for seq, turn, role, text, created in found
         if turn not in background
     )
     last = lines[-1].seq if lines else after
-    return IndexLines(lines=lines, messages=row.path_messages - _behind(row, last))
+    return IndexLines(lines=lines, messages=row.path_messages - _messages_after(row, last))
 
 
-def _behind(row: Conversation, last: int) -> int:
+def _messages_after(row: Conversation, last: int) -> int:
     return messages_on_path(row).exclude(state="running").filter(seq__gt=last).count()
 
 
-def _said(row: Conversation) -> QuerySet[Message]:
-    # By the roles that are wanted, SQLite would read both whole and sort them.
+def _indexable(row: Conversation) -> QuerySet[Message]:
+    # Selected by role, SQLite would read all rows of both roles and sort them.
     said = messages_on_path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
     return said.exclude(state="running").filter(turn_seq__gt=0)
 
 
-def _background(row: Conversation, turns: Collection[int]) -> set[int]:
-    """Those of the turns that a background task began."""
+def _background_turns(row: Conversation, turns: Collection[int]) -> set[int]:
+    """The turns among these that a background task started."""
     found: set[int] = set()
     if row.path_background:
         for some in in_batches(sorted(turns)):

@@ -38,18 +38,18 @@ TEXT_DELETED = "A message it covers was deleted, and its text with it."
 
 
 def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
-    """What holds for the path now; a chat not yet begun has no summary."""
+    """The summary that holds now; a new chat has none."""
     row = free_or_owned(owner, conversation)
     return SummaryState(on=True, summary=None) if row is None else summary_state_of(row)
 
 
 def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
-    """What a fold starts from. Raises NotFound for a conversation that is gone."""
+    """The messages to summarise next, and the summary so far. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     state = summary_state_of(row)
-    first = start_of(row).first() or 0
+    first = remembered_from(row).first() or 0
     above = state.summary.last if state.summary else first - 1
-    rows = written(row).filter(seq__gt=above).only(*ENTRY_FIELDS)
+    rows = finished_messages(row).filter(seq__gt=above).only(*ENTRY_FIELDS)
     return UnsummarisedPath(
         state=state,
         first=first,
@@ -60,18 +60,18 @@ def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
 def still_holds(
     *, owner: Owner, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
 ) -> bool:
-    """Whether the entries that followed `start` may still be put into a summary."""
+    """Whether the entries that followed `start` may still be summarised."""
     try:
         row = owned_conversation(owner, conversation)
     except NotFound:
         return False
-    return unchanged(row, start, entries)
+    return is_unchanged(row, start, entries)
 
 
 def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
     row = owned_conversation(owner, conversation)
-    current = holding(row).first()
-    start = start_of(row).first()
+    current = holding_summaries(row).first()
+    start = remembered_from(row).first()
     stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
     rows = list(stored.order_by("-version")[: LISTED + 1])
     return SummaryVersions(
@@ -103,7 +103,7 @@ def _version_of(row: Summary, start: int | None) -> SummaryVersion:
         by=row.by,
         made_from=row.made_from.version if row.made_from else 0,
         created=row.created.isoformat(),
-        why_not=why_not(row, start),
+        why_not=invalid_reason(row, start),
         shortened=bool(row.report.get("shortened")),
         seconds=row.report.get("seconds"),
         tokens=row.report.get("tokens"),
@@ -112,38 +112,37 @@ def _version_of(row: Summary, start: int | None) -> SummaryVersion:
 
 # ---- which summaries hold ---------------------------------------------------------------------
 def summary_state_of(row: Conversation) -> SummaryState:
-    found = holding(row).first()
+    found = holding_summaries(row).first()
     return SummaryState(on=row.summary_on, summary=summary_of(found) if found else None)
 
 
-def holding(row: Conversation) -> QuerySet[Summary]:
+def holding_summaries(row: Conversation) -> QuerySet[Summary]:
     """The versions that hold for the path, the newest first."""
     valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
-    return valid.filter(first_seq=Subquery(start_of(row)[:1])).order_by("-version")
+    return valid.filter(first_seq=Subquery(remembered_from(row)[:1])).order_by("-version")
 
 
-def start_of(row: Conversation) -> QuerySet[Message, int]:
-    """Where what is remembered of the path begins."""
+def remembered_from(row: Conversation) -> QuerySet[Message, int]:
+    """The seq from which the path is remembered: the marker, or the first message."""
     remembered = messages_on_path(row).filter(seq__gte=row.forget_above)
     return remembered.order_by("seq").values_list("seq", flat=True)
 
 
-def written(row: Conversation) -> QuerySet[Message]:
-    """The path without an answer that is still being written, in order."""
+def finished_messages(row: Conversation) -> QuerySet[Message]:
+    """The path without running messages, in order."""
     return messages_on_path(row).exclude(state="running").order_by("seq")
 
 
-def unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
-    """Whether a summary may be made of `start` and the entries that followed it, the oldest first:
-    it is switched on, and nothing there was cleared, left out, forgotten or said otherwise since.
-    """
-    base, standing = start.state.summary, holding(row).first()
-    if not row.summary_on or start_of(row).first() != start.first:
+def is_unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
+    """Whether a summary of `start` and the entries that followed it (oldest first) is allowed: it
+    is switched on, and none of them was edited, excluded, deleted or forgotten since."""
+    base, standing = start.state.summary, holding_summaries(row).first()
+    if not row.summary_on or remembered_from(row).first() != start.first:
         return False
     if (str(standing.id) if standing else None) != (base.id if base else None):
         return False
     above = base.last if base else start.first - 1
-    stored = written(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
+    stored = finished_messages(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
     found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
     return found == [(e.message.id, e.message.content, e.excluded) for e in entries]
 
@@ -161,8 +160,8 @@ def summary_of(row: Summary) -> RunningSummary:
     )
 
 
-def why_not(row: Summary, start: int | None) -> str:
-    """Why a version can't be used, in a sentence; "" where it holds. Fetch `last` with it."""
+def invalid_reason(row: Summary, start: int | None) -> str:
+    """A sentence why a version can't be used; "" where it holds. Fetch `last` with the row."""
     if not row.text:
         return TEXT_DELETED
     if row.stale:

@@ -1,4 +1,4 @@
-"""While a turn runs: what has been written so far, and rounds of tool calls with their results."""
+"""Writes while a turn runs: checkpoints of the text, tool calls and their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatsite.conversations.values.records import Checkpoint
 from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView
 
-# What a call's end changes of its row, and what a round's does of the message with the calls.
+# The fields that change with a call's result, and with the message that contains the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")
 ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
 
@@ -28,11 +28,10 @@ ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
 def begin_calls(
     *, turn: str, message: DomainMessage, results: Sequence[DomainMessage], answer: str
 ) -> tuple[MessageView, ...] | None:
-    """The model asked for tools: its `message` is whole, every call has a result, and what it
-    says next has its place under the id `answer`.
+    """Store a finished `message` with tool calls, a preliminary result for each, and an empty row
+    with the id `answer` for the text that follows.
 
-    `results` hold what is true as long as their calls haven't ended. The views are those of the
-    message and of the results; None where the turn has ended already.
+    Returns the views of the message and of the results; None where the turn has ended already.
     """
     row = running_answer(turn)
     if row is None:
@@ -63,8 +62,8 @@ def begin_calls(
 
 @writing
 def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
-    """A call has its result. None where it has one already or the turn has ended: what Stop has
-    closed stays as it is."""
+    """Store a call's result. None, and nothing is stored, where the call or the turn has ended
+    already, for example by Stop."""
     row = (
         Message.objects.select_for_update()
         .select_related("turn")
@@ -100,7 +99,7 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> None:
 
 
 def running_answer(turn: str) -> Message | None:
-    """The message that is being written, with its turn and conversation."""
+    """The running answer, locked, with its turn and conversation."""
     return (
         Message.objects.select_for_update()
         .select_related("turn__conversation")

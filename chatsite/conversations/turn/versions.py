@@ -1,7 +1,7 @@
-"""Several answers to one message: each is a branch of the tree, and one is on the path.
+"""Versions of an answer: each is a branch of the tree, and one of them is on the path.
 
-The versions of an answer are known by the ids of their first messages, the children of the user
-message, in the order in which they were begun.
+A version is identified by its first message, a child of the user message. Versions are ordered by
+their start.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GONE = "There is no such version of an answer here."
 
 
 def versions_beside(row: Message) -> tuple[str, ...]:
-    """The versions of the answer that begins with `row`, for a turn that is being written; fetch
-    its turn with it. A message that was just sent has one answer: nothing is read for it."""
+    """The versions of the answer that begins with `row`, of a running turn; fetch the turn with
+    the row. A new message has a single answer, so that no query is made for it."""
     if row.turn is None or not row.turn.mode:
         return ()
     return versions_of([row]).get(str(row.id), ())
@@ -33,11 +33,11 @@ def versions_beside(row: Message) -> tuple[str, ...]:
 
 @writing
 def show_version(*, owner: Owner, message: str) -> str:
-    """Put the version that begins with `message` on the path, and what was last said below it.
+    """Put the version that begins with `message` on the path, with its newest branch below.
 
-    The conversation's id. Whoever calls this must then call `Recaller.forget`.
-    Raises NotFound for what is no version of an answer on the path of a conversation of this
-    owner, TurnRunning while an answer is written.
+    Returns the conversation's id. The caller must call `Recaller.forget` afterwards. Raises
+    NotFound unless it is a version of an answer of this owner whose question is on the path,
+    TurnRunning while an answer is written.
     """
     theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
     seen = theirs.filter(id=uuid.UUID(message)).first()
@@ -62,9 +62,9 @@ def show_version(*, owner: Owner, message: str) -> str:
 
 
 def restore_previous_answer(turn: Turn) -> tuple[MessageView, ...]:
-    """Where trying again left nothing, the answer before it comes back: its messages.
+    """Put the former answer back on the path where a retry left no answer: its messages.
 
-    Call it before the conversation's `last_turn` changes.
+    Call this before the conversation's `last_turn` changes.
     """
     if turn.mode != "again" or turn.asked is None:
         return ()
@@ -87,8 +87,8 @@ def restore_previous_answer(turn: Turn) -> tuple[MessageView, ...]:
 
 
 def branch_below(row: Conversation, first: Message) -> Sequence[uuid.UUID]:
-    """The messages from `first` down to what was said last below it. Reads two columns of all
-    that is off the path and newer: 0.1 s for 100,000."""
+    """The messages from `first` down to the newest one below it. Reads two columns of all newer
+    messages off the path: 0.1 s for 100,000."""
     off = Message.objects.filter(conversation=row, on_path=False, seq__gt=first.seq)
     parents: dict[uuid.UUID, uuid.UUID | None] = {first.id: None}
     last = first.id

@@ -1,4 +1,4 @@
-"""What background tasks write into a conversation: reports, reminders, briefings."""
+"""Stores messages of background tasks: reports, reminders, briefings."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def add_message(
 ) -> MessageView:
     """Store a message at the end of the active path, whoever owns the conversation.
 
-    `role` is "assistant" for what a task reports, "user" for what it was asked. A report belongs
-    to the turn that it follows; with "user" a turn of the task's own begins. Its tokens are
-    estimated; they are counted when the path is next read by a tokenizer that can.
-    Raises BadCommand for an empty text, another role or source; NotFound for a conversation that
-    isn't there or was deleted; TurnRunning while an answer is written. Nothing is stored then.
+    `role` is "assistant" for a report, which belongs to the turn that it follows, or "user" for
+    the task's instruction, which starts a turn of its own. The tokens are estimated until a
+    tokenizer next counts the path. Raises BadCommand for an empty text, another role or source;
+    NotFound for a missing or deleted conversation; TurnRunning while an answer is written. Nothing
+    is stored then.
     """
     text = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
     if not text:

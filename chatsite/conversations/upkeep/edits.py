@@ -1,7 +1,7 @@
-"""What was said is changed or deleted afterwards: nothing that was made from it may outlive it.
+"""Edits and deletes single messages, with everything that was made from their text.
 
-Whoever calls these must then call `Recaller.forget` and the engine's `Cache.forget`: an index in
-memory and a slot know the old words.
+The caller must call `Recaller.forget` and the engine's `Cache.forget` afterwards: an index in
+memory and a slot still hold the old text.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import TokenCount
 
-# Receipts have some 10 KB each; so many are read, and written, at once.
+# How many receipts, of some 10 KB each, are read and written at once.
 CHUNK = 100
 WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
 
 
 @writing
 def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | None = None) -> str:
-    """Say something else in a message's place; the conversation's id.
+    """Replace a message's text; returns the conversation's id.
 
-    Summaries that cover the message become stale. Raises NotFound for what isn't in a
+    Summaries that cover the message become stale. Raises NotFound unless the message is in a
     conversation of this owner, TurnRunning while an answer is written.
     """
     row, found = _changeable(owner, message)
     before = found.content or ""
     summaries.mark_stale(row, found.seq)
     found.content, found.reasoning = text, None
-    # What a provider and the engine's cache know of the message is about the old text.
+    # The provider's metadata and the cells of the engine's cache belong to the old text.
     found.metadata = ""
     found.kv_size, found.kv_start_position = -1, -1
-    # A turn that was unloaded stays so.
+    # An unloaded turn stays unloaded.
     found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
     sessions.delete_saved_session(row)
     count = tokens or estimated_tokens(message_of(found))
@@ -56,7 +56,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     found.save()
     if row.title == title_from(before):
         row.title = title_from(text)
-    row.last_turn = None  # the next request doesn't begin as that one did, nor is it compared
+    row.last_turn = None  # the next request begins differently, and isn't compared with it
     row.save()
     transaction.on_commit(loading.clear_entry_cache)
     return str(row.id)
@@ -64,11 +64,11 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
 
 @writing
 def delete_message(*, owner: Owner, message: str) -> str:
-    """Take one message away, and its words with it; the conversation's id.
+    """Delete one message; returns the conversation's id.
 
-    What answered a deleted user message stays and belongs to the turn before; the results of calls
-    go with the message that called. Summaries that cover the message lose their text, receipts
-    the words that they quote of it, and the title is new where it was the message's beginning.
+    The answers to a deleted user message stay and join the turn before; the results of tool calls
+    are deleted with the message that called. Summaries that cover the message lose their text,
+    receipts lose the words that they quote from it, and a title that was its beginning changes.
     Raises as `edit_message` does, and Refused for a call's result alone.
     """
     row, found = _changeable(owner, message)
@@ -87,7 +87,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
 
 
 def _results(message: Message) -> list[Message]:
-    """Those of the message's calls, which stand directly below it."""
+    """The results of the message's tool calls, which are directly below it."""
     found: list[Message] = []
     last = message if message.calls else None
     while last is not None:
@@ -102,12 +102,12 @@ def _remove(row: Conversation, found: Message) -> None:
     summaries.erase_texts(row, found.seq)
     _unquote(row, found)
     if found.role == "user" and above is not None:
-        summaries.mark_stale(row, above.seq)  # its turn goes on with what answered the deleted one
+        summaries.mark_stale(row, above.seq)  # its turn now includes the answers to the deleted one
     Message.objects.filter(parent=found).update(parent=above)
     if found.role == "user":
         turn_seq = above.turn_seq if above is not None else 0
         Message.objects.filter(conversation=row, turn_seq=found.seq).update(turn_seq=turn_seq)
-        # Of a turn that answered it anew the receipt stays, as its own turn's does.
+        # The receipts of its retries stay, as that of its own turn does.
         Turn.objects.filter(asked=found).update(asked=None)
     if found.on_path:
         subtract_from_totals(row, found)
@@ -134,7 +134,7 @@ def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
 
 
 def _unquote(row: Conversation, message: Message) -> None:
-    """Take the message's words out of the sentences about what was recalled since."""
+    """Remove the message's words from later receipts' sentences about recalled messages."""
     user = message.role == "user"
     asked_here = {message.turn_id} if user and message.turn_id else set()
     since = message.turn.number if message.turn else 0
@@ -157,8 +157,10 @@ def _unquote(row: Conversation, message: Message) -> None:
 
 
 def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
-    """Whether a sentence quoted words that the message `seq` has, or `all_of_it` does: those of
-    the message asked. What stood close to it quotes it, too, and doesn't say whom it quotes."""
+    """Replace the sentences of a receipt that quote the message `seq`; whether there were any.
+
+    With `all_of_it` the receipt answers that message, so that all of its sentences quote it. A
+    sentence about a nearby message quotes too, without saying which message."""
     found = [
         verdict
         for verdict in receipt.get("verdicts", ())

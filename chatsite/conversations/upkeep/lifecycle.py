@@ -1,4 +1,4 @@
-"""What is done with whole conversations: name, delete, clear, restore, hand over."""
+"""Writes about whole conversations: rename, delete, clear, restore, import, move to an account."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatsite.views import ConversationView
 
 @writing
 def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> None:
-    """Store token counts by message id, and keep the path's total true."""
+    """Store token counts by message id, and update the path's total."""
     Conversation.objects.select_for_update().filter(id=conversation).first()
     rows = Message.objects.in_bulk([uuid.UUID(id) for id in counts])
     change = 0
@@ -48,7 +48,7 @@ def rename_conversation(*, owner: Owner, conversation: str, title: str) -> Conve
 
 
 def delete_conversation(*, owner: Owner, conversation: str) -> None:
-    """Out of sight at once; `undelete` brings it back."""
+    """Hide it at once; `undelete_conversation` undoes this until it is purged."""
     row = owned_conversation(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
@@ -64,8 +64,8 @@ def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationVie
 
 @writing
 def clear_conversation(*, owner: Owner, conversation: str) -> None:
-    """Start a new, empty path. What was said stays stored, off the path; nothing of it is in the
-    engine's cache any more, nor unloaded."""
+    """Start a new, empty path. The messages stay stored, off the path, and lose their places in
+    the engine's cache and their unloaded status."""
     row = owned_conversation(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
@@ -93,8 +93,8 @@ def import_conversation(
 ) -> ConversationView:
     """A new conversation of this owner with these messages, which `History` has checked.
 
-    `pinned` and `excluded` are ids, none in both; the first `forget_above` messages are above the
-    marker, if there are any.
+    `pinned` and `excluded` are disjoint sets of ids; the first `forget_above` messages are above
+    the marker.
     """
     now = timezone.now()
     row = Conversation(
@@ -119,7 +119,6 @@ def import_conversation(
 
 @writing
 def move_to_account(*, guest: str, user: int) -> int:
-    """What a guest wrote, and the files, become the account's at sign-in; how many conversations
-    moved."""
+    """Move a guest's conversations and files to the account at sign-in; how many conversations."""
     uploads.move_uploads(guest=guest, user=user)
     return Conversation.objects.filter(user=None, guest=guest).update(user_id=user, guest="")

@@ -26,10 +26,10 @@ logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
 FLUSH_SECONDS = 5.0
 T = TypeVar("T")
-# The page offers to undo a deletion for some seconds; whoever reads that late still can.
+# The page offers to undo a deletion for some seconds, but a person may read it late.
 DELETED_AFTER = timedelta(hours=1)
 UNSENT_AFTER = timedelta(hours=24)
-# What is being written now looks like what was left behind.
+# Younger files may still be in the middle of an upload.
 LEFT_OVER_SECONDS = 3600.0
 CHUNK = 2_000
 ROWS = 500
@@ -45,7 +45,7 @@ class Purged:
 
 
 def purge(*, now: datetime | None = None) -> Purged:
-    """A unit of work that may take seconds: each of its transactions is short."""
+    """A unit of work that may take seconds, in many short transactions."""
     now = now or timezone.now()
     deleted = Conversation.objects.filter(deleted__lt=now - DELETED_AFTER)
     ids = list(deleted.values_list("id", flat=True))
@@ -59,16 +59,16 @@ def purge(*, now: datetime | None = None) -> Purged:
 
 
 def _remove_conversation(id: uuid.UUID, *, before: datetime) -> None:
-    """Newest messages first and some at a time: a long conversation must not hold up all writers.
+    """In parts, the newest messages first, so that a long conversation doesn't block all writers.
 
-    Not by the ORM's cascade, which reads every row first.
+    Without the ORM's cascade, which would read every row first.
     """
     tree = Message.objects.filter(conversation=id)
     while True:
         with transaction.atomic():
             row = Conversation.objects.select_for_update().filter(id=id).first()
             if row is None or row.deleted is None or row.deleted >= before:
-                return  # brought back in this moment
+                return  # restored in the meantime
             newest = tree.aggregate(seq=Max("seq"))["seq"]
             if newest is None:
                 break
@@ -88,13 +88,13 @@ def _remove_unsent(before: datetime) -> int:
     found = list(unsent.values_list("id", flat=True))
     for part in _parts(found):
         with transaction.atomic():
-            # Asked again: one may have been sent meanwhile.
+            # Filtered again: one may have been sent meanwhile.
             unsent.filter(id__in=part).delete()
     return len(found)
 
 
 def _remove_leftovers(now: datetime) -> int:
-    """What a killed server, or a folder put back from a backup, leaves."""
+    """Files without a row and rows without a file, after a crash or a restored backup."""
     files = upload_folder()
     count = files.discard_unfinished(older_than=LEFT_OVER_SECONDS)
     stored = list(files.ids(older_than=LEFT_OVER_SECONDS))
@@ -107,7 +107,7 @@ def _remove_leftovers(now: datetime) -> int:
     rows = _ids(Q(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS)))
     lost = [id for id in rows if str(id) not in there and not files.path(str(id)).exists()]
     if len(lost) == len(rows):
-        return count  # rather a disk that isn't mounted, or another FILES_DIR, than a loss
+        return count  # all are missing: more likely the disk isn't mounted, or FILES_DIR changed
     for part in _parts(lost):
         Upload.objects.filter(id__in=part).delete()
     return count + len(lost)

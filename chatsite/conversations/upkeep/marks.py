@@ -1,7 +1,7 @@
-"""What a person decides about single messages: pin, leave out, forget what is above.
+"""Marks on single messages: pin, exclude, forget what is above.
 
-Each is one transaction, and each can be taken back. A mark counts from the next message on, also
-while an answer is being written.
+Each is one transaction and can be undone. A mark takes effect from the next message on, also when
+it is set while an answer is written.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from chatsite.views import SummaryView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkChange:
-    """What is marked now. `summary` is the one that holds, where the mark may have changed that;
-    `status` names the messages that a cleanup had unloaded and that are back."""
+    """The marks now. `summary` is set where the mark may have changed which one holds; `status`
+    has the messages that a pin loaded again after a cleanup."""
 
     conversation: str
     marked: Marked
@@ -34,11 +34,11 @@ class MarkChange:
 
 @writing
 def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
-    """Keep the message's turn in every request, or no longer; it is then not left out, and back
-    where a cleanup had unloaded it.
+    """Keep the message's turn in every request, or no longer. A pin removes an exclusion, and
+    loads the turn again where a cleanup had unloaded it.
 
-    As for the others: NotFound for what isn't on the path of a conversation of this owner,
-    Refused where a mark does nothing.
+    Like the other marks, raises NotFound unless the message is on the path of a conversation of
+    this owner, Refused where a mark would have no effect.
     """
     row, marked = _markable(owner, message)
     change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
@@ -47,17 +47,17 @@ def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 
 @writing
 def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
-    """Leave the message out of every request, or take it back in; it is then not pinned."""
+    """Exclude the message from every request, or include it again. Excluding removes a pin."""
     row, marked = _markable(owner, message)
     return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
 
 
 @writing
 def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
-    """Put the line above the message's turn, or take it away from there.
+    """Set the marker above the message's turn, or remove it from there.
 
-    Cuts fall between turns: at an answer, the line stands above what it answers. There is one
-    line; a new one takes its place.
+    Cuts fall between turns: for an answer, the marker is above its user message. There is one
+    marker; setting it again moves it.
     """
     row, marked = _markable(owner, message)
     place = marked.turn_seq or marked.seq

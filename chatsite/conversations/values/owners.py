@@ -1,4 +1,4 @@
-"""Whose a conversation is: an account, or a guest known by a random id in the session."""
+"""The owner of a conversation: an account, or a guest with a random id in the session."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Owner:
 
     @property
     def key(self) -> str:
-        """One text per owner, for caps and registries; never shown."""
+        """One text per owner, for limits and registries; never shown."""
         return f"user:{self.user}" if self.user is not None else f"guest:{self.guest}"
 
     def session(self, key: str | None) -> str:
-        """One text per session, for its open sockets: a guest has but one."""
+        """One text per session, for its open sockets. A guest has a single session."""
         return self.key if self.guest else f"{self.key}:{key}"
 
     def filter(self, prefix: str = "") -> Q:

@@ -1,4 +1,4 @@
-"""What the store hands to the turns: plain values, no rows."""
+"""What storage returns to its callers: plain values, no rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from chatsite.views import ConversationView, MessageView, Problem, State, Summar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPath:
-    """A transcript with what the decision needs besides: at most three queries.
+    """A transcript and the other stored inputs of a decision.
 
-    `agent` is the conversation's own, "" for a chat not yet begun; `receipt` is the last
-    answer's. For a preview the draft takes the place `next_seq`.
+    `agent` is the conversation's, "" for a new chat; `receipt` is that of the last answer. In a
+    preview the draft has the sequence number `next_seq`.
     """
 
     agent: str
@@ -30,9 +30,9 @@ class LoadedPath:
 class StartedTurn:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
-    `asked` is the id of the user message that it answers, `reply_to` what that replies to;
-    `place` is the sequence number of the answer. `loaded` is what the turn is decided on, None for
-    one that was found again. `gone`, `text` and `reasoning` are those of `events.TurnStarted`.
+    `asked` is the id of the user message that it answers, `reply_to` the message that this one
+    replies to; `place` is the answer's sequence number. `loaded` is the input of its decision,
+    None for a turn that was found again. For the rest see `events.TurnStarted`.
     """
 
     turn: str
@@ -52,7 +52,7 @@ class StartedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What has been written so far of the message `answer`; the receipt where it isn't kept yet."""
+    """The text so far of the message `answer`; the receipt where it isn't stored yet."""
 
     turn: str
     answer: str
@@ -63,9 +63,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
-    """A turn that was answered, as it was asked: the path down to its message, with the receipt
-    of the answer before, and its own. `summary` is the version that it had or could have had;
-    `model` is the one that the conversation keeps now, "" for the agent's own."""
+    """An answered turn with the inputs of its decision: the path down to its user message with the
+    receipt of the answer before (`loaded`), and its own receipt. `summary` is the version that it
+    was sent or could have been sent; `model` is the conversation's model now, "" for the agent's
+    own."""
 
     conversation: str
     model: str
@@ -76,8 +77,8 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTurn:
-    """`messages` are the results of calls that ended with the turn, without having run; and, where
-    trying again left nothing, those of the answer before it, which is back on the path."""
+    """`messages` are the results of tool calls that the turn's end stopped and, where a retry left
+    no answer, the messages of the former answer, which is on the path again."""
 
     turn: str
     state: State
@@ -89,7 +90,7 @@ class FinishedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
-    """A conversation as a page shows it first; `running` is the id of a turn under way."""
+    """A conversation as a page first shows it; `running` is the id of its running turn."""
 
     conversation: ConversationView | None
     messages: tuple[MessageView, ...]
@@ -103,8 +104,8 @@ class OpenConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholePath:
-    """A conversation for saving to a file, without what is being written. The first `forget_above`
-    of the entries stand above the marker; `receipt` is the last answer's."""
+    """A conversation for saving to a file, without the running answer. The first `forget_above`
+    entries are above the marker; `receipt` is that of the last answer."""
 
     conversation: ConversationView
     entries: tuple[Entry, ...]
@@ -114,11 +115,11 @@ class WholePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexProgress:
-    """Where an index that ends at a message stands on the path.
+    """The place on the path of an index that ends at a certain message.
 
-    `newest` are the last messages up to that one that can be indexed, newest first: it lies on
-    the path if it is the first of them. `messages` of every kind stand on the path up to it, and
-    `waiting` behind it.
+    `newest` are the last indexable messages up to that one, newest first: the message is on the
+    path if it is the first of them. On the path are `messages` of all kinds up to it, and
+    `waiting` after it.
     """
 
     newest: tuple[int, ...] = ()
@@ -128,7 +129,7 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLines:
-    """`messages` of every kind stand on the path up to the last of these lines."""
+    """Lines to index; `messages` of all kinds are on the path up to the last of them."""
 
     lines: tuple[Line, ...] = ()
     messages: int = 0
@@ -136,7 +137,7 @@ class IndexLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConversation:
-    """A conversation of anybody, for the administrator's own questions."""
+    """A conversation of any owner, for the administrator's commands."""
 
     id: str
     agent: str

@@ -1,10 +1,10 @@
-"""What the store says of a conversation's running summary: plain values, no rows."""
+"""A conversation's running summary: plain values, no rows."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from chatsite.encoding import Record
 from chatsite.history import Entry, RunningSummary
 from chatsite.views import SummaryView
 
@@ -33,9 +33,9 @@ class SummaryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsummarisedPath:
-    """What a fold starts from: the summary that holds, and the path below its coverage.
+    """The summary that holds, and the path below its coverage, which is summarised next.
 
-    `first` is the seq from which the path is remembered: coverage begins there.
+    `first` is the seq from which the path is remembered; the coverage begins there.
     """
 
     state: SummaryState
@@ -44,11 +44,11 @@ class UnsummarisedPath:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryVersion:
+class SummaryVersion(Record):
     """One version for a person to read. `made_from` is a version's number, 0 for none.
 
-    `why_not` says why it can't be used any more, "" where it can. `seconds` and `tokens` are what
-    making it took, None where nobody measured.
+    `why_not` is a sentence why it can't be used any more, or "". `seconds` and `tokens` are the
+    cost of making it, None where it wasn't measured.
     """
 
     version: int
@@ -64,25 +64,13 @@ class SummaryVersion:
     seconds: float | None = None
     tokens: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryVersions:
-    """The newest versions, the newest first; `earlier`: there are more. `current` is the number of
-    the one that holds, or 0."""
+class SummaryVersions(Record):
+    """The newest versions, the newest first; `earlier`: there are older ones. `current` is the
+    number of the version that holds, or 0."""
 
     on: bool
     current: int
     versions: tuple[SummaryVersion, ...]
     earlier: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        listed = [version.to_dict() for version in self.versions]
-        return {
-            "on": self.on,
-            "current": self.current,
-            "versions": listed,
-            "earlier": self.earlier,
-        }
