@@ -9,4 +9,5 @@ if ! command -v node >/dev/null; then
     [ "${CI-}" != "true" ]
     exit
 fi
-exec node --test --test-reporter=dot tests/page/*.test.js
+# Dots while all is well; dots show no details, so after a failure the tests run again with the full report.
+node --test --test-reporter=dot tests/page/*.test.js || exec node --test --test-reporter=spec tests/page/*.test.js

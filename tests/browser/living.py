@@ -67,6 +67,9 @@ def main(asked: Mapping[str, Any]) -> None:
     django.setup()
     from django.contrib.sessions.backends.db import SessionStore
 
+    from chatsite.startup import prepare_storage
+
+    prepare_storage()  # the server's key, without which no session can be read
     guest = SessionStore(session_key=asked["session"])["guest"]
     with patch("django.utils.timezone.now", clock := Clock()):
         print(asyncio.run(live(guest, asked, clock)))
