@@ -25,7 +25,7 @@ from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.web.api.requests import View
 from chatsite.wiring import Site
-from tests.conversations.given import ADA, new_id, talk
+from tests.conversations.builders import ADA, new_id, talk
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Signing in and up. What a guest wrote moves to the account, and only theirs."""
+"""Signing in and up. A guest's conversations move to the account at sign-in."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
 
 
 def end_signed_out_sockets(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
-    """At signing out: what other tabs of this session have open is theirs no longer."""
+    """At signing out: close the sockets of this session's other tabs."""
     if user is not None:
         end_sockets(request, Owner(user=user.pk))
 
 
 def end_sockets(request: HttpRequest, owner: Owner) -> None:
-    """Without a running site (a command that signs somebody in) there are none."""
+    """Without a running site (a command that signs somebody in) there are no sockets."""
     site = getattr(request, "scope", {}).get("state", {}).get("site")
     if site is not None:
         site.sockets.end(owner.session(request.session.session_key))

@@ -1,4 +1,4 @@
-"""The chat page: everything that changes reaches it over the socket."""
+"""The chat page. Everything that changes later reaches it over the socket."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
 
 
 def _requested_agent(slug: str, agents: list[dict[str, Any]]) -> str:
-    """The agent the link asks for. Without a name the first that works; an unknown one is a 404."""
+    """The agent of the link, or the first that works. Raises Http404 for an unknown one."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
     if slug:
         if slug not in {agent["slug"] for agent in agents}:
@@ -104,7 +104,7 @@ def policy_facts() -> dict[str, Any]:
 
 
 def highlight_modules() -> dict[str, str]:
-    """Module name to its hashed address: a computed import isn't rewritten by the storage."""
+    """Hashed addresses by module name: static files storage doesn't rewrite computed imports."""
     folder = settings.BASE_DIR / "static" / HIGHLIGHT
     return {
         file.relative_to(folder).as_posix(): staticfiles_storage.url(

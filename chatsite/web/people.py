@@ -1,4 +1,4 @@
-"""Who asks: the owner behind a request, and the site that answers."""
+"""The owner and the rights behind a request, and the running site."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def request_owner(request: HttpRequest) -> Owner:
 
 
 async def owner_mark(request: HttpRequest) -> str:
-    """ "guest:…" or "user:…": tells the page whose drafts a tab holds, and nothing else."""
+    """ "guest:…" or "user:…": lets the page tell whose drafts a tab holds, and nothing else."""
     kind, _, _ = (key := (await request_owner(request)).key).partition(":")
     return f"{kind}:{salted_hmac('chatsite.owner', key).hexdigest()[:16]}"
 

@@ -64,7 +64,7 @@ class Site:
         self._build_gatherers()
         self._build_turns()
         self._build_previews()
-        self.keeping = store.Maintenance(self.run, self.sessions.sweep)
+        self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
 
@@ -182,7 +182,7 @@ class Site:
         await self.models.warm()
         self.tool_servers.start()
         self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds
-        self.keeping.start()
+        self.maintenance.start()
 
     async def stop(self) -> None:
         await self.turns.running.drain(DRAIN_SECONDS)
@@ -190,7 +190,7 @@ class Site:
         self.trim_ahead.stop()
         await self.recaller.drain()
         await self.strategies.stop()
-        self.keeping.stop()
+        self.maintenance.stop()
         await self.tool_servers.stop()
         await self.cache.close()
         await self.engine.stop()

@@ -28,7 +28,7 @@ from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Session, SessionFile, Span
 from chatsite.messages import Message as Said
-from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, BOB, again, begin, end, messages, new_id, talk
 
 Books = dict[int, tuple[int, int, int]]
 ABSENT = (-1, -1, 1)

@@ -12,7 +12,7 @@ from chatsite.conversations.reads import loading
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as Said
 from chatsite.messages import Source
-from tests.conversations.given import ADA, messages, new_id, said, words
+from tests.conversations.builders import ADA, messages, new_id, said, words
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from chatsite.conversations.upkeep.marks import MarkChange
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said
-from tests.conversations.given import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
+from tests.conversations.builders import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
 
 MARKS = (marks.pin_message, marks.exclude_message, marks.forget_above_message)
 Mark = Callable[..., MarkChange]

@@ -14,7 +14,18 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as Said
-from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, row, said, talk, words
+from tests.conversations.builders import (
+    ADA,
+    BOB,
+    begin,
+    end,
+    messages,
+    new_id,
+    row,
+    said,
+    talk,
+    words,
+)
 
 pytestmark = pytest.mark.django_db
 

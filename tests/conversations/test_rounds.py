@@ -15,7 +15,7 @@ from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.views import MessageView, Problem
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     NEVER,
     asked_for,

@@ -18,7 +18,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.history import Everything
-from tests.conversations.given import ADA, begin, messages, new_id, talk
+from tests.conversations.builders import ADA, begin, messages, new_id, talk
 
 pytestmark = pytest.mark.django_db
 THEN = datetime(2026, 11, 22, 7, 47, 3, 120, tzinfo=UTC)

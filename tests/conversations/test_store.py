@@ -13,7 +13,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.messages import Message as Said
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     BOB,
     at_once,

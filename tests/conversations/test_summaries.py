@@ -11,7 +11,7 @@ from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     BOB,
     begin,
@@ -22,7 +22,7 @@ from tests.conversations.given import (
     talk,
     totals,
 )
-from tests.conversations.given import words as tokens
+from tests.conversations.builders import words as tokens
 
 pytestmark = pytest.mark.django_db
 

@@ -16,8 +16,8 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment
-from tests.conversations.given import ADA, BOB, at_once, begin, end, new_id, row
-from tests.conversations.keeping import Keep, claimed, folder, keep, stored
+from tests.conversations.builders import ADA, BOB, at_once, begin, end, new_id, row
+from tests.conversations.upload_builders import Keep, claimed, folder, keep, stored
 
 __all__ = ["folder", "keep"]
 

@@ -19,7 +19,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message as Said
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import ToolContext, ToolError
-from tests.conversations.given import ADA, BOB, begin, end, messages, new_id, said, words
+from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, said, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = new_id()

@@ -26,7 +26,7 @@ from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnConte
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
 from chatsite.wiring import storage_on
-from tests.conversations.given import ADA, new_id
+from tests.conversations.builders import ADA, new_id
 
 Script = Callable[[Request], AsyncGenerator[Chunk, None]]
 

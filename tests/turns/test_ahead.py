@@ -15,7 +15,7 @@ from chatsite.messages import Message
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.turns import TurnHooks
 from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
-from tests.conversations.given import ADA, BOB, new_id
+from tests.conversations.builders import ADA, BOB, new_id
 from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end
 
 

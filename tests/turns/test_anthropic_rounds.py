@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
-from tests.conversations.given import new_id
+from tests.conversations.builders import new_id
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.turns.conftest import World, template, until_end

@@ -12,7 +12,7 @@ from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupPreview
-from tests.conversations.given import BOB
+from tests.conversations.builders import BOB
 from tests.turns.conftest import OnThisMachine, World, saying
 
 ONLY, HALF = "keepSystemPromptOnly", "keepSystemPromptAndHalf"

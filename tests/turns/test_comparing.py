@@ -18,7 +18,7 @@ from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.what_if.comparison import PolicyComparison
-from tests.conversations.given import ADA, BOB, new_id, row
+from tests.conversations.builders import ADA, BOB, new_id, row
 from tests.turns.conftest import World
 
 

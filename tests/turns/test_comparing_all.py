@@ -28,8 +28,8 @@ from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.what_if import past_evidence as past
 from chatsite.turns.what_if.comparison import ON_SENDING, STRATEGY_NOW
-from tests.conversations.given import ADA, words
-from tests.conversations.given import said as spoken
+from tests.conversations.builders import ADA, words
+from tests.conversations.builders import said as spoken
 from tests.conversations.test_loading import add, chat_of
 from tests.story.agents import write_agent
 from tests.turns.conftest import World, template

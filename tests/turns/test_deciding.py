@@ -15,7 +15,7 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.token_counts import TokenCounter as ForModel
 from chatsite.turns.context.turn_context import PageRequest
-from tests.conversations.given import ADA, BOB, new_id, row, talk, totals
+from tests.conversations.builders import ADA, BOB, new_id, row, talk, totals
 from tests.turns.conftest import World, template
 
 

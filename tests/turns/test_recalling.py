@@ -24,7 +24,7 @@ from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller
-from tests.conversations.given import ADA, begin, end, messages, new_id, row
+from tests.conversations.builders import ADA, begin, end, messages, new_id, row
 from tests.turns.conftest import World
 
 FACT = "My sister Ana keeps a petrel."

@@ -24,8 +24,8 @@ from chatsite.turns.context.file_forms import (
 )
 from chatsite.turns.ports import StoredFiles
 from chatsite.wiring import storage_on
-from tests.conversations.given import ADA, BOB
-from tests.conversations.keeping import Keep, folder, keep
+from tests.conversations.builders import ADA, BOB
+from tests.conversations.upload_builders import Keep, folder, keep
 
 __all__ = ["folder", "keep"]
 

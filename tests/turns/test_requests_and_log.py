@@ -23,7 +23,7 @@ from chatsite.providers.base.model import Model
 from chatsite.providers.openai.wire import wire_messages
 from chatsite.turns.answer.sent_requests import fingerprint, rebuild_request
 from chatsite.turns.context.file_forms import forms_of, rendered
-from tests.conversations.given import ADA
+from tests.conversations.builders import ADA
 from tests.turns.conftest import World
 
 HEAD = Head.of("You are Demo.", ())

@@ -30,7 +30,7 @@ from chatsite.providers.base.provider import (
 from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.turns import TurnHooks
-from tests.conversations.given import new_id, recounted, totals
+from tests.conversations.builders import new_id, recounted, totals
 from tests.turns.conftest import World, saying
 
 Step = list[Chunk] | Exception

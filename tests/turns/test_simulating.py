@@ -16,7 +16,7 @@ from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.turns.what_if.simulation import Replay, SimulationTotals
-from tests.conversations.given import ADA
+from tests.conversations.builders import ADA
 from tests.turns.conftest import OnThisMachine, World
 
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]

@@ -18,7 +18,7 @@ from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.strategy import StrategyGatherer
-from tests.conversations.given import ADA
+from tests.conversations.builders import ADA
 from tests.story.agents import write_agent
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -28,7 +28,7 @@ from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import TurnHooks, Turns
 from chatsite.wiring import storage_on
-from tests.conversations.given import ADA, at_once, messages, new_id, talk
+from tests.conversations.builders import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.turns.conftest import template

@@ -19,7 +19,7 @@ from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.triage import Triager
-from tests.conversations.given import ADA
+from tests.conversations.builders import ADA
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.history.older import turns_of

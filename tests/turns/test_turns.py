@@ -13,7 +13,7 @@ from chatsite.events import Delta, Snapshot
 from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
-from tests.conversations.given import new_id, recounted, totals
+from tests.conversations.builders import new_id, recounted, totals
 from tests.turns.conftest import World, endless, saying, until_end
 
 

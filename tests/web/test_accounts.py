@@ -9,7 +9,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import Answer, ask, cookie, own, submit
+from tests.web.browser_requests import Answer, ask, cookie, own, submit
 from tests.web.conftest import STAFF
 
 PASSWORD = secrets.token_urlsafe(12)

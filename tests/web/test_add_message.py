@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from chatsite.conversations.models import Message
-from tests.conversations.given import begin, messages, new_id, talk
+from tests.conversations.builders import begin, messages, new_id, talk
 
 pytestmark = pytest.mark.django_db
 

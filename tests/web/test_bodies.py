@@ -12,7 +12,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import Answer, ask, own
+from tests.web.browser_requests import Answer, ask, own
 
 JSON = "application/json"
 MEGABYTE = 1024 * 1024

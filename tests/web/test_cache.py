@@ -26,10 +26,10 @@ from chatsite.kv.cleanup_setting import Cleanup
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupOffers
 from chatsite.web.api import cache as views
-from tests.conversations.given import ADA, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, begin, end, messages, new_id, talk
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import own
+from tests.web.browser_requests import own
 from tests.web.test_marks import talked
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from chatsite.conversations import store
 from chatsite.errors import ChatsiteError
 from chatsite.kv import Book, Session, Span
-from tests.conversations.given import ADA, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, begin, end, messages, new_id, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

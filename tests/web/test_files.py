@@ -15,7 +15,7 @@ import pytest
 from tests.files.given import TAKEN, pdf, picture
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import NOBODYS, Answer, ask, cookie, own
+from tests.web.browser_requests import NOBODYS, Answer, ask, cookie, own
 
 MEGABYTE = 1024 * 1024
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import NOBODYS, ask, cookie, own
+from tests.web.browser_requests import NOBODYS, ask, cookie, own
 from tests.web.test_ownership import OWNED, WITHOUT_ID
 
 PATHS = {

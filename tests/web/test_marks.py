@@ -10,7 +10,7 @@ import pytest
 
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.asking import NOBODYS, own
+from tests.web.browser_requests import NOBODYS, own
 
 
 async def talked(page: Page, *texts: str) -> list[str]:

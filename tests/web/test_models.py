@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import ask
+from tests.web.browser_requests import ask
 
 
 async def test_the_page_learns_what_answers_and_what_has_no_key_here(server: Server) -> None:

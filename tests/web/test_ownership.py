@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, reverse
 from chatsite.urls import urlpatterns
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.asking import NOBODYS, Answer, ask, own
+from tests.web.browser_requests import NOBODYS, Answer, ask, own
 from tests.web.conftest import STAFF
 
 

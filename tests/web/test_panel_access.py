@@ -6,7 +6,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server, copy_database
-from tests.web.asking import ask, own, submit
+from tests.web.browser_requests import ask, own, submit
 from tests.web.conftest import STAFF
 
 

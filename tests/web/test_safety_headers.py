@@ -8,7 +8,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import NOBODYS, Answer, ask
+from tests.web.browser_requests import NOBODYS, Answer, ask
 
 POLICY = {
     "default-src": {"'none'"},

@@ -9,7 +9,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import ask
+from tests.web.browser_requests import ask
 
 HASHED = re.compile(r"\.[0-9a-f]{12}\.\w+$")
 IMPORT = re.compile(r"""\b(?:from|import)\s*["'](\.\.?/[^"']+)["']""")

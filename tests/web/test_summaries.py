@@ -6,7 +6,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.asking import own
+from tests.web.browser_requests import own
 
 
 async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Server) -> None:

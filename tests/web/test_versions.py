@@ -6,7 +6,7 @@ import uuid
 
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.asking import own
+from tests.web.browser_requests import own
 
 
 async def again(page: Page, message: str) -> str:

@@ -1,5 +1,5 @@
-"""The engine's KV cache in the debug panel: what of a conversation lies in it, what each cleanup
-would unload, doing so, and bringing it back."""
+"""The engine's KV cache in the debug panel: a conversation's cells, what each cleanup would
+unload, running one, and undoing it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ MAX_TURNS = 10_000
 @require_GET
 @answers_errors
 async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
-    """What lies in the cache. `query` is the page's own: it says what the next message is sent
-    with, and so what a cleanup would take from it."""
+    """What the cache holds. `query` is the page's query string: it determines what the next message
+    is sent with, and so what a cleanup would unload."""
     site, owner, page = await _page_request(request, id, request.GET.get("query", ""), panel=True)
     books = await site.run(store.cache_books, owner=owner, conversation=page.conversation)
     page = replace(page, agent=books.agent, model=books.model)
@@ -42,7 +42,7 @@ async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"strategy": "removeOldestMessages"}`, and the page's `query`: unload as it was offered."""
+    """`{"strategy": "removeOldestMessages"}` and the page's `query`: unload what it would."""
     body = json_fields(request)
     strategy = body.get("strategy")
     if not isinstance(strategy, str):
@@ -66,8 +66,8 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"turns": [3, 7]}`, by the sequence number of what was said first; `{}` for all. It is the
-    owner's also where there is no panel: a cleanup may have come by itself."""
+    """`{"turns": [3, 7]}`, the sequence numbers of user messages; `{}` for all turns. Allowed to
+    the owner also without the panel, since cleanups run by themselves too."""
     body = json_fields(request)
     turns = _turn_numbers(body["turns"]) if "turns" in body else None
     site, owner, page = await _page_request(request, id, "", panel=False)
@@ -97,14 +97,14 @@ async def _page_request(
 
 
 async def _offered(site: Site, page: PageRequest) -> tuple[bool, CleanupOffers]:
-    """Whether there is a cache to look at, and what could be unloaded of it."""
+    """Whether the model has a cache to show, and what each cleanup would unload."""
     available = False
     try:
         offered = await site.cleanups.offers(page)
         return not offered.note, offered
     except NotFound:
         raise
-    except PromptTooLarge as error:  # there is a cache all the same
+    except PromptTooLarge as error:  # there is a cache nevertheless
         available, note = True, error.message
     except ChatsiteError as error:  # no model can be reached
         note = error.message
@@ -145,7 +145,7 @@ def _cache_fields(
 async def _answer_change(
     site: Site, owner: Owner, page: PageRequest, status: dict[str, int]
 ) -> HttpResponse:
-    """Tell the conversation's pages, and who asked, how much that is."""
+    """Publish the new statuses to the conversation's pages, and answer with their totals."""
     if status:
         site.trim_ahead.changed(page.conversation)
         site.feeds.publish(page.conversation, CacheChanged(status=status))

@@ -19,8 +19,8 @@ MAX_QUERY = 4_096
 @require_POST
 @answers_errors
 async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{query, draft, reply_to, attachments, model}` of the page: the next message. A POST, because
-    a draft has no place in an address."""
+    """The next message, from the page's `{query, draft, reply_to, attachments, model}`. A POST, so
+    that drafts don't get into addresses and logs."""
     body = json_fields(request)
     page = await _page_request(request, body, conversation=str(id))
     reply_to = body.get("reply_to")
@@ -37,7 +37,7 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{query}` of the page: a turn that was answered."""
+    """An answered turn, with the page's `{query}`."""
     page = await _page_request(request, json_fields(request), conversation="")
     return JsonResponse(await site_of(request).comparison.of_turn(page, str(id)))
 

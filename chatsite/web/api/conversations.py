@@ -1,4 +1,4 @@
-"""What the page asks over HTTP: lists, names, files. Every object is found through its owner."""
+"""The page's requests about conversations: list, rename, delete, export, import, receipts."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def show(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Put another version of an answer on the path: the one that begins with this message."""
+    """Put the version of an answer that begins with this message on the path."""
     site = site_of(request)
     changed = await site.run(
         store.show_version, owner=await request_owner(request), message=str(id)
@@ -122,14 +122,14 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def import_file(request: HttpRequest) -> HttpResponse:
-    """The answer's `query` is what the page's address says so that the next message is decided as
-    the file's last one was, as far as a link may; `note` says where that isn't so."""
+    """The response's `query` is the query string under which the next message is decided like the
+    file's last one, as far as a link may; `note` tells where other settings apply."""
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
     site = site_of(request)
     content = upload.read() if upload is not None else request_body(request)
-    # Some 0.1 s a megabyte, in which nobody else would be answered.
+    # In a thread: some 0.1 s a megabyte would block every other request.
     saved = await asyncio.to_thread(read_export, content)
     template = site.catalogue.get(saved.agent)
     view = await site.run(
@@ -175,8 +175,8 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_GET
 @answers_errors
 async def models(request: HttpRequest) -> HttpResponse:
-    """`?agent=<slug>`. `looking`: servers on this machine are being asked right now, so that the
-    list may be longer in a moment."""
+    """`?agent=<slug>`. `looking`: servers on this machine are being asked now, so that the list may
+    soon be longer."""
     agent = storable(request.GET.get("agent", "")[:64])
     found = site_of(request).agents.choices(agent, staff=await is_staff(request))
     return JsonResponse(found)

@@ -1,4 +1,4 @@
-"""Attached files over HTTP: taken in, shown to their owner alone, and given back as downloads."""
+"""Attached files over HTTP: uploads, and downloads for their owner alone."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from chatsite.web.server.static_files import read_blocks
 from chatsite.wiring import Site
 
 LONGEST_HEADER = 4096
-# Nothing in a file runs, whatever a browser makes of it, and no other site can show it.
+# No browser runs anything in a file, whatever its content, and no other site can embed it.
 SAFE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Asked again every time: a file must be gone as soon as its conversation is.
+    # Revalidated every time, so that a file disappears with its conversation.
     "Cache-Control": "private, no-cache",
 }
 
@@ -39,7 +39,7 @@ SAFE_HEADERS = {
 @require_POST
 @answers_errors
 async def files(request: HttpRequest) -> HttpResponse:
-    """The body is the file, as it is; the header X-File-Name its name in percent encoding."""
+    """The body is the file itself; the header X-File-Name is its name in percent encoding."""
     site, owner = site_of(request), await request_owner(request)
     name = _name(request)
     body: StreamedBody = cast(Any, request).scope["chatsite.body"]
@@ -49,12 +49,12 @@ async def files(request: HttpRequest) -> HttpResponse:
         async with coming as taken:
             kept = await _store_file(site, owner, name, taken)
     except ConnectionError:
-        return HttpResponse(status=400)  # nobody is there to read it
+        return HttpResponse(status=400)  # the client is gone
     return JsonResponse({"attachment": attachment_view(kept) | {"note": taken.note}})
 
 
 def attachment_view(attachment: Attachment) -> dict[str, Any]:
-    """As a page gets it."""
+    """The attachment as the page gets it."""
     said = {name: getattr(attachment, name) for name in Attachment.__slots__}
     return said | {"url": reverse("file", args=[attachment.id])}
 
@@ -67,7 +67,7 @@ def _name(request: HttpRequest) -> str:
 
 
 async def _store_file(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
-    """Whoever goes away in this moment never learns the file's id: it is removed again."""
+    """A client that disconnects now never learns the file's id, so the file is deleted again."""
     keeping = asyncio.ensure_future(site.run(store.store_upload, owner, name=name, taken=taken))
     try:
         return await asyncio.shield(keeping)
@@ -99,7 +99,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
 
 
 def _content_type(attachment: Attachment) -> str:
-    """Only a picture that was decoded here is called one."""
+    """The type of an image only where it was decoded at the upload."""
     if attachment.modality == "image" and attachment.mime_type in IMAGES:
         return attachment.mime_type
     return "application/octet-stream"

@@ -1,4 +1,4 @@
-"""Marks on single messages, and why one was forgotten; each message is found through its owner."""
+"""Marks on single messages, and "Why did it forget?"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_DRAFT = 2000
 @require_http_methods(["PATCH"])
 @answers_errors
 async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"pinned": true}`, or one of the other marks; the answer is the event that pages get."""
+    """`{"pinned": true}`, or one of the other marks; the response is the event that pages get."""
     body = json_fields(request)
     if len(body) != 1 or not isinstance(on := next(iter(body.values())), bool):
         raise BadCommand(f"One mark is needed, true or false: {', '.join(MARKS)}.")
@@ -36,7 +36,7 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
     if name == "forget_above" and on:
-        # What stands below was read when what is above was still before it.
+        # The cells below the marker were computed after the messages above it.
         await site.cache.drop(change.conversation)
     site.trim_ahead.changed(change.conversation)
     site.feeds.publish(change.conversation, change.marked)
@@ -50,9 +50,9 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_GET
 @answers_errors
 async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Why a message is or isn't sent. `query` is the page's own; `draft`, `reply_to` and
-    `attachment` (one for each) are what is being written there. `model` is the one chosen there,
-    as `provider:name`, "" for the agent's own; without it the conversation's."""
+    """Why a message is or isn't sent. `query` is the page's query string; `draft`, `reply_to` and
+    `attachment` (repeated) are the draft. `model` is the page's choice as `provider:name`, "" for
+    the agent's own; without the parameter it is the conversation's."""
     query, draft = (storable(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
         raise BadCommand("The page's address or the draft is too long for this question.")

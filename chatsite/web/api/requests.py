@@ -27,7 +27,7 @@ View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def answers_errors(view: View) -> View:
-    """Our own errors become `{code, message}` with their status."""
+    """Answer our own errors with `{code, message}` and their status."""
 
     @functools.wraps(view)
     async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -58,7 +58,7 @@ def json_fields(request: HttpRequest) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Raise BadCommand for what no database can store: halves of characters, and NUL."""
+    """Raise BadCommand for characters that no database stores: lone surrogates and NUL."""
     if UNSOUND.search(text):
         raise BadCommand("This text holds characters that can't be stored.")
     return text
@@ -72,7 +72,7 @@ def model_name(value: Any) -> str:
 
 
 def upload_ids(value: Any) -> list[str]:
-    """Those of uploaded files."""
+    """The ids of uploaded files."""
     if not isinstance(value, list) or len(value) > MAX_ATTACHMENTS:
         raise BadCommand(f"attachments are a list of at most {MAX_ATTACHMENTS} ids.")
     try:

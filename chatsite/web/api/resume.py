@@ -1,5 +1,5 @@
-"""A conversation that came from a file goes on under the settings of its last turn: by the page's
-address, so that a link can't widen what the administrator limited."""
+"""A restored conversation continues under the settings of its last turn: through the page's
+address, so that it can't exceed the administrator's limits for links."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from chatsite.wiring import Site
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedSettings:
-    """`query` is what the page's address has to say, "" for nothing; `note` is a sentence where
-    other settings apply all the same."""
+    """`query` is the query string for the page's address, or ""; `note` is a sentence where other
+    settings apply nevertheless."""
 
     query: str = ""
     note: str = ""
@@ -34,7 +34,7 @@ class ResumedSettings:
 def resume_settings(
     saved: SavedSettings | None, template: Mapping[str, object], *, staff: bool
 ) -> ResumedSettings:
-    """What of `saved` a link may bring about here, and what it can't."""
+    """The part of `saved` that a link may set here, and a note about the rest."""
     if saved is None:
         return ResumedSettings()
     environment = configured.HISTORY_ENVIRONMENT
@@ -64,8 +64,8 @@ def resume_settings(
 
 
 def cleanup_strategy(site: Site, agent: str) -> str:
-    """The cache's strategy in force for the agent, for its file; the built-in one's, or the
-    environment's, where the agent is gone."""
+    """The cache's cleanup strategy that applies to the agent, for an exported file. Where the agent
+    is gone: the environment's or the built-in one."""
     try:
         template: Mapping[str, object] = site.catalogue.get(agent).chat_settings
     except ChatsiteError:
@@ -74,7 +74,7 @@ def cleanup_strategy(site: Site, agent: str) -> str:
 
 
 def _link_settings(settings: Settings) -> dict[str, Setting[Any]]:
-    """What a link may set, by its name there."""
+    """The settings that a link may set, by parameter."""
     return {
         "historyPolicy": settings.policy,
         "historyLength": settings.length,
@@ -84,7 +84,7 @@ def _link_settings(settings: Settings) -> dict[str, Setting[Any]]:
 
 
 def _saved_link(saved: SavedSettings) -> dict[str, str]:
-    """What a link would say; what the policy doesn't look at is left out."""
+    """The parameters of a link for `saved`, without those that its policy ignores."""
     policy = POLICIES.get(saved.policy, saved.selector)
     wanted = {"historyPolicy": saved.policy}
     if policy is not None and policy.uses_length:

@@ -1,4 +1,4 @@
-"""The running summary of a conversation: to read, to edit, to switch off and on."""
+"""The running summary of a conversation: reading, editing, switching off and on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MAX_QUERY = 4_096
 @require_http_methods(["GET", "POST"])
 @answers_errors
 async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
-    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and
-    what version 3 covers; without a text version 3 itself comes back, as a new version. `query`
-    is the page's own: it says how much room there is."""
+    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and the
+    coverage of version 3; without a text it has the text of version 3, too. `query` is the page's
+    query string, which determines how long a summary may be."""
     site, owner, conversation = site_of(request), await request_owner(request), str(id)
     if request.method == "POST":
         body = json_fields(request)

@@ -1,8 +1,8 @@
-"""The bodies of requests, bounded before anybody reads them, and streamed where they are files.
+"""Limits the bodies of requests before they are read, and streams those of files.
 
-Django writes a body to disk, whatever its length, before a view is asked; only then a view can
-say that it is too long, or not allowed. So lengths are bounded here, and POST /files gets to its
-view with its body still to come.
+Django writes a whole body to disk before it calls a view, which could only then refuse it as too
+long or not allowed. So the length is limited here, and the view of POST /files is called before
+its body arrives.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FILES = "/files"
-# A conversation that is restored may have 20 MB, and what a form wraps it in.
+# A restored conversation may have 20 MB, and a form adds to it.
 LARGEST = 21 * 1024 * 1024
 TOO_LARGE_REQUEST = "A request may have 21 MB. This one is larger; nothing of it was kept."
-# How long what still comes is thrown away after a refusal. Closing a line that holds unread bytes
-# resets it, and whoever sends then never reads why.
+# How long the rest of a refused body is read and discarded. Closing a connection with unread bytes
+# resets it, and the sender would never read the reason.
 LINGER_SECONDS = 2.0
 EMPTY: Event = {"type": "http.request", "body": b"", "more_body": False}
 GONE: Event = {"type": "http.disconnect"}
 
 
 class BodyLimits:
-    """In front of Django."""
+    """An ASGI application in front of Django."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -49,7 +49,7 @@ class BodyLimits:
             await self._app(scope, bounded.receive, bounded.send)
             return
         body = StreamedBody(bounded.receive, length=length)
-        # Whatever type is said of it: it must not be read as a form.
+        # Whatever its stated type: Django must not read it as a form.
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
         headers = [(name, value) for name, value in headers if name != b"content-length"]
         streamed = {**scope, "headers": headers, "chatsite.body": body}
@@ -57,7 +57,7 @@ class BodyLimits:
 
 
 class StreamedBody:
-    """The body of one request, still to be read. `length` is what it states, 0 where it doesn't."""
+    """The body of one request, not read yet. `length` is the stated one, 0 where none is stated."""
 
     def __init__(self, receive: Receive, *, length: int) -> None:
         self.length = length
@@ -67,7 +67,7 @@ class StreamedBody:
         self._gone = False
 
     async def blocks(self) -> AsyncGenerator[bytes, None]:
-        """What comes, as it comes. Raises ConnectionError where the client went away."""
+        """The bytes as they arrive. Raises ConnectionError where the client disconnects."""
         more = True
         while more:
             event = await self._receive()
@@ -81,7 +81,7 @@ class StreamedBody:
         self._ended.set()
 
     async def receive_for_django(self) -> Event:
-        """An empty body at once; after it, that the client went away, once it did."""
+        """An empty body at once; later the disconnection of the client."""
         if not self._given:
             self._given = True
             return EMPTY
@@ -90,7 +90,7 @@ class StreamedBody:
 
 
 class _BoundedConnection:
-    """A client's line on which no body is longer than `limit` bytes."""
+    """A connection on which no body is longer than `limit` bytes."""
 
     def __init__(self, receive: Receive, send: Send, limit: int) -> None:
         self._receive = receive
@@ -114,7 +114,7 @@ class _BoundedConnection:
             await self._send(event)
 
     async def refuse(self) -> None:
-        """Say what is allowed, and close the line."""
+        """Send the reason, and close the connection."""
         self._refused = True
         said = TOO_LARGE if self.limit == MAX_ATTACHMENT_BYTES else TOO_LARGE_REQUEST
         body = json.dumps({"code": "too_large", "message": said}).encode()
@@ -135,7 +135,7 @@ class _BoundedConnection:
 
 
 def _stated_length(scope: Scope) -> int:
-    """0 where none is stated, or none that is a number: then what comes is counted."""
+    """0 where no valid length is stated: then the bytes are counted as they arrive."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)

@@ -1,4 +1,4 @@
-"""The WebSocket protocol of the server, with a close that arrives."""
+"""The server's WebSocket protocol, changed so that the code of a close reaches the client."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ LINGER_SECONDS = 2.0
 
 
 class LingeringWebSocket(WebSocketsSansIOProtocol):
-    """After a frame that is too long, the rest of it is read and thrown away.
+    """Reads and discards the rest of a frame that is too long.
 
-    Closing a TCP connection that holds unread bytes resets it: the browser then never reads the
-    close frame with its code (1009), takes the line for broken (1006), and sends the same again.
+    Closing a TCP connection with unread bytes resets it: the browser would never read the close
+    frame with its code (1009), would report a broken connection (1006), and would send the same
+    frame again. `tests/story/test_access.py` holds that the code arrives.
     """
 
     def data_received(self, data: bytes) -> None:

@@ -29,13 +29,13 @@ class Command(BaseCommand):
             help="assistant for what the task reports, user for what it was asked",
         )
 
-        # So that the text may stand last: argparse takes it for missing once an option has come.
+        # Otherwise argparse reports a text after the options as missing.
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = options["text"]
         if text is None:
-            # Not every task writes UTF-8; the rest of its report is still worth having.
+            # A task may write another encoding than UTF-8; the rest of its report is still useful.
             text = sys.stdin.buffer.read().decode("utf-8", "replace")
         try:
             stored = store.add_message(

@@ -1,4 +1,4 @@
-"""`manage.py cache`: where a conversation's messages lie in the engine's cache, and cleaning up."""
+"""`manage.py cache`: a conversation's messages in the engine's cache, and cleaning it up."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
 
 
 async def _offered(site: Site, stored: StoredConversation, model: str) -> CleanupOffers:
-    """As the panel would; tokens are those that are stored, since no engine is started."""
+    """The panel's offers, with the stored token counts, since no engine is started."""
     page = PageRequest(
         owner=stored.owner,
         conversation=stored.id,

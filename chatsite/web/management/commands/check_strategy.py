@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatsite.conformance.policies.strategies import StrategySubject
 
 EXAMPLES = 200
-EVERY = 20  # conversations, a sign that it goes on
+EVERY = 20  # conversations for each dot of progress
 
 
 class Command(BaseCommand):
@@ -77,7 +77,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{file.shown} keeps all of them.")
 
     def _try(self, strategy: StrategySubject, examples: int) -> int:
-        """Print of every property whether it holds; how many don't."""
+        """Print for every property whether it holds; how many don't."""
         from chatsite.conformance.kit.search import rates, smallest
         from chatsite.conformance.policies.policy_cases import cases
         from chatsite.conformance.policies.strategies import IT_RUNS, TooSlow, checks
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         bound = checks()
         try:
             tally = rates(strategy, bound, cases(), examples=examples).broken
-            if tally[IT_RUNS]:  # what can't run can't keep anything
+            if tally[IT_RUNS]:  # a strategy that can't run fails every other property too
                 bound = {IT_RUNS: bound[IT_RUNS]}
             found = {
                 sentence: smallest(strategy, bound[sentence], cases(), examples=examples)

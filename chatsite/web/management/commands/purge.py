@@ -1,4 +1,4 @@
-"""`manage.py purge`: what the server does every hour, now."""
+"""`manage.py purge`: runs the server's hourly purge now."""
 
 from __future__ import annotations
 

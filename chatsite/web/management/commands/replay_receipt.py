@@ -54,7 +54,7 @@ class Command(BaseCommand):
         )
 
     def _rebuilt(self, file: Path) -> RebuiltRequest:
-        """Raises CommandError for what can't be read or isn't here."""
+        """Raises CommandError where the receipt is invalid or its turn is missing."""
         try:
             receipt = json.loads(file.read_text())
             turn = str(receipt["turn"])
@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
 
 async def _again(kept: StoredRequest, owner: Owner) -> RebuiltRequest:
-    """With the agent as it is now, and what is still stored of the owner's files."""
+    """With the current agent, and the owner's files as far as they are still stored."""
     site = Site()
     try:
         head = site.agents.resolve_without_start(kept.agent).head

@@ -33,7 +33,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def browsable_host(host: str) -> str:
-    """An address to open: that which listens everywhere is no address to go to."""
+    """A host that a browser can open: not the wildcard addresses."""
     if host in ("0.0.0.0", "::"):
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         host, port = settings.HOST, settings.PORT
         require_free(host, port)
         try:
-            lock(settings.VAR_DIR / "server.lock").close()  # before anything of it is touched
+            lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
         except Refused as error:
             raise CommandError(error.message) from None
         call_command("migrate", verbosity=0, interactive=False)
@@ -63,10 +63,10 @@ class Command(BaseCommand):
             reload=bool(options["reload"]),
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
             lifespan="on",
-            # sansio pushes back on a reader that doesn't read; frames above the limit close 1009.
+            # The sansio protocol pauses for slow readers; frames above the limit close with 1009.
             ws="chatsite.web.server.websocket_protocol:LingeringWebSocket",
             ws_max_size=settings.MAX_FRAME_BYTES,
-            # Twice the memory of an idle socket, and nothing gained on frames of 30 bytes.
+            # Compression doubles an idle socket's memory and saves nothing on frames of 30 bytes.
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=DRAIN_SECONDS,
             access_log=False,

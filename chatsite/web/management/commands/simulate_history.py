@@ -28,14 +28,14 @@ from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from chatsite.wiring import Site
 
 AS_SET = "as set"
-# On standard error, so that what is printed can be piped on.
+# Progress is written to standard error, so that the output can be piped.
 PROGRESS_SECONDS = 2.0
 OPTIONS = ("policy", "length", "tokens", "step", "low_water", "selector")
 
 
 @dataclass(slots=True)
 class SimulationReport:
-    """What was found, by setting; `skipped` says why a conversation was left out."""
+    """Totals by setting; `skipped` has a sentence for each conversation that was left out."""
 
     sums: dict[str, SimulationTotals] = field(default_factory=dict)
     asking: set[str] = field(default_factory=set)
@@ -174,7 +174,7 @@ class ProgressLine:
 
 
 def variants(sources: SettingSources, options: dict[str, Any]) -> list[tuple[str, bool, Settings]]:
-    """Label, whether it is what applies without a link, and the settings."""
+    """Label, whether it applies without a link, and the settings."""
     given = {name: options[name] for name in OPTIONS if options[name] is not None}
     present = sources.resolve()
     settings = with_values(present, **given)
@@ -214,7 +214,7 @@ def as_table(found: SimulationReport) -> str:
 
 
 def ordered(found: SimulationReport) -> list[tuple[str, SimulationTotals]]:
-    """What applies now comes first."""
+    """The setting that applies now is the first."""
     return sorted(found.sums.items(), key=lambda one: one[0] != AS_SET)
 
 

@@ -15,7 +15,7 @@ from chatsite.errors import Refused
 from chatsite.history import Users
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import SearchQuestion, recall_messages
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     again,
     asked_for,

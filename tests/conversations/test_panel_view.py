@@ -12,7 +12,7 @@ from chatsite.conversations.cache.panel_view import cache_books, totals_of
 from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.errors import NotFound
 from chatsite.kv import Book, Session, Span
-from tests.conversations.given import ADA, BOB, again, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, BOB, again, begin, end, messages, new_id, talk
 
 pytestmark = pytest.mark.django_db
 HEAD = 10

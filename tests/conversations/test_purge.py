@@ -16,8 +16,8 @@ from chatsite.conversations import store
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
 from chatsite.conversations.upkeep.maintenance import Purged, purge
-from tests.conversations.given import ADA, new_id, talk
-from tests.conversations.keeping import Keep, claimed, folder, keep, stored
+from tests.conversations.builders import ADA, new_id, talk
+from tests.conversations.upload_builders import Keep, claimed, folder, keep, stored
 
 __all__ = ["folder", "keep"]
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from chatsite.errors import BadRestore
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.views import ConversationView
-from tests.conversations.given import ADA, begin, messages, new_id, row, talk
+from tests.conversations.builders import ADA, begin, messages, new_id, row, talk
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 spoken = text.filter(str.strip)

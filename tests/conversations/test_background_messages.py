@@ -12,7 +12,7 @@ from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     at_once,
     begin,

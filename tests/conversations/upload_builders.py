@@ -13,7 +13,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment
-from tests.conversations.given import ADA, begin, end, new_id, row
+from tests.conversations.builders import ADA, begin, end, new_id, row
 
 Keep = Callable[..., Attachment]
 TEXT = Kind("document", "text/plain")

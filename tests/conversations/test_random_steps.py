@@ -22,7 +22,7 @@ from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import Role
 from chatsite.views import State
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     again,
     asked_for,

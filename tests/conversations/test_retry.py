@@ -15,7 +15,7 @@ from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import AddedMessage
 from chatsite.messages import Role
 from chatsite.views import Problem
-from tests.conversations.given import (
+from tests.conversations.builders import (
     ADA,
     BOB,
     again,

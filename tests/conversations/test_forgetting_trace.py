@@ -12,7 +12,7 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.upkeep import marks
 from chatsite.errors import NotFound
-from tests.conversations.given import ADA, BOB, messages, new_id, row, talk
+from tests.conversations.builders import ADA, BOB, messages, new_id, row, talk
 
 pytestmark = pytest.mark.django_db
 
