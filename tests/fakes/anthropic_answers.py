@@ -1,4 +1,4 @@
-"""What the fake Anthropic server answers: a directive's wishes as the real event stream."""
+"""The fake Anthropic server's answers: a directive as the real event stream."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILURES = {
     "500": (500, "Internal Server Error", "api_error", None),
     "529": (529, "Overloaded", "overloaded_error", None),
 }
-# What is looked at of the provider's own words.
+# What may be found in the provider's own text.
 WORDS = {
     "too_large": "prompt is too long: 200001 tokens > 200000 maximum",
     "file_refused": "Could not process file",
@@ -44,8 +44,8 @@ _BROKEN = ("cut", "cleancut", "error_event", "malformed", "hang", "pings")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a directive wishes besides words. `calls` are names with the text of their arguments,
-    made in so many `rounds` of a turn; `before` are the words that come before them."""
+    """What a directive asks for besides words. `calls` are names with the text of their arguments,
+    made in `rounds` rounds of a turn; `before` are words that precede them."""
 
     think: int = 0
     redacted: bool = False
@@ -118,7 +118,7 @@ class Answer:
         await self.write(b"0\r\n\r\n")
 
     def message(self) -> dict[str, Any]:
-        """Of the prompt's tokens, some were in the cache and some were put there."""
+        """Some of the prompt's tokens were read from the cache, and some written to it."""
         words = len(json.dumps(self.body["messages"]).split())
         cached = min(self.wishes.cached, words)
         return {
@@ -138,7 +138,7 @@ class Answer:
         }
 
     async def thoughts(self) -> None:
-        """Before each answer, as the model that is asked for them would."""
+        """Thinking before each answer, where the request asks for it."""
         if self.body.get("thinking", {}).get("type") not in ("adaptive", "enabled"):
             return
         said = [f" t{n}" for n in range(self.wishes.think)]
@@ -168,7 +168,7 @@ class Answer:
             await self.end()
 
     def calls(self) -> Sequence[tuple[str, str]]:
-        """As many rounds of them as wished, where the model may call anything."""
+        """As many rounds of calls as asked for, where the model may call tools."""
         current = 0
         for message in reversed(self.body["messages"]):
             kinds = {block["type"] for block in message["content"]}

@@ -13,7 +13,7 @@ from chatsite.providers.known.servers import SERVERS
 def provider_at(
     base_url: str, *, api_key: str | None = "sk-ant-test", files: bool = False, **more: Any
 ) -> AnthropicProvider:
-    """`files`: it is taken to keep files, as Anthropic's own server does."""
+    """`files`: the server stores uploaded files, as Anthropic's own does."""
     server = replace(SERVERS["anthropic"], base_url=base_url, files=files)
     known = {"server": server, "api_key": api_key, "table": ModelTable()}
     return AnthropicProvider(**(known | more))

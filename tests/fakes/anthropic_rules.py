@@ -61,7 +61,7 @@ _TYPES = {
 
 
 def problems(body: Mapping[str, Any], *, version: str = "2026-10-21") -> list[str]:
-    """What the API would refuse this body for; `version` is its header `anthropic-version`."""
+    """Why the API would refuse this body; `version` is the header `anthropic-version`."""
     return [
         *_parameters(body, version),
         *_tools(body),
@@ -75,7 +75,7 @@ def problems(body: Mapping[str, Any], *, version: str = "2026-10-21") -> list[st
 
 
 def signature(thinking: str, body: Mapping[str, Any], *, before: int | None = None) -> str:
-    """What the fake server signs thinking with, after the messages `before` that place."""
+    """The fake server's signature of thinking that follows the messages `before`."""
     signed: list[object] = [thinking, body["model"]]
     if body["model"].startswith(_BOUND):
         signed += [body.get("tools"), body.get("system"), body["messages"][:before]]
@@ -235,7 +235,7 @@ def _pairs(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _thinking(body: Mapping[str, Any]) -> Iterator[str]:
-    """Only where it is on; with a budget the calls that are answered now begin with it."""
+    """Only where thinking is on; with a budget, the calls that are answered now begin with it."""
     kind = body.get("thinking", {}).get("type", "none")
     messages = body["messages"]
     thought = [

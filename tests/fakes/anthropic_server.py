@@ -1,4 +1,4 @@
-"""A provider that speaks Anthropic's messages API on a real socket and fails when told to.
+"""A provider that speaks Anthropic's messages API on a real socket and fails on demand.
 
 The newest text of a user may hold a directive: `[[mode=cut;at=5]]`. Its keys are those of
 `openai_server` (calls, rounds, before, think, cached and fails among them), and:
@@ -6,11 +6,11 @@ The newest text of a user may hold a directive: `[[mode=cut;at=5]]`. Its keys ar
 mode         spent (429: a limit of money), file_refused, error_first (an error event instead of
              an answer), pings (signs of life, but no answer), window, pause, stop_sequence,
              no_stop (no message_stop)
-redacted     1: a block of encrypted thinking comes too
+redacted     1: also sends a block of encrypted thinking
 
-Thinking comes where the request asks for it, and is signed. Whatever Anthropic's rules don't allow
-is refused with 400 (see `anthropic_rules`) and kept in `problems`; a file that it wasn't given, or
-that was taken out of `files`, with 404.
+Thinking is sent where the request asks for it, and is signed. A request against Anthropic's rules
+(see `anthropic_rules`) is refused with 400 and added to `problems`; a file that wasn't uploaded, or
+was removed from `files`, is refused with 404.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class AnthropicConnection(Connection):
 
 
 def _as_chat(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """As much of it as a directive is read from. Thinking makes the bound larger than the
+    """The part of the request from which a directive is read. Thinking raises the limit above the
     answer's own."""
     bound = body["max_tokens"] if "thinking" not in body else None
     return {"messages": [{"role": "user", "content": asked(body)}], "max_tokens": bound}

@@ -1,8 +1,8 @@
 """One slot of the engine's cache, played slowly: every cell has a position of its own.
 
-What llama.cpp's server does with a prompt, step by step (`update_slots` with `n_cache_reuse`), on
-the two things it keeps: the ids it believes to be in the slot, and the cells themselves. Knows
-nothing of chatsite.kv, so that each can be checked by the other.
+Does what llama.cpp's server does with a prompt, step by step (`update_slots` with `n_cache_reuse`),
+to both of its records: the ids that it believes to be in the slot, and the cells themselves. It
+doesn't use chatsite.kv, so that each can be checked by the other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Cell:
 
 @dataclass
 class Cells:
-    """`ids` is the server's own list; `cells` lie in any order. Of some models they can't be
-    shifted: then the server does as if nothing had been asked."""
+    """`ids` is the server's own list; `cells` are in any order. Some models can't shift cells: the
+    server then ignores the request to do so."""
 
     ids: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)

@@ -14,10 +14,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pause:
-    """Where an answer waits until its client is gone: after so many batches of the prompt, or so
-    many tokens of the answer. As an engine does that hears of it late, it then still reads `ahead`
-    tokens, of the prompt or of what it would say. `silent`: nothing has been told before it pauses,
-    at the latest before the prompt's last batch."""
+    """Where an answer waits until its client has disconnected: after a number of batches of the
+    prompt, or of tokens of the answer. Like an engine that notices that late, it then still reads
+    `ahead` tokens of the prompt or of its answer. `silent`: no event is sent before the pause,
+    which is at the latest before the prompt's last batch."""
 
     batches: int | None = None
     tokens: int | None = None
@@ -27,7 +27,7 @@ class Pause:
 
 @dataclass
 class Completion:
-    """`gone` comes back when the client has closed the connection."""
+    """`gone` returns when the client has closed the connection."""
 
     asked: Json
     cells: Cells
@@ -40,7 +40,7 @@ class Completion:
     _ended: str = ""
 
     async def events(self) -> AsyncIterator[Json]:
-        """Ends early where it paused."""
+        """The events, up to a pause."""
         prompt: list[int] = self.asked["prompt"]
         reused = self.cells.begin(prompt, chunk=self.asked.get("n_cache_reuse", 16))
         self._shape = {"index": 0, "stop": False, "id_slot": -1, "tokens_evaluated": len(prompt)}
@@ -80,8 +80,8 @@ class Completion:
         return self._shape | nothing | {"prompt_progress": progress}
 
     async def _say(self, prompt: list[int]) -> AsyncIterator[Json]:
-        """The answer, with an event for each token that ends a character. What is predicted is read
-        only when the next one is."""
+        """The answer, with an event for each token that ends a character. A predicted token is
+        read only with the next one."""
         most = min(max(self.asked["n_predict"], 1), self.window - len(prompt))
         while self._predicted < most:
             if self._predicted == self.pause.tokens:

@@ -4,9 +4,9 @@ played by `engine_cells`, the model is `engine_words`.
     async with FakeEngine(folder) as fake:
         client = EngineClient(fake.address, key=fake.key)
 
-What tests need to see and to do: `slots[n].cells` is what lies in a slot; `pause` holds the next
-completion for the client to go away, `paused` says that it waits; `asked` are all requests as
-"POST /completion". It listens in the running loop.
+For tests: `slots[n].cells` are the cells of a slot; `pause` stops the next completion until the
+client disconnects, and `paused` is set while it waits; `asked` are all requests as "POST
+/completion". It listens in the running loop.
 
 Sessions are JSON. One that was cut short ends the real engine's process; this one sets `crashed`
 and closes every connection.
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 @dataclass
 class Slot:
-    """`used` from its first request on: before it the engine doesn't tell how much it holds."""
+    """`used` is True from the first request on: before it the engine doesn't report its cells."""
 
     cells: Cells = field(default_factory=Cells)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -78,7 +78,7 @@ class FakeEngine:
         await self.stop()
 
     async def stop(self) -> None:
-        """As a killed process does: nothing is finished, nothing is said."""
+        """Like a killed process: requests aren't finished, and nothing is reported."""
         self._server.close()
         for writer in self._writers:
             writer.transport.abort()

@@ -1,5 +1,5 @@
-"""The fake engine's vocabulary and its model: a token a letter, and the next one by chance that is
-the same for the same cells."""
+"""The fake engine's vocabulary and its model: a token for each letter, and a random next token that
+is the same for the same cells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_first_half(id: int) -> bool:
 
 
 def next_token(cells: Sequence[int]) -> int:
-    """What the model says behind these cells; END about once in twelve tokens."""
+    """The token that the model predicts after these cells; END about once in twelve tokens."""
     if cells[-1] in _FIRST_HALF:
         return _FIRST_HALF[cells[-1]]
     chance = hashlib.blake2b(repr(list(cells)).encode(), digest_size=4).digest()

@@ -1,4 +1,4 @@
-"""What the fake provider answers: a plan read from the directive, and the stream made of it."""
+"""The fake provider's answers: a plan, read from the directive, and its stream."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Wire(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """One answer, as the directive wants it; `keys` are what it said, word for word."""
+    """One answer, as the directive asks for it; `keys` are its keys, word for word."""
 
     mode: str = "ok"
     at: int = 5

@@ -21,7 +21,7 @@ Page = Any | Callable[[Any], Any]
 
 @dataclass
 class Seen:
-    """What happened, as numbers and bodies."""
+    """What the server has received, as numbers and bodies."""
 
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Seen:
 
 @dataclass
 class Behaviour:
-    """How one server behaves, whoever asks."""
+    """How one server behaves for all connections."""
 
     script: Script = field(default_factory=deque)
     keep: int = 0
@@ -46,7 +46,7 @@ class Behaviour:
 
 
 class Connection(asyncio.Protocol):
-    """One socket, kept alive between requests; plain HTTP/1.1 by hand, since it must be fast."""
+    """One socket, kept alive between requests; hand-written HTTP/1.1, since it must be fast."""
 
     transport: asyncio.Transport
 
@@ -167,7 +167,7 @@ class Connection(asyncio.Protocol):
             seen.in_flight -= 1
 
     def plan(self, body: Mapping[str, Any]) -> Plan:
-        """A failure that was told often enough is over."""
+        """The plan for a request; a failure ends after its number of times."""
         plan = Plan.of(body, script=self.behaviour.script)
         if not plan.fails:
             return plan

@@ -1,4 +1,4 @@
-"""Requests as the fake provider reads them: what was asked, how long it is, what a cut leaves."""
+"""Reads requests for the fake provider: the newest text, the length, and the rest after a cut."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def prompt_tokens(body: Mapping[str, Any]) -> int:
 
 
 def cut_silently(body: Mapping[str, Any], keep: int) -> Mapping[str, Any]:
-    """What is left of a request at a server that keeps the last `keep` tokens of a prompt: of the
-    oldest message that is left, the end of its text."""
+    """The request at a server that uses only the last `keep` tokens of a prompt: the oldest
+    remaining message loses the beginning of its text."""
     messages = list(body["messages"])
     while len(messages) > 1 and prompt_tokens({"messages": messages[1:]}) >= keep:
         del messages[0]

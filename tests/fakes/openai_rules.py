@@ -36,8 +36,8 @@ _PARTS = {"user": ("text", "image_url", "input_audio", "file"), "assistant": ("t
 
 
 def problems(body: Mapping[str, Any], *, extra: Collection[str] = ()) -> list[str]:
-    """What OpenAI would refuse, a sentence each; nothing in a valid request. `extra` names fields
-    of messages and calls, and kinds of parts, that another server takes besides."""
+    """Why OpenAI would refuse the request, a sentence for each reason; none for a valid request.
+    `extra` are fields of messages and calls, and kinds of parts, that another server takes too."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         return ["messages must be a list with at least one message"]
@@ -178,7 +178,7 @@ def _is_object(text: Any) -> bool:
 
 
 def _of_pairs(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Results stand directly behind their calls, one each, before anything else."""
+    """Results follow their calls directly, one for each, before anything else."""
     open_ids: set[str] = set()
     for place, message in enumerate(messages):
         if message.get("role") == "tool":

@@ -1,4 +1,4 @@
-"""A provider that speaks OpenAI's chat completions on a real socket and fails when told to.
+"""A provider that speaks OpenAI's chat completions on a real socket and fails on demand.
 
 The newest user message may hold a directive: `[[mode=cut;at=5]]`; of a message in parts its text
 parts are read. Keys:
@@ -8,10 +8,10 @@ mode         ok, 400, 401, 402, 403, 404, 408, 413, 429, quota, too_large, 500, 
              no finish_reason), error_event, malformed, hang0 (nothing after the headers), hang
              (silence mid-way), pings (comments mid-way, for ever), no_usage (silence after the
              finish_reason), slow (5 tokens a second), length, content_filter, empty
-at           how many tokens come before the failure (5)
+at           how many tokens are sent before the failure (5)
 code         an error_event's own status
-fails        the failure comes so often for this text, then an answer (0: always)
-retry_after  a header of any failure, as it stands: seconds or a date
+fails        the failure is sent so often for this text, then an answer (0: always)
+retry_after  a header of any failure, unchanged: seconds or a date
 retry_ms     the same as `retry-after-ms`
 tokens, text how many tokens to answer, or which words (24 tokens)
 b64          the words in URL-safe base64, for texts that hold `;` or `]]`
@@ -20,9 +20,9 @@ first        seconds before the first token (0)
 crumbs       1: every byte is its own write
 stamp        1: every word ends with `@` and when it was sent, in microseconds of CLOCK_MONOTONIC
 
-calls        the tools to call, `weather:{"city": "Rome"}|clock:{}`: names with their arguments as
-             they stand, good JSON or not. Only in a request with tools; after their results the
-             words come. `before` are words that come before the calls.
+calls        the tools to call, `weather:{"city": "Rome"}|clock:{}`: names with the text of their
+             arguments, valid JSON or not. Only in a request with tools; the words follow their
+             results. `before` are words that precede the calls.
 rounds       how many rounds of these calls (1)
 shape        how calls are streamed: pieces (a name, then pieces of 7 characters), again (id and
              name with every piece), whole (all in one delta), noindex, zero (each whole, all with
@@ -31,23 +31,23 @@ ids          missing, empty, same (all alike), short (`call_0` in every round)
 finish       the finish_reason ("tool_calls" with calls, else "stop")
 signed       1: the first call has a `thought_signature`, as Gemini's
 think        so many pieces of reasoning before all else (0), or its words
-field        where it stands: reasoning_content, reasoning, or both joined by `+`
+field        its field: reasoning_content, reasoning, or both joined by `+`
 details      1: OpenRouter's `reasoning_details` too, signed and encrypted
-cached       tokens that were in the cache (0); `cached_as=deepseek` says it as DeepSeek does
+cached       tokens that were in the cache (0); `cached_as=deepseek` reports them as DeepSeek does
 
-Without a directive the next answer of `FakeOpenAI.script` comes, as long as there is one: words,
-or a directive. A function in it is given the request, stays, and answers all that follow.
+Without a directive the next answer of `FakeOpenAI.script` is sent, as long as there is one: words,
+or a directive. A function in it gets the request, stays, and answers all following requests.
 
-`keep=2048` (an argument): it drops all but the last so many tokens of a prompt without a word,
-answers what is left, and reports so many prompt tokens. `pages` are other paths with the JSON they
+`keep=2048` (an argument): the server silently drops all but the last so many tokens of a prompt,
+answers the rest, and reports so many prompt tokens. `pages` are other paths with the JSON they
 answer (`/api/tags`, `/props`, ...), or a function of the request's JSON; `models` is what
-`/v1/models` lists. `POST /v1/files` keeps files in `files`; a request that names another is
-refused as OpenAI does; with `refuses_files` it takes none. `requests` are the bodies of chat
-completions as they came, `headers` their headers, `asked` all requests as "GET /path".
-`refused_url()` is where nobody listens.
+`/v1/models` lists. `POST /v1/files` stores files in `files`; a request with another id is refused
+as OpenAI does; with `refuses_files` all uploads are refused. `requests` are the bodies of chat
+completions as received, `headers` their headers, `asked` all requests as "GET /path".
+`refused_url()` is an address without a server.
 
 `with FakeOpenAI() as fake:` runs it in a thread; `python -m tests.fakes.openai_server --port 8199`
-runs it alone, then `GET /_stats` and `GET /_requests` tell what it saw.
+runs it alone, then `GET /_stats` and `GET /_requests` show what it has received.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class FakeOpenAI:
 
     @property
     def files(self) -> dict[str, Uploaded]:
-        """What it keeps, by id; empty it, and it knows none of them any more."""
+        """Uploaded files by id; clear it, and the server has lost them all."""
         return self.seen.files
 
     @property
@@ -152,7 +152,7 @@ class FakeOpenAI:
 
 
 def refused_url() -> str:
-    """An address where nobody listens: the port was free a moment ago."""
+    """An address without a server: the port was free a moment ago."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"

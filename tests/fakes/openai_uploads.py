@@ -1,4 +1,4 @@
-"""Files as the fake provider is given them, and named in requests."""
+"""Files as they are uploaded to the fake provider, and their ids in requests."""
 
 from __future__ import annotations
 

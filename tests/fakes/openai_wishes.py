@@ -1,4 +1,4 @@
-"""What a directive wishes of an answer besides words: tool calls, reasoning, cached tokens."""
+"""What a directive asks for besides words: tool calls, reasoning, cached tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNED = {"google": {"thought_signature": "CpcB/signed+by=Google"}}
 
 @dataclass(frozen=True)
 class Wishes:
-    """`calls` are names with the text of their arguments, as they stand in the directive."""
+    """`calls` are names with the text of their arguments, as in the directive."""
 
     calls: tuple[tuple[str, str], ...]
     keys: Mapping[str, str]
@@ -30,12 +30,12 @@ class Wishes:
 
     @property
     def before(self) -> tuple[str, ...]:
-        """The words that come before the calls."""
+        """The words before the calls."""
         return tuple(re.findall(r"\s*\S+", self.keys.get("before", "")))
 
     @property
     def stamped(self) -> bool:
-        """Whether every word says when it was sent."""
+        """Whether every word has the time at which it was sent."""
         return self.keys.get("stamp") == "1"
 
     @property
@@ -92,7 +92,7 @@ class Wishes:
 
 
 def _in_pieces(call: dict[str, Any], *, again: bool) -> Iterator[dict[str, Any]]:
-    """First the name, then the arguments; `again`: id and name come with every piece."""
+    """First the name, then the arguments; `again`: id and name are sent with every piece."""
     function = call["function"]
     rest = function["arguments"]
     yield {"tool_calls": [{**call, "function": {**function, "arguments": ""}}]}

@@ -1,5 +1,5 @@
-"""What people and accidents do to conversations on the engine, in any order; and what must hold
-after each step, whichever engine it is."""
+"""Random actions of people, and accidents, with conversations on the engine; and the invariants
+after each step, for a fake and for the real engine."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Before:
 
 
 class Conversations(RuleBasedStateMachine):
-    """`lost` are slots whose content the engine has lost behind the keeper's back; `untold` are
-    conversations whose last request came to nothing, so that nothing was told of it."""
+    """`lost` are slots that the engine has lost without the cache's knowledge; `untold` are
+    conversations whose last request failed, so that no account of it exists."""
 
     # Codes of errors that a request may end with.
     allowed = frozenset({"too_large"})
@@ -50,10 +50,10 @@ class Conversations(RuleBasedStateMachine):
         self.loop, self.world = self.opened()
 
     def opened(self) -> tuple[asyncio.Runner, World]:
-        """A world that nobody has talked in yet, and the loop that it runs in."""
+        """A world without conversations, and its event loop."""
         raise NotImplementedError
 
-    # ---- what people do ------------------------------------------------------------------------
+    # ---- actions of people ---------------------------------------------------------------------
     @rule(agent=st.integers(0, len(HEADS) - 1), text=TEXT)
     def begin(self, agent: int, text: str) -> None:
         if len(self.talks) < 7:
@@ -73,7 +73,7 @@ class Conversations(RuleBasedStateMachine):
     @TALKED
     @rule(number=ANY, at=ANY, text=TEXT)
     def edit(self, number: int, at: int, text: str) -> None:
-        """The question is asked in other words, and what followed it is gone."""
+        """The question is edited, and the messages after it are removed."""
         talk = self.talk(number)
         if talk.turns:
             del talk.turns[at % len(talk.turns) :]
@@ -114,7 +114,7 @@ class Conversations(RuleBasedStateMachine):
             turn.unloaded = False
         self.asked(talk, text, policy=4)
 
-    # ---- what happens --------------------------------------------------------------------------
+    # ---- accidents -----------------------------------------------------------------------------
     @TALKED
     @rule(take_away=st.booleans(), number=ANY)
     def nobody_asks_for_a_while(self, take_away: bool, number: int) -> None:
@@ -127,7 +127,7 @@ class Conversations(RuleBasedStateMachine):
     @TALKED
     @rule(number=ANY, which=st.integers(0, 255), text=TEXT)
     def trim_ahead_and_ask(self, number: int, which: int, text: str) -> None:
-        """Of what lies there; what is asked then wants all of it again, or less."""
+        """Trim the conversation's slot; the next request then needs all turns again, or fewer."""
         talk = self.talk(number)
         slot, held = next(
             (one for one in self.all() if one[1].owner == talk.id), (0, SlotContents())
@@ -176,7 +176,7 @@ class Conversations(RuleBasedStateMachine):
             self.untold.add(talk.id)
 
     def before(self, talk: Talk) -> Before:
-        """What is to be had for this conversation's next request."""
+        """What this conversation's next request can find."""
         own = next((h for _, h in self.known() if h.owner == talk.id), None)
         session = self.world.rows.sessions.get(talk.id)
         return Before(own.book if own else None, session, bool(own and own.trimmed))
@@ -203,7 +203,7 @@ class Conversations(RuleBasedStateMachine):
             elif here + WORTH_RESTORING > head:
                 assert (account.origin, account.expected) == ("slot", here)
         elif before.session is not None and slot not in lost:
-            # For less than this neither what is saved nor the agent's beginning is fetched.
+            # For fewer cells neither the session nor the agent's head is restored.
             assert account.expected + 2 * WORTH_RESTORING > plan(before.session.book, prompt).reused
 
     async def prompt(self, request: Request) -> Book:
@@ -230,7 +230,7 @@ class Conversations(RuleBasedStateMachine):
         talk.said &= talk.keys
         self.world.rows.take_away(talk.id)
 
-    # ---- what must hold ------------------------------------------------------------------------
+    # ---- invariants ----------------------------------------------------------------------------
     @invariant()
     def the_books_are_those_of_the_engine(self) -> None:
         cells = self.loop.run(self.world.cells())

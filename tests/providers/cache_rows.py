@@ -1,4 +1,4 @@
-"""What is known of saved sessions, kept in memory: how the store's table behaves."""
+"""The rows of saved sessions in memory, which behave like the store's table."""
 
 from __future__ import annotations
 

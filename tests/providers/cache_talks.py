@@ -1,4 +1,4 @@
-"""Conversations as the tests of the cache have them: turns, and what of them a request names."""
+"""Conversations for the tests of the cache: their turns, and the requests made of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG = (
     "night pays at the office beside the crane, before nine in the evening or after seven in the "
     "morning. Swimming isn't allowed, fishing is. "
 )
-# One agent has so much to say first that it pays to keep it, the other hasn't.
+# The head of one agent is long enough to be saved, the other's isn't.
 HEADS: tuple[Head, ...] = (
     (
         Message.system(_LONG + "Answer in few words and ask where something is unclear.", id="s0"),
@@ -26,7 +26,7 @@ HEADS: tuple[Head, ...] = (
     ),
     (Message.system("You are kind.", id="s1"),),
 )
-# Short and long, alike at their beginnings, and one that says the same again and again.
+# Short and long ones, some with a common beginning, and one that repeats itself.
 TEXTS = (
     "Yes.",
     "Yes. And the boat?",
@@ -57,7 +57,7 @@ class Turn:
 
 @dataclass
 class Talk:
-    """`said` are the ids of all answers, also of those that have been replaced."""
+    """`said` are the ids of all answers, including replaced ones."""
 
     head: Head
     id: str = field(default_factory=lambda: new_id("c"))
@@ -87,6 +87,6 @@ class Talk:
 
     @property
     def keys(self) -> set[str]:
-        """Ids of all that may lie in the cache of it."""
+        """The ids of all messages of which the cache may have cells."""
         said = [message for turn in self.turns for message in turn.messages]
         return {message.id for message in (*self.head, *said)}

@@ -1,5 +1,5 @@
-"""The keeper of the engine's cache with everything around it that a test turns: an engine, a folder
-of sessions, their rows, a clock, and what the pages were told."""
+"""The engine's cache with everything around it that a test controls: an engine, a folder of
+sessions, their rows, a clock, and the places that pages were sent."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.fakes.engine_completion import Pause
 from tests.fakes.engine_server import FakeEngine
 from tests.providers.cache_rows import MemoryRows, run
 
-# Nobody waits so long by chance: a conversation is quiet when the test says so.
+# Longer than any test: a conversation is quiet only when the test advances the clock.
 QUIET = 3600.0
 WINDOW = 2048
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """A loop whose time goes on by itself, and further where it is told."""
+    """An event loop whose clock can be advanced."""
 
     ahead = 0.0
 
@@ -39,7 +39,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 @dataclass
 class Answered:
-    """What came of a request; `end` is None where it was broken off."""
+    """The outcome of a request; `end` is None where it was cancelled."""
 
     text: str = ""
     account: Account | None = None
@@ -63,7 +63,7 @@ class World:
         return self.engine.running
 
     def serve(self) -> None:
-        """As a server begins: it knows only what was stored."""
+        """Start like a server, which knows only what was stored."""
         sessions = Sessions(self.folder, limit=self.limit, run=run, rows=self.rows)
         self.cache = Cache(self.engine, sessions=sessions, store_places=self._placed, quiet=QUIET)
         self.provider = EmbeddedProvider(self.engine, self.cache)
@@ -72,7 +72,7 @@ class World:
         self.places[conversation] = places
 
     async def ask(self, request: Request, *, pieces: int | None = None) -> Answered:
-        """An answer, or its beginning: who has seen so many pieces of it goes away."""
+        """An answer; with `pieces`, it is cancelled after so many of them."""
         answered = Answered()
         await self._ask(request, answered, pieces)
         await self.rest()
@@ -97,7 +97,7 @@ class World:
             answered.error = error
 
     async def rest(self) -> None:
-        """Until nobody has a slot: broken off answers are written down, what is saved is saved."""
+        """Wait until all slots are idle: cancelled answers are settled, and saving has ended."""
         async with asyncio.timeout(60):
             while self.cache.slots.idle < SLOTS:  # noqa: ASYNC110 - other tasks' own turns
                 await asyncio.sleep(0.001)
@@ -137,7 +137,7 @@ class World:
         return sorted(path.name for path in self.folder.glob("*.bin"))
 
     async def cells(self) -> list[int]:
-        """How many lie in each slot, as the engine says."""
+        """How many cells each slot has, as the engine reports."""
         return [state.cells or 0 for state in await self.running.client.slots()]
 
 
@@ -175,13 +175,13 @@ class FakeWorld(World):
         self.serve()
 
     async def ask_and_leave(self, request: Request, pause: Pause) -> Answered:
-        """Who asks goes away when the engine has come so far, whatever they have been told."""
+        """The client disconnects where the engine pauses, whatever it has received."""
         async with self._paused(request, pause) as (asking, answered):
             asking.cancel()
         return answered
 
     async def ask_and_kill(self, request: Request, pause: Pause) -> Answered:
-        """The engine ends when it has come so far, and another one is started."""
+        """The engine is killed where it pauses, and another one is started."""
         async with self._paused(request, pause) as (_, answered):
             await self.kill_engine()
             await self.start_engine()
@@ -204,7 +204,7 @@ class FakeWorld(World):
 
 
 class RealWorld(World):
-    """On the real engine. It is started once; a new one is one with empty slots."""
+    """On the real engine, which is started once; emptying its slots replaces a restart."""
 
     async def open(self) -> None:
         self.engine.start()
@@ -216,7 +216,7 @@ class RealWorld(World):
         await self.engine.stop()
 
     async def begin_retry(self) -> None:
-        """With nothing of what was saved."""
+        """Start over without saved sessions."""
         self.rows = MemoryRows()
         self.places.clear()
         await self.restart(in_order=False)

@@ -1,4 +1,4 @@
-"""What came of an answer, however its pieces fell together on their way."""
+"""The chunks of an answer, however its pieces were joined by the transport."""
 
 from __future__ import annotations
 

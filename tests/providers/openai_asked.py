@@ -1,4 +1,4 @@
-"""A question to OpenAI's provider, and what came of it."""
+"""A question to OpenAI's provider, and its answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def request(text: str, *, model: str = "gpt-4o-mini", max_tokens: int = 1000) ->
 
 
 async def ask(provider: OpenAIProvider, text: str) -> tuple[str, Finished | ProviderError]:
-    """The text that came, and how it ended."""
+    """The text, and how the answer ended."""
     chunks: list[Chunk] = []
     try:
         async for chunk in provider.stream(request(text)):

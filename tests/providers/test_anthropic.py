@@ -67,7 +67,7 @@ def request(text: str, *, model: str = "claude-haiku-4-5", **more: Any) -> Reque
 async def ask(
     provider: AnthropicProvider, text: str, **more: Any
 ) -> tuple[list[Chunk], Finished | ProviderError]:
-    """What came, and how it ended."""
+    """The chunks, and how the answer ended."""
     chunks: list[Chunk] = []
     try:
         async for chunk in provider.stream(request(text, **more)):
@@ -93,14 +93,14 @@ async def until(condition: Callable[[], bool]) -> None:
 async def test_an_answer_arrives_with_its_usage(
     fake: FakeAnthropic, provider: AnthropicProvider, crumbs: str
 ) -> None:
-    """What is read from the cache, and what is put there, are part of the prompt."""
+    """Tokens that are read from the cache or written to it are part of the prompt."""
     chunks, end = await ask(provider, f"[[text=Grüße 東京 🍎;cached=5{crumbs}]]")
     assert said(chunks) == "Grüße 東京 🍎"
     words = 5 + len(str(fake.requests[-1]["messages"]).split())
     assert end == Finished(reason="stop", usage=Usage(prompt=words, cached=5, completion=3))
 
 
-async def test_thinking_and_calls_are_told_as_they_come(provider: AnthropicProvider) -> None:
+async def test_thinking_and_calls_are_streamed(provider: AnthropicProvider) -> None:
     wish = '[[before=I look.;think=2;calls=clock:{"zone": "Köln"}|clock:]]'
     asked = {"tools": (CLOCK,), "model": "claude-opus-5-5"}
     chunks, end = await ask(provider, wish, **asked)
@@ -125,7 +125,7 @@ async def test_thinking_and_calls_are_told_as_they_come(provider: AnthropicProvi
         ("empty", "stop", ""),
     ],
 )
-async def test_it_says_how_an_answer_ended(
+async def test_the_finish_reason_of_an_answer(
     provider: AnthropicProvider, mode: str, reason: str, text: str
 ) -> None:
     chunks, end = await ask(provider, f"[[mode={mode};tokens=2]]")
@@ -140,7 +140,7 @@ async def test_of_an_answer_that_was_cut_off_no_call_is_made(provider: Anthropic
 
 
 FAILURES = [
-    # directive, code, retryable, how much text came before
+    # directive, code, retryable, how many tokens were sent before
     ("401", "key_refused", False, 0),
     ("402", "quota", False, 0),
     ("403", "key_refused", False, 0),
@@ -164,7 +164,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("mode", "code", "retryable", "tokens"), FAILURES)
-async def test_a_failure_is_told_in_words_and_tells_no_secret(
+async def test_a_failure_is_a_sentence_without_secrets(
     fake: FakeAnthropic,
     hasty: AnthropicProvider,
     caplog: pytest.LogCaptureFixture,
@@ -173,7 +173,7 @@ async def test_a_failure_is_told_in_words_and_tells_no_secret(
     retryable: bool,
     tokens: int,
 ) -> None:
-    """Neither the key, nor an address, nor the provider's own words; and it is asked once only."""
+    """Neither the key, nor an address, nor the provider's own words; and it isn't retried."""
     caplog.set_level("DEBUG")
     before = len(fake.requests)
     chunks, error = await ask(hasty, f"[[mode={mode}]]")
@@ -189,7 +189,7 @@ async def test_a_failure_is_told_in_words_and_tells_no_secret(
     assert KEY not in caplog.text
 
 
-async def test_a_refused_connection_is_told_as_unreachable() -> None:
+async def test_a_refused_connection_is_unreachable() -> None:
     elsewhere = provider_at(refused_url())
     chunks, error = await ask(elsewhere, "hello")
     await elsewhere.aclose()
@@ -219,7 +219,7 @@ async def test_who_stops_reading_stops_the_provider(
 async def test_the_request_is_whole_and_marked_for_the_cache(
     fake: FakeAnthropic, provider: AnthropicProvider
 ) -> None:
-    """Behind the instructions, behind what was said before, and at the end."""
+    """After the instructions, after the earlier messages, and at the end."""
     messages = (
         Message.system("Be brief.", id="1"),
         Message.user("Hi", id="2"),
@@ -283,7 +283,7 @@ async def test_no_key_is_looked_for_where_none_is_wanted(
         (None, "llama3:8b", "llama3:8b", 8_192, "claude-estimate"),
     ],
 )
-async def test_the_configured_model_wins_and_what_is_unknown_is_said(
+async def test_the_configured_model_wins_and_unknown_windows_are_stated(
     configured: str | None, asked: str | None, name: str, window: int, tokenizer: str
 ) -> None:
     provider = provider_at("http://127.0.0.1:9", model=configured)

@@ -1,4 +1,4 @@
-"""Pictures and PDFs for Anthropic: sent along, or given once and named from then on."""
+"""Pictures and PDFs for Anthropic: sent inline, or uploaded once and referred to by id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fakes.anthropic_server import FakeAnthropic
 
 
 class Stored:
-    """Files of one owner, as far as a request names them."""
+    """Files of one owner, as far as a request refers to them."""
 
     def __init__(self) -> None:
         self.references: dict[tuple[str, str], str] = {}
@@ -77,8 +77,8 @@ async def send(provider: AnthropicProvider, files: Stored, message: Message = SH
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_files_go_along_where_the_server_keeps_none(fake: FakeAnthropic) -> None:
-    """Before the text that is about them; one that isn't there any more is left to its name."""
+async def test_files_are_sent_inline_to_a_server_without_uploads(fake: FakeAnthropic) -> None:
+    """Before the text about them; of a deleted file only the name is sent."""
     provider = provider_at(fake.base_url)
     await send(provider, Stored())
     await provider.aclose()
@@ -96,7 +96,7 @@ async def test_files_go_along_where_the_server_keeps_none(fake: FakeAnthropic) -
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_file_is_given_once_and_once_more_when_it_was_forgotten(
+async def test_a_file_is_uploaded_once_and_again_when_it_was_lost(
     fake: FakeAnthropic, keeping: AnthropicProvider
 ) -> None:
     files = Stored()
@@ -113,7 +113,7 @@ async def test_a_file_is_given_once_and_once_more_when_it_was_forgotten(
         if block["type"] != "text"
     ]
     assert [fake.files[one["file_id"]].data for one in named] == [b"bytes of png", b"bytes of pdf"]
-    # What the provider was given tells nothing more of it, nor does what is remembered.
+    # Neither the upload nor the stored reference has the name.
     assert {(kept.name, kept.mime_type) for kept in fake.files.values()} == {
         ("file", "image/png"),
         ("file", "application/pdf"),
@@ -127,7 +127,7 @@ async def test_a_file_is_given_once_and_once_more_when_it_was_forgotten(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_refusal_of_a_file_is_a_refusal_when_it_comes_again(
+async def test_a_second_refusal_of_a_file_is_reported(
     fake: FakeAnthropic, keeping: AnthropicProvider
 ) -> None:
     before = len(fake.requests)

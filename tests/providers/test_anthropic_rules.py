@@ -1,4 +1,4 @@
-"""The validator of Anthropic's rules finds what Anthropic would refuse."""
+"""The validator of Anthropic's rules finds requests that Anthropic would refuse."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ THINKS = {"thinking": {"type": "adaptive"}}
         ([user(HI)], {"max_tokens": 0}, "max_tokens"),
     ],
 )
-def test_the_rules_find_what_the_provider_would_refuse(
+def test_the_rules_find_requests_that_the_provider_would_refuse(
     messages: list[dict[str, Any]], more: dict[str, Any], problem: str
 ) -> None:
     body = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": messages}

@@ -1,4 +1,4 @@
-"""What a model thought, given back as it came: the fake server checks every signature."""
+"""Thinking is sent back unchanged: the fake server checks every signature."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def thought(body: dict[str, Any]) -> list[dict[str, Any]]:
         ("claude-model-of-tomorrow", {}),
     ],
 )
-async def test_in_the_rounds_of_a_turn_thinking_goes_back_byte_for_byte(
+async def test_in_tool_rounds_thinking_is_sent_back_byte_for_byte(
     fake: FakeAnthropic, provider: AnthropicProvider, model: str, options: dict[str, object]
 ) -> None:
     messages: tuple[Message, ...] = PAST
@@ -105,10 +105,10 @@ async def test_in_the_rounds_of_a_turn_thinking_goes_back_byte_for_byte(
         assert back == signed[: 2 * made]
     assert messages[-1].content == "Noon."
     assert {said.reasoning for said in messages if said.calls} == {" t0 t1 t2"}
-    # Also where nothing more may be called.
+    # Also where no tool may be called any more.
     last = await next_round(provider, messages[:-1], model=model, options=options, may_call=False)
     assert (last[-1].content, len(thought(fake.requests[-1]))) == ("Noon.", 6)
-    # In the next turn it may be left out, and what stands before it may change.
+    # In the next turn thinking may be left out, and the messages before it may change.
     following = (*messages, Message.user("[[tokens=1]]", id="next"))
     await next_round(provider, following, model=model, options=options)
     assert thought(fake.requests[-1]) == []
@@ -122,7 +122,7 @@ def rounds_of(messages: tuple[Message, ...]) -> list[Message]:
 async def test_thinking_after_a_beginning_that_changed_is_left_out(
     fake: FakeAnthropic, provider: AnthropicProvider
 ) -> None:
-    """A cut in the middle of a turn, other tools, an instruction more: each would be a refusal."""
+    """A cut in the middle of a turn, other tools, one more instruction: each would be refused."""
     messages = await next_round(provider, PAST)
     other = replace(CLOCK, name="watch")
     for changed, more in (
@@ -133,7 +133,7 @@ async def test_thinking_after_a_beginning_that_changed_is_left_out(
     ):
         after = await next_round(provider, changed, **more)
         assert thought(fake.requests[-1]) == []
-        # What is thought from then on is good again.
+        # Later thinking is sent back again.
         if after[-1].role == "tool":
             await next_round(provider, after, **more)
             assert len(thought(fake.requests[-1])) == 2
@@ -223,8 +223,8 @@ async def test_a_budget_leaves_room_for_the_answer(
     assert budget is None or budget < min(reply + said.room, longest)
 
 
-async def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
-    """A character may come in halves, and a name may hold anything."""
+async def test_an_answers_metadata_can_be_stored_and_sent() -> None:
+    """A character may arrive in halves, and a name may contain anything."""
     reader = AnthropicReader(MessagesRequest({"model": "m"}, "anthropic:m", "p"))
     blocks = [
         ({"type": "thinking", "thinking": "hm \ud83d"}, "\ude00\0 ok"),

@@ -74,7 +74,7 @@ def test_every_history_makes_a_valid_request(
     )
 
 
-def test_neighbours_are_one_message_and_blank_text_is_none() -> None:
+def test_neighbours_become_one_message_and_blank_text_is_dropped() -> None:
     made = body(
         Message.system("One.", id="1"),
         Message.user("Quoted.", id="2"),
@@ -87,7 +87,7 @@ def test_neighbours_are_one_message_and_blank_text_is_none() -> None:
     assert [block["text"] for block in made.body["system"]] == ["One.", "Two."]
 
 
-def test_a_history_that_begins_or_ends_with_an_answer_says_so() -> None:
+def test_a_history_that_begins_or_ends_with_an_answer_gets_a_user_message() -> None:
     made = body(Message.assistant("Hello!", id="1"), Message.user("Hi", id="2"))
     assert said(made) == [("user", [EARLIER]), ("assistant", ["Hello!"]), ("user", ["Hi"])]
     made = body(Message.user("Tell me", id="1"), Message.assistant("Once upon ", id="2"))
@@ -115,13 +115,13 @@ def test_calls_of_any_provider_get_ids_that_are_taken_and_are_unique() -> None:
     ]
     results = made.body["messages"][2]["content"]
     assert [block.get("is_error", False) for block in results] == [False, True]
-    # Without tools of its own the request defines what stands in its history, and forbids it.
+    # Without tools of its own the request defines those of its history, and forbids them.
     assert [tool["name"] for tool in made.body["tools"]] == ["a_b", "clock"]
     assert made.body["tool_choice"] == {"type": "none"}
 
 
 def test_a_temperature_is_sent_where_a_model_takes_one() -> None:
-    """Under the version of the API that still does; never with thinking, nor beside top_p."""
+    """With the version of the API that still takes one; never with thinking or top_p."""
     asked = {"temperature": 1.7, "top_p": 0.9}
     found = {}
     for model, effort in (
@@ -142,7 +142,7 @@ def test_a_temperature_is_sent_where_a_model_takes_one() -> None:
     assert body(Message.user("Hi", id="u"), top_p=0.9).body["top_p"] == 0.9
 
 
-def test_the_reply_is_bounded_by_what_the_model_can_say() -> None:
+def test_the_reply_is_bounded_by_the_model() -> None:
     for model, longest in (("claude-haiku-4-5", 64_000), ("claude-opus-5-5", 128_000)):
         made = body(Message.user("Hi", id="u"), model=model, max_tokens=1_000_000)
         assert made.body["max_tokens"] == longest

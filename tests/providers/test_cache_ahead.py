@@ -1,4 +1,4 @@
-"""What the next request won't have leaves the slot before it is made, and can be had again."""
+"""Cells that the next request won't have are cut out before it, and can be restored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAID = [Message.user(f"{text}, " * 30 + "and no more.", id=text) for text in "ab
 
 
 class Harbour:
-    """A conversation of which a question was answered that all of SAID stood before."""
+    """A conversation with one answered question, which was sent with all of SAID."""
 
     def __init__(self, world: FakeWorld) -> None:
         self.world = world
@@ -50,7 +50,7 @@ class Harbour:
         await self.world.rest()
 
     async def save(self) -> None:
-        """As after a quiet second."""
+        """Save as after a quiet second."""
         self.world.cache._save_now(self.talk.id)
         await self.world.begun()
         await self.world.rest()
@@ -68,7 +68,7 @@ class Harbour:
 
     @property
     def lock(self) -> asyncio.Lock:
-        """Of the engine's slot in which it lies."""
+        """The cells of the conversation's slot in the engine."""
         held = [held.owner for held in self.world.cache._contents]
         return self.world.fake.slots[held.index(self.talk.id)].lock
 
@@ -98,7 +98,7 @@ def account_of(answered: Answered) -> Account:
     return answered.account
 
 
-async def test_what_was_trimmed_ahead_needs_no_shifting_at_the_question(place: Harbour) -> None:
+async def test_a_slot_trimmed_ahead_needs_no_shifting_at_the_question(place: Harbour) -> None:
     left = [SAID[0], *SAID[3:]]
     await place.trim(left)
     assert {span.key for span in place.book.spans} == {"s1", "a", "d", "e"}
@@ -108,7 +108,9 @@ async def test_what_was_trimmed_ahead_needs_no_shifting_at_the_question(place: H
     assert account.reused >= cells - 1
 
 
-async def test_what_is_wanted_after_all_comes_from_the_saved_session(place: Harbour) -> None:
+async def test_trimmed_cells_that_are_needed_again_are_restored_from_the_session(
+    place: Harbour,
+) -> None:
     before = len(place.book)
     await place.trim(SAID[:1] + SAID[3:])
     await place.trim(SAID[:1] + SAID[4:])
@@ -131,7 +133,7 @@ async def test_nothing_is_trimmed_that_couldnt_be_had_again(world: FakeWorld) ->
 async def test_words_that_were_taken_away_meanwhile_stay_until_the_next_request(
     place: Harbour,
 ) -> None:
-    """Their session is gone, and one that has what would be cut can't be saved any more."""
+    """Their session was removed, and one with the cells to be cut can't be saved any more."""
     before = place.book
     place.world.rows.take_away(place.talk.id)
     await place.trim(SAID[3:])
@@ -139,9 +141,9 @@ async def test_words_that_were_taken_away_meanwhile_stay_until_the_next_request(
     assert place.talk.id not in place.world.rows.sessions
 
 
-async def test_a_request_that_came_first_keeps_what_it_brought(place: Harbour) -> None:
+async def test_a_request_before_the_trimming_keeps_its_cells(place: Harbour) -> None:
     async with place.world._paused(place.request("More?"), Pause(tokens=1)) as (asking, _):
-        # What it asks for was decided on before that request.
+        # The trimming was decided before that request.
         await place.begin_to_trim(SAID[3:])
         await place.world.begun()
         asking.cancel()
@@ -173,7 +175,7 @@ async def test_a_slot_that_went_to_another_conversation_is_left_alone(place: Har
     assert {"a", "b", "And I?"} <= {span.key for span in last.book.spans}
 
 
-async def test_what_is_forgotten_while_it_is_trimmed_isnt_used_again(place: Harbour) -> None:
+async def test_a_slot_forgotten_while_trimming_isnt_reused(place: Harbour) -> None:
     await place.save()
     async with place.lock:
         await place.begin_to_trim(SAID[3:])
@@ -185,7 +187,7 @@ async def test_what_is_forgotten_while_it_is_trimmed_isnt_used_again(place: Harb
     assert (account.origin, account.shifted) == ("none", 0) and account.reused < 2
 
 
-async def test_what_is_forgotten_while_it_is_answered_isnt_used_again(place: Harbour) -> None:
+async def test_a_slot_forgotten_while_answering_isnt_reused(place: Harbour) -> None:
     async with place.world._paused(place.request("More?"), Pause(tokens=1)) as (asking, _):
         await place.world.cache.drop(place.talk.id)
         asking.cancel()
@@ -193,7 +195,7 @@ async def test_what_is_forgotten_while_it_is_answered_isnt_used_again(place: Har
     assert not place.is_anywhere
 
 
-async def test_what_is_forgotten_while_it_is_saved_isnt_on_disk(place: Harbour) -> None:
+async def test_a_slot_forgotten_while_saving_isnt_on_disk(place: Harbour) -> None:
     async with place.lock:
         place.world.cache._save_now(place.talk.id)
         await place.world.begun()
@@ -205,7 +207,7 @@ async def test_what_is_forgotten_while_it_is_saved_isnt_on_disk(place: Harbour) 
 
 
 async def test_nothing_is_trimmed_where_the_last_save_failed(place: Harbour) -> None:
-    """What was saved before hasn't got what would go."""
+    """The saved session doesn't have the cells to be cut."""
     await place.save()
     await place.ask(SAID, "And then?")
     before = place.book

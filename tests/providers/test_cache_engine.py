@@ -76,8 +76,8 @@ PROMPTS: list[tuple[list[tuple[int, int]], int]] = [
 ]
 
 
-def test_the_engine_does_what_its_rule_says(loop: asyncio.Runner, world: RealWorld) -> None:
-    """Cell by cell as `tests.fakes.engine_cells` plays it, and as the books tell it in advance."""
+def test_the_engine_reuses_cells_by_the_rule(loop: asyncio.Runner, world: RealWorld) -> None:
+    """Cell by cell as `tests.fakes.engine_cells` plays it, and as the books predict it."""
     loop.run(requests_on_one_slot(world.running.client))
 
 
@@ -107,7 +107,7 @@ def one_message(ids: list[int]) -> Book:
     return Book(tuple(ids), (Span("one", len(ids)),) if ids else ())
 
 
-def test_what_was_saved_is_there_again(loop: asyncio.Runner, world: RealWorld) -> None:
+def test_a_saved_slot_is_restored(loop: asyncio.Runner, world: RealWorld) -> None:
     loop.run(saved_and_restored(world.running.client))
 
 
@@ -132,7 +132,7 @@ def test_the_fake_engine_speaks_as_the_real_one(
     real = loop.run(shapes(world.running.client))
     fake = loop.run(of_the_fake(tmp_path))
     for of_real, of_fake in zip(real, fake, strict=True):
-        # Tokens and how long it took: what both share is of the same types, and nothing is made up.
+        # Counts and times: fields of both engines have the same types, and no field is invented.
         assert of_fake.items() <= of_real.items()
 
 

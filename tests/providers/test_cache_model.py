@@ -1,4 +1,4 @@
-"""Anything that people and accidents do to the cache, on an engine whose cells can be looked at."""
+"""Random actions and accidents with the cache, on a fake engine whose cells can be inspected."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from tests.providers.cache_talks import Talk, new_id
 from tests.providers.cache_world import Answered, Clock, FakeWorld
 
 AMPLE = 10**9
-# Some conversations' worth of files: then others have to go.
+# Room for the files of some conversations: others must be removed.
 SCANT = 30_000
 
 
 @dataclass(frozen=True)
 class Seen(Before):
-    """And what really lay in each slot."""
+    """Also the real cells of each slot."""
 
     slots: list[list[int]]
 
 
 class OnFakeEngine(Conversations):
-    """`damaged` are files that somebody harmed; `stray` those whose row was taken away."""
+    """`damaged` are files with changed bytes; `stray` are files whose row was removed."""
 
     world: FakeWorld
     limit = AMPLE
@@ -61,7 +61,7 @@ class OnFakeEngine(Conversations):
         self.loop.close()
         self.folder.cleanup()
 
-    # ---- what else happens ---------------------------------------------------------------------
+    # ---- more accidents ------------------------------------------------------------------------
     @TALKED
     @rule(
         number=ANY,
@@ -69,7 +69,7 @@ class OnFakeEngine(Conversations):
         pause=st.builds(Pause, tokens=st.integers(1, 8), ahead=st.integers(0, 3)),
     )
     def ask_and_stop_while_it_runs_ahead(self, number: int, text: str, pause: Pause) -> None:
-        """The engine has said more than anybody was told."""
+        """The engine has generated more than the client received."""
         self.leave(self.talk(number), text, pause)
 
     @TALKED
@@ -118,7 +118,7 @@ class OnFakeEngine(Conversations):
     @rule(which=ANY, how=st.sampled_from(["gone", "cut", "changed"]), number=ANY, text=TEXT)
     @TALKED
     def a_file_is_damaged(self, which: int, how: str, number: int, text: str) -> None:
-        """While nobody runs: what is written in a server's life is looked at once in it."""
+        """While no server runs: a running server verifies each file once."""
         files = sorted(self.world.folder.glob("*.bin"))
         if files:
             path = files[which % len(files)]
@@ -126,7 +126,7 @@ class OnFakeEngine(Conversations):
             damage(path, how)
         self.restart_and_ask(in_order=False, number=number, text=text)
 
-    # ---- what must hold ------------------------------------------------------------------------
+    # ---- invariants ----------------------------------------------------------------------------
     def take_away(self, talk: Talk) -> None:
         session = self.world.rows.sessions.get(talk.id)
         self.stray |= {session.file} if session else set()
@@ -149,7 +149,7 @@ class OnFakeEngine(Conversations):
         if answered.account.origin == "slot" and slot not in self.lost:
             best = max(played(before.slots[slot], prompt, chunk) for chunk in CHUNKS)
             assert answered.account.reused <= best  # more would shift cells into other messages
-        # What the model has read is what was said, whatever way it came there.
+        # The cells are the text of the messages, however they came into the slot.
         read = self.world.fake.slots[slot].cells.read
         said = prompt + tokenized(answered.text, special=False)
         assert read == said[: len(read)] and len(said) - len(read) <= 1
@@ -206,7 +206,7 @@ def test_whatever_happens_the_books_are_those_of_the_engine(machine: type[OnFake
             deadline=None,
             derandomize=True,
             database=None,
-            # To look for the smallest example takes minutes; whoever needs it adds Phase.shrink.
+            # Finding the smallest example takes minutes; add Phase.shrink where you need it.
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         ),

@@ -1,4 +1,4 @@
-"""What requests leave that came to nothing: of an answer that the server's stop broke off, and in
+"""What failed requests leave: of an answer that the server's stop cancelled, and in
 a slot that others had. And a model whose cells can't be shifted."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.providers.cache_world import FakeWorld
 LONG = "Tell me of the ropes. " * 5
 
 
-async def test_what_a_broken_off_answer_left_is_saved_at_the_servers_stop(tmp_path: Path) -> None:
+async def test_the_slot_of_a_cancelled_answer_is_saved_at_the_servers_stop(tmp_path: Path) -> None:
     world = FakeWorld(tmp_path, limit=10**9)
     await world.open()
     talk = Talk(HEADS[1])
@@ -30,7 +30,7 @@ async def test_what_a_broken_off_answer_left_is_saved_at_the_servers_stop(tmp_pa
     await world.close()
 
 
-async def test_a_refused_request_saves_nobody_elses_words_as_its_own(tmp_path: Path) -> None:
+async def test_a_refused_request_doesnt_save_another_conversations_cells(tmp_path: Path) -> None:
     world = FakeWorld(tmp_path, limit=10**9)
     await world.open()
     for number in range(SLOTS):

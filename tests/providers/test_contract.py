@@ -18,7 +18,7 @@ from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 
-# mypy checks with this list that each of them keeps the contract.
+# With this list mypy checks that each of them implements the protocol.
 PROVIDERS: list[Provider] = [
     EchoProvider(),
     provider_at(None),
@@ -38,16 +38,16 @@ def test_a_provider_names_a_model_and_counts_for_it_before_anything_runs(
     assert provider.status().state in ("ready", "loading")
 
 
-def test_the_small_model_is_called_what_it_is() -> None:
+def test_the_small_model_is_labelled_as_one() -> None:
     model = PROVIDERS[-1].model("gpt-4o")
     assert model.label == "SmolLM2 135M, on this machine"
     assert "demonstration" in model.note and "larger model" in model.note
 
 
-async def test_what_the_sdks_find_in_the_environment_goes_to_no_server(
+async def test_no_server_gets_headers_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A gateway's key stands there: any other server of the same dialect would get it."""
+    """The headers may hold a gateway's key, which any server of the same dialect would get."""
     for name in ("ORG_ID", "PROJECT_ID", "ADMIN_KEY"):
         monkeypatch.setenv(f"OPENAI_{name}", "canary")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "canary")

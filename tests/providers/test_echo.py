@@ -18,7 +18,7 @@ def said(chunks: list[Chunk]) -> str:
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextPiece))
 
 
-async def test_it_says_what_the_user_said_and_how_much_it_was_given() -> None:
+async def test_it_repeats_the_user_and_counts_the_messages() -> None:
     chunks = await answer(
         Message.system("Be kind.", id="s"), Message.user("Hello  there\n!", id="u")
     )
@@ -38,7 +38,7 @@ async def test_it_arrives_word_by_word() -> None:
     ]
 
 
-async def test_it_stops_at_the_reply_bound_and_says_so() -> None:
+async def test_it_stops_at_the_reply_bound_with_the_reason() -> None:
     chunks = await answer(Message.user("hello", id="u"), max_tokens=3)
     assert said(chunks) == "Echo: you said"
     assert isinstance(chunks[-1], Finished) and chunks[-1].reason == "length"

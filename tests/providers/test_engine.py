@@ -21,7 +21,7 @@ from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Chunk, Finished, PromptRead, Request, TextPiece
 from chatsite.providers.embedded.cache.cache import WAITING
-from chatsite.providers.embedded.completion import Completion
+from chatsite.providers.embedded.completion import CompletionReader
 from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.model_file import find_bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
@@ -93,14 +93,14 @@ async def until_busy(engine: Engine, count: int) -> None:
 
 
 def ended(pid: int) -> bool:
-    """Gone, or only waiting to be collected by whoever adopted it."""
+    """Ended, or a zombie that its new parent hasn't collected yet."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
 
 
-async def test_loading_is_told_in_words_and_only_goes_forward(tmp_path: Path) -> None:
+async def test_loading_has_sentences_and_progress_only_grows(tmp_path: Path) -> None:
     engine = Engine(log_path=tmp_path / "engine.log")
     seen = [engine.status()]
     engine.start()
@@ -126,19 +126,19 @@ async def test_stopping_while_it_loads_leaves_no_process(tmp_path: Path) -> None
     assert ended(child.pid)
 
 
-async def test_it_answers_and_says_what_it_used(provider: EmbeddedProvider) -> None:
+async def test_it_answers_and_reports_its_usage(provider: EmbeddedProvider) -> None:
     assert provider.status().state == "ready"
     text, end = await ask(provider, user("Say hello."), max_tokens=12)
     assert text and end.usage.completion is not None and end.usage.completion <= 12
     assert end.usage.prompt is not None and end.usage.prompt > 20
 
 
-async def test_the_reply_bound_is_kept_and_told(provider: EmbeddedProvider) -> None:
+async def test_the_reply_bound_holds_and_is_the_reason(provider: EmbeddedProvider) -> None:
     _, end = await ask(provider, user("Count from 1 to 100."), max_tokens=4)
     assert (end.reason, end.usage.completion) == ("length", 4)
 
 
-async def test_the_next_turn_reuses_all_that_was_said(provider: EmbeddedProvider) -> None:
+async def test_the_next_turn_reuses_all_earlier_cells(provider: EmbeddedProvider) -> None:
     question = user("Tell me three things about the sea 🌊.")
     text, first = await ask(provider, question, conversation="reuse", max_tokens=40)
     answer = Message.assistant(text, id="a", metadata=first.metadata)
@@ -243,7 +243,7 @@ async def test_ids_spell_the_text_also_where_a_character_takes_several(
         "stream": True,
         "n_predict": 31,
     }
-    completion = Completion()
+    completion = CompletionReader()
     async with aclosing(client.stream("/completion", body)) as events:
         async for payload in events:
             completion.take(payload)
@@ -293,7 +293,7 @@ async def test_four_answer_at_once_sixteen_wait_and_one_more_is_refused(
     await until_busy(engine, 0)
 
 
-async def test_a_prompt_beyond_the_window_is_told_as_too_large(provider: EmbeddedProvider) -> None:
+async def test_a_prompt_beyond_the_window_is_too_large(provider: EmbeddedProvider) -> None:
     with pytest.raises(ProviderError) as caught:
         await ask(provider, user("word " * 5000))
     assert caught.value.code == "too_large"
@@ -376,7 +376,7 @@ async def test_another_gguf_is_framed_by_its_own_template(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "reason"), [(None, "no such file"), (b"PK\3\4 no model", "not a GGUF file")]
 )
-async def test_a_path_that_is_no_model_is_told_in_words(
+async def test_a_path_that_is_no_model_is_explained(
     tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
     path = tmp_path / "wrong.gguf"

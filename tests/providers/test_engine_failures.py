@@ -1,5 +1,5 @@
-"""What is said where the engine can't run. Its package is replaced in the child process by one
-that fails in the same way, so none of this needs the model."""
+"""The sentences where the engine can't run. Its package is replaced in the child process by one
+that fails in the same way, so that no test needs the model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def replace_package(folder: Path, code: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-async def test_an_engine_that_cant_run_says_so_and_what_to_do(
+async def test_an_engine_that_cant_run_explains_what_to_do(
     case: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, words = CASES[case]
@@ -69,7 +69,7 @@ async def test_an_engine_that_cant_run_says_so_and_what_to_do(
     await engine.stop()
 
 
-async def test_without_the_models_package_it_says_how_to_get_it(
+async def test_without_the_models_package_it_explains_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_file, "find_bundled_model", lambda: None)

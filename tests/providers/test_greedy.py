@@ -1,7 +1,7 @@
-"""What was saved and brought back goes on with the very words of what never was.
+"""A restored session continues with the very words of a slot that was never saved.
 
-One request at a time: where several are in one batch, the engine rounds differently by how many
-they are, and a model of this size then chooses another word now and then.
+One request at a time: the engine rounds differently by the number of requests in a batch, and a
+model of this size then sometimes chooses another word.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def test_twenty_answers_are_the_same_after_saving_and_bringing_back(
         prompt = await prompt_of(client, [SYSTEM, *talk.turn, talk.question])
         await ask(client, prompt, slot=NEVER_SAVED)
         expected = await ask(client, prompt, slot=NEVER_SAVED, tokens=TOKENS)
-        # What was just answered is taken back: the slot is again as it was before.
+        # The last answer is removed: the slot is as it was before.
         await ask(client, prompt, slot=NEVER_SAVED)
         name = f"{uuid.uuid4().hex}.bin"
         await client.save(NEVER_SAVED, name)

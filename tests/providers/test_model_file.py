@@ -5,7 +5,7 @@ from pathlib import Path
 from chatsite.providers.embedded import model_file
 
 
-def test_a_file_is_a_model_when_it_begins_like_one(tmp_path: Path) -> None:
+def test_a_model_file_is_known_by_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF\3\0\0\0")
     assert model_file.model_fault(path) is None

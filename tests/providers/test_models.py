@@ -1,4 +1,4 @@
-"""What is known of models beforehand, what an administrator adds, and what servers are called."""
+"""The table of models, the additions of an administrator, and the table of servers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TestTheTable:
         ("server", "model"),
         [("openai", "gpt-40"), ("openai", "o1x"), ("groq", "gpt-4o"), ("ollama", "gpt-4o")],
     )
-    def test_what_is_not_in_it_is_not_guessed(self, server: str, model: str) -> None:
+    def test_unlisted_models_are_not_guessed(self, server: str, model: str) -> None:
         assert known_facts(server, model) is None
 
     def test_every_default_model_is_in_it(self) -> None:
@@ -156,7 +156,7 @@ def parsed(document: object) -> ModelsFile:
 
 
 class TestTheFile:
-    def test_it_adds_servers_models_and_what_is_offered(self) -> None:
+    def test_it_adds_servers_models_and_offers(self) -> None:
         file = parsed(FILE)
         vllm = file.servers["vllm"]
         assert (vllm.base_url, vllm.key, vllm.dialect) == (
@@ -219,9 +219,7 @@ class TestTheFile:
             ({"offered": "openai:*"}, "offered", "must be a list"),
         ],
     )
-    def test_what_is_wrong_is_named_with_its_place(
-        self, document: object, place: str, said: str
-    ) -> None:
+    def test_an_error_names_its_place(self, document: object, place: str, said: str) -> None:
         with pytest.raises(BadSetting) as bad:
             parsed(document)
         assert bad.value.message.startswith(f"MODELS_FILE='models.json': {place}".rstrip())
@@ -239,6 +237,6 @@ class TestTheFile:
         ("text", "said"),
         [("{", "not JSON"), ('{"models": {}, "models": {}}', "twice"), ("[" * 100_000, "deep")],
     )
-    def test_what_is_not_json_is_said_too(self, text: str, said: str) -> None:
+    def test_invalid_json_is_an_error(self, text: str, said: str) -> None:
         with pytest.raises(BadSetting, match=said):
             read_models_file(text, name="models.json")

@@ -61,7 +61,7 @@ async def test_the_first_token_comes_at_once_and_the_others_in_frames(fake: Fake
         ("empty", "stop", ""),
     ],
 )
-async def test_it_says_how_an_answer_ended(
+async def test_the_finish_reason_of_an_answer(
     fake: FakeOpenAI, mode: str, reason: str, text: str
 ) -> None:
     told, end = await ask(provider_at(fake.base_url), f"[[mode={mode};tokens=2]]")
@@ -163,7 +163,7 @@ async def test_the_request_holds_the_messages_and_the_bound_and_asks_for_usage(
 
 
 async def test_a_model_gets_only_what_it_takes(fake: FakeOpenAI) -> None:
-    """Sampling, the bound's name, and the longest reply."""
+    """Sampling values, the name of the reply's limit, and the longest reply."""
 
     async def sent(server: str, model: str) -> dict[str, Any]:
         provider = made(fake.base_url, server=server)
@@ -181,7 +181,7 @@ async def test_a_model_gets_only_what_it_takes(fake: FakeOpenAI) -> None:
 
 
 async def test_thinking_has_room_besides_the_reply() -> None:
-    """At most servers it counts as a part of it: a thousand tokens would end before a word."""
+    """Most servers count it as a part of the reply: a thousand tokens would end before a word."""
 
     def longest(server: str, model: str, *, effort: str | None = None, taken: int = 0) -> int:
         count = TokenCount(count=taken, tokenizer="t", basis="estimated")
@@ -196,13 +196,13 @@ async def test_thinking_has_room_besides_the_reply() -> None:
     assert longest("openai", "gpt-6-luna", effort="none") == 1_000
     assert longest("groq", "openai/gpt-oss-120b") == longest("gemini", "gemini-3.8-flash") == 17_384
     assert longest("cerebras", "gpt-oss-120b", effort="high") == 1_000 + 24_576
-    # What no longer fits the window would be refused.
+    # A reply that doesn't fit the window would be refused.
     assert longest("cerebras", "gpt-oss-120b", taken=57_000) == 58_982 - 57_000
     assert longest("cerebras", "gpt-oss-120b", taken=60_000) == 1_000
     assert longest("openai", "gpt-4.1") == longest("groq", "unknown") == 1_000
 
 
-def test_a_server_says_what_its_bound_is_called(fake: FakeOpenAI) -> None:
+def test_a_servers_parameter_for_the_reply_bound_is_used(fake: FakeOpenAI) -> None:
     groq = replace(SERVERS["groq"], base_url=fake.base_url)
     provider = OpenAIProvider(server=groq, api_key=None, table=ModelTable())
     assert provider.kind == "groq"
@@ -223,7 +223,7 @@ def test_a_server_says_what_its_bound_is_called(fake: FakeOpenAI) -> None:
         ("llama3:8b", "gpt-4o", "llama3:8b", 8_192, "estimate"),
     ],
 )
-def test_the_configured_model_wins_and_what_is_unknown_is_said(
+def test_the_configured_model_wins_and_unknown_windows_are_stated(
     configured: str | None, asked: str | None, name: str, window: int, tokenizer: str
 ) -> None:
     provider = provider_at("http://127.0.0.1:9/v1", model=configured)
@@ -233,7 +233,7 @@ def test_the_configured_model_wins_and_what_is_unknown_is_said(
     assert ("assumed" in model.note) == name.startswith("llama")
 
 
-def test_what_a_server_states_of_a_model_is_not_assumed() -> None:
+def test_a_reported_window_is_not_assumed() -> None:
     said = {
         "llama3": ReportedModel(window=4096, tools=False),
         "phi": ReportedModel(takes=frozenset({"image"})),

@@ -1,4 +1,4 @@
-"""Tools, reasoning, and what is kept of an answer for its server alone."""
+"""Tools, reasoning, and an answer's metadata for its server."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def ask(provider: OpenAIProvider, asked: Request) -> tuple[list[Chunk], Fi
 
 
 def answered(end: Finished) -> list[Message]:
-    """The round as it is stored: the message with its calls, and their results."""
+    """The round as stored: the message with its calls, and their results."""
     calls = tuple(
         ToolCall(id=call.id, name=call.name, arguments=json.loads(call.arguments))
         for call in end.calls
@@ -136,7 +136,7 @@ async def test_arguments_that_are_no_json_come_as_they_were_written(
     assert [call.arguments for call in end.calls] == ['{"city": ']
 
 
-async def test_a_model_without_tools_is_told_as_such(provider: OpenAIProvider) -> None:
+async def test_a_model_without_tools_has_its_own_error(provider: OpenAIProvider) -> None:
     with pytest.raises(ProviderError) as told:
         await ask(provider, request(user("[[mode=no_tools]]")))
     assert (told.value.code, told.value.retryable) == ("no_tools", False)
@@ -145,15 +145,13 @@ async def test_a_model_without_tools_is_told_as_such(provider: OpenAIProvider) -
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning+reasoning_content"])
-async def test_reasoning_is_told_apart_from_the_answer(
-    provider: OpenAIProvider, field: str
-) -> None:
+async def test_reasoning_is_separate_from_the_answer(provider: OpenAIProvider, field: str) -> None:
     chunks, end = await ask(provider, request(user(f"[[think=2;text=Yes.;field={field}]]")))
     assert chunks == [ReasoningPiece(" t0 t1"), TextPiece("Yes.")]
     assert end.metadata == "", "outside of a tool round nobody wants it back"
 
 
-def test_halves_of_a_character_come_together_and_what_is_alone_can_be_stored() -> None:
+def test_halves_of_a_character_are_joined_and_single_ones_replaced() -> None:
     def said(*texts: str) -> str:
         reader = ChatReader()
         events = [{"choices": [{"delta": {"content": text}}]} for text in texts]
@@ -202,7 +200,7 @@ async def test_deepseek_gets_its_reasoning_back_within_a_turn_with_tools(
     own, other = await sent_back(fake, "think=2", server="deepseek", model="deepseek-v4-pro")
     assert own["reasoning_content"] == " t0 t1"
     assert "reasoning_content" not in other
-    # It refuses a turn with tools that lacks the field, and another provider's has none.
+    # DeepSeek refuses a turn with tools without the field, which another provider's turn lacks.
     own, _ = await sent_back(fake, "think=0", server="deepseek", model="deepseek-v4-pro")
     assert own["reasoning_content"] == ""
 
@@ -222,7 +220,7 @@ async def test_the_answer_after_a_tool_keeps_its_reasoning_too(fake: FakeOpenAI)
     assert problems(fake.requests[-1], extra=["reasoning_content"]) == []
 
 
-async def test_signed_reasoning_goes_back_byte_for_byte_to_the_model_that_signed_it(
+async def test_signed_reasoning_is_sent_back_byte_for_byte_to_the_model_that_signed_it(
     fake: FakeOpenAI,
 ) -> None:
     wish, model = "think=2;field=reasoning;details=1", "anthropic/claude-sonnet-5"
@@ -241,15 +239,15 @@ async def test_geminis_signature_stays_with_its_call(fake: FakeOpenAI) -> None:
     own, other = await sent_back(fake, "signed=1", server="gemini", model="gemini-3.8-flash")
     assert [call.get("extra_content") for call in own["tool_calls"]] == [SIGNED, None]
     assert [call.get("extra_content") for call in other["tool_calls"]] == [None, None]
-    # A call that Gemini didn't make has none, and it refuses that without a word of its own.
+    # A call that Gemini didn't make has no signature; Gemini refuses it without a placeholder.
     own, _ = await sent_back(fake, "think=0", server="gemini", model="gemini-3.8-flash")
     assert "skip_thought" in str(own["tool_calls"][0]["extra_content"])
 
 
-async def test_what_others_called_and_kept_is_made_fit_for_openai(
+async def test_other_providers_calls_and_metadata_are_made_fit_for_openai(
     fake: FakeOpenAI, provider: OpenAIProvider
 ) -> None:
-    """Ids of another provider may be too long, names may hold dots."""
+    """Ids of another provider may be too long, names may contain dots."""
     long = "toolu_" + "x" * 60
     call = ToolCall(id=long, name="files.read", arguments={"a": 1})
     said = Message.assistant(None, id="a", calls=(call,), metadata='{"anthropic": {"thinking": 1}}')
@@ -278,7 +276,7 @@ async def test_after_the_last_round_nothing_may_be_called(fake: FakeOpenAI) -> N
     chunks, end = await ask(here, asked)
     await here.aclose()
     assert (chunks, end.calls) == ([TextPiece("Dry.")], ())
-    # A server on this machine may not know how to forbid it; others keep what they have read.
+    # A server on this machine may lack `tool_choice`; others keep their cached beginning.
     assert "tools" not in fake.requests[-1]
     away = provider_at(fake.base_url.replace("127.0.0.1", "0.0.0.0"))
     chunks, _ = await ask(away, asked)

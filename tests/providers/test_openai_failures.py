@@ -1,4 +1,4 @@
-"""Every way in which a provider fails, and how long is waited for it."""
+"""Every way in which a provider fails, and its timeouts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 
 FAILURES = [
-    # directive, code, retryable, how much text came before
+    # directive, code, retryable, how many tokens were sent before
     ("401", "key_refused", False, 0),
     ("402", "quota", False, 0),
     ("403", "key_refused", False, 0),
@@ -59,7 +59,7 @@ def tells_no_secret(
 
 
 @pytest.mark.parametrize(("mode", "code", "retryable", "tokens"), FAILURES)
-async def test_a_failure_is_told_in_words_and_keeps_what_came(
+async def test_a_failure_is_a_sentence_and_keeps_the_text_before_it(
     fake: FakeOpenAI,
     mode: str,
     code: str,
@@ -91,7 +91,7 @@ async def test_a_failure_is_told_in_words_and_keeps_what_came(
         ("at=0", None, "in a moment"),
     ],
 )
-async def test_the_wait_that_a_provider_asks_for_is_told(
+async def test_the_wait_that_a_provider_asks_for_is_reported(
     fake: FakeOpenAI, waits: str, seconds: float | None, words: str
 ) -> None:
     _, error = await ask(provider_at(fake.base_url), f"[[mode=429;{waits}]]")
@@ -106,14 +106,14 @@ async def test_a_failure_that_is_over_is_over(fake: FakeOpenAI) -> None:
     assert texts[1][0] == "Back"
 
 
-async def test_a_host_that_does_not_exist_is_told() -> None:
+async def test_a_host_that_does_not_exist_is_explained() -> None:
     _, error = await ask(provider_at("http://no-such-host.invalid/v1"), "hello")
     assert isinstance(error, ProviderError)
     assert (error.code, error.retryable) == ("unreachable", True)
     assert "address can't be found" in error.message
 
 
-async def test_a_server_without_a_certificate_is_told() -> None:
+async def test_a_server_without_a_certificate_is_explained() -> None:
     async def plain(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
@@ -169,7 +169,7 @@ async def test_a_slow_reader_is_not_taken_for_a_silent_provider(fake: FakeOpenAI
     await provider.aclose()
 
 
-async def test_a_refused_connection_is_told_as_unreachable() -> None:
+async def test_a_refused_connection_is_unreachable() -> None:
     text, error = await ask(provider_at(refused_url()), "hello")
     assert isinstance(error, ProviderError)
     assert (text, error.code, error.retryable) == ("", "unreachable", True)
@@ -189,13 +189,13 @@ def calling(**call: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
-def test_a_call_of_an_answer_that_was_cut_off_is_none(reason: str) -> None:
+def test_a_call_in_a_truncated_answer_is_dropped(reason: str) -> None:
     end = events(calling(extra_content={"s": 1}), {"delta": {}, "finish_reason": reason}).finished()
     assert (end.reason, end.calls, end.metadata) == (reason, (), "")
 
 
-def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
-    """Some servers cut a character in two, and a name or an id may hold anything."""
+def test_an_answers_metadata_can_be_stored_and_sent() -> None:
+    """Some servers cut a character in two, and a name or an id may contain anything."""
     call = calling(id="call_abc\ud83dh", function={"name": "x\ud83d", "arguments": "{}"})
     thoughts = [{"delta": {"reasoning_content": piece}} for piece in ("hm \ud83d", "\ude00\0 ok")]
     end = events(*thoughts, call, {"delta": {}, "finish_reason": "tool_calls"}).finished()
@@ -206,7 +206,7 @@ def test_what_is_kept_of_an_answer_can_be_stored_and_sent() -> None:
 
 
 @pytest.mark.parametrize("call", [{"id": 7}, {"function": {"name": 5}}])
-def test_a_call_that_is_none_is_told_as_such(call: dict[str, object]) -> None:
+def test_an_invalid_call_is_malformed(call: dict[str, object]) -> None:
     with pytest.raises(ProviderError) as told:
         events(calling(**call))
     assert told.value.code == "malformed"

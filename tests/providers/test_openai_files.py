@@ -1,4 +1,4 @@
-"""Attached files as chat completions take them, and those that a provider keeps."""
+"""Attached files in chat completions: inline, and uploaded to the provider."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PDF = b"%PDF-1.7\r\n\x00\xff%%EOF\n" * 30_000
 
 @dataclass
 class Stored:
-    """The files of one owner, as the site keeps them."""
+    """The files of one owner, as the site stores them."""
 
     data: dict[str, tuple[bytes, str]]
     references: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 
 def keeping(fake: FakeOpenAI, *, key: str = KEY) -> OpenAIProvider:
-    """OpenAI itself, which keeps files."""
+    """OpenAI itself, which stores uploads."""
     server = replace(SERVERS["openai"], base_url=fake.base_url)
     return OpenAIProvider(server=server, api_key=key, table=ModelTable())
 
@@ -106,8 +106,8 @@ async def sent(
     return message
 
 
-async def test_each_file_goes_in_the_form_of_its_kind(fake: FakeOpenAI, stored: Stored) -> None:
-    """To a server that keeps none; a file that is gone is left to its name."""
+async def test_each_file_is_sent_in_the_form_of_its_kind(fake: FakeOpenAI, stored: Stored) -> None:
+    """For a server without uploads; of a deleted file only the name is sent."""
     message = await sent(
         fake, provider_at(fake.base_url), stored, PICTURE, REPORT, SOUND, FILM, GONE
     )
@@ -152,7 +152,7 @@ async def test_a_pdf_is_given_once_and_named_from_then_on(fake: FakeOpenAI, stor
     assert len(fake.files) == 2
 
 
-async def test_a_file_that_the_provider_threw_away_is_given_anew(
+async def test_a_file_that_the_provider_lost_is_uploaded_again(
     fake: FakeOpenAI, stored: Stored
 ) -> None:
     await sent(fake, keeping(fake), stored, REPORT, PICTURE)

@@ -1,4 +1,4 @@
-"""The fake provider's own promises: its rules, and what it keeps silent about."""
+"""The fake provider's own promises: its rules, and its silent cut."""
 
 from __future__ import annotations
 

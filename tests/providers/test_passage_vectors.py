@@ -41,14 +41,14 @@ def grown(vectors: SentenceVectors, *groups: tuple[str, ...]) -> PassageVectors:
     ("question", "place"),
     [("Do they own a dog?", 0), ("How much money do I earn?", 3), ("What art does she make?", 2)],
 )
-def test_what_means_something_close_comes_first(
+def test_passages_of_similar_meaning_rank_first(
     vectors: SentenceVectors, question: str, place: int
 ) -> None:
     scores = grown(vectors, SAID).closeness(question, among=(), best=100).scores
     assert max(scores, key=lambda found: scores[found]) == place
 
 
-def test_one_by_one_ends_like_at_once_when_the_weights_are_made_anew(
+def test_adding_one_by_one_equals_adding_at_once_when_weights_are_recomputed(
     vectors: SentenceVectors,
 ) -> None:
     slowly = grown(vectors, *((text,) for text in SAID[:4]))
@@ -57,7 +57,7 @@ def test_one_by_one_ends_like_at_once_when_the_weights_are_made_anew(
     assert one == pytest.approx(other, abs=1e-4)
 
 
-def test_what_was_cut_is_not_found(vectors: SentenceVectors) -> None:
+def test_removed_passages_are_not_found(vectors: SentenceVectors) -> None:
     passages = grown(vectors, SAID)
     passages._index.cut(2)
     passages.cut(2)
@@ -66,7 +66,7 @@ def test_what_was_cut_is_not_found(vectors: SentenceVectors) -> None:
     assert passages.closeness("salt", among=(), best=9).scores == {}
 
 
-def test_of_many_only_the_best_and_the_asked_for_are_told(vectors: SentenceVectors) -> None:
+def test_of_many_passages_the_best_and_the_requested_are_scored(vectors: SentenceVectors) -> None:
     passages = grown(vectors, SAID * 20)
     scores = passages.closeness("a puppy", among={1, 2}, best=10).scores
     assert {1, 2} < set(scores)

@@ -37,7 +37,7 @@ def test_a_dated_version_with_a_price_of_its_own_keeps_it() -> None:
     assert first.input == 2 * later.input
 
 
-def test_what_a_provider_can_reuse_costs_less() -> None:
+def test_reused_tokens_cost_less() -> None:
     price = price_of("openai", "gpt-4.1-mini")
     assert price is not None
     assert price.cost(prompt=1_000_000) == pytest.approx(0.40)

@@ -7,7 +7,7 @@ import pytest
 
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
-from chatsite.providers.embedded.completion import Completion
+from chatsite.providers.embedded.completion import CompletionReader
 from chatsite.providers.embedded.prompt import TokenCache, spoken_text
 from chatsite.providers.embedded.template import Frame, NotAdditive, discover_frame
 
@@ -72,7 +72,7 @@ async def test_a_template_that_frames_each_message_is_found() -> None:
     assert frame.around("user") == 4
 
 
-async def test_what_a_template_refuses_is_refused_and_the_rest_is_framed() -> None:
+async def test_orders_that_a_template_refuses_are_refused_and_others_framed() -> None:
     frame = await discover_frame(Letters(merging))
     assert frame is not None
     assert shown(frame, ("system", "S"), ("user", "U")) == "^S\n[u]U[a]"
@@ -88,7 +88,7 @@ async def test_a_template_that_looks_at_the_whole_conversation_has_no_frame(
     assert await discover_frame(Letters(template)) is None
 
 
-def test_the_cache_forgets_what_was_unused_for_longest() -> None:
+def test_the_cache_drops_the_least_recently_used() -> None:
     cache = TokenCache(max_bytes=3 * (200 + 400))
     for name in "abc":
         cache.put(name, range(100))
@@ -106,7 +106,7 @@ def test_a_text_larger_than_the_cache_does_no_harm() -> None:
     assert (cache.get("large"), cache.bytes) == (None, 0)
 
 
-def test_calls_and_results_are_told_as_text() -> None:
+def test_calls_and_results_become_text() -> None:
     calls = (ToolCall(id="1", name="weather", arguments={"city": "Köln"}),)
     message = Message.assistant("Let me look.", id="a", calls=calls)
     assert spoken_text(message) == 'Let me look.\nCall: weather {"city": "Köln"}'
@@ -119,7 +119,7 @@ def event(text: str, ids: list[int], predicted: int) -> bytes:
 
 
 async def test_ids_the_engine_left_out_are_found_again() -> None:
-    completion = Completion()
+    completion = CompletionReader()
     completion.take(event("ab", [ord("b")], 2))
     completion.take(event("c", [ord("c")], 3))
     assert await completion.ids(Letters()) == [97, 98, 99]
@@ -135,7 +135,7 @@ async def test_ids_the_engine_left_out_are_found_again() -> None:
     ids=["another last id", "another number", "a control token"],
 )
 async def test_ids_that_arent_certain_are_left_out(events: list[bytes]) -> None:
-    completion = Completion()
+    completion = CompletionReader()
     for one in events:
         completion.take(one)
     assert await completion.ids(Letters()) is None

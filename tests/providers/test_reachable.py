@@ -1,4 +1,4 @@
-"""Which servers can be asked, what they tell of their models, and that nobody waits for it."""
+"""Which servers can be asked, what they report of their models, and that nobody waits for them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def local() -> Iterator[dict[str, Server]]:
         yield moved(**{name: fake.base_url for name, fake in fakes.items()})
 
 
-async def test_what_runs_on_this_machine_is_found_with_its_models_and_windows(
+async def test_servers_on_this_machine_are_found_with_models_and_windows(
     local: dict[str, Server],
 ) -> None:
     async with looked(local) as providers:
@@ -135,7 +135,7 @@ async def test_nothing_is_found_where_nothing_runs_or_nobody_wants_to_look(
         assert providers.reachable() == {}
 
 
-async def test_a_named_server_is_there_at_once_and_tells_its_windows_later() -> None:
+async def test_a_named_server_is_reachable_at_once_and_reports_windows_later() -> None:
     with FakeOpenAI(pages=VLLM) as fake:
         servers = moved(openai=fake.base_url)
         providers = Providers(servers=servers, ready=["openai"], keys={}, look=False)
@@ -152,7 +152,7 @@ async def test_a_named_server_is_there_at_once_and_tells_its_windows_later() -> 
             await providers.aclose()
 
 
-async def test_the_well_known_are_not_asked_what_the_table_says() -> None:
+async def test_well_known_servers_are_not_asked_for_known_models() -> None:
     keys = {"OPENAI_API_KEY": "sk-a", "ANTHROPIC_API_KEY": "sk-b"}
     async with looked(moved(), ready=("openai", "anthropic"), keys=keys) as providers:
         found = providers.reachable()
@@ -176,7 +176,7 @@ async def test_a_server_that_stops_is_gone_after_the_next_look(
             assert providers.reachable() == {}
 
 
-async def test_ollama_is_asked_again_what_it_could_not_show_and_for_a_model_that_is_gone() -> None:
+async def test_ollama_is_asked_again_for_missing_details_and_removed_models() -> None:
     pages = dict(OLLAMA)
     del pages["/api/show"]
     with FakeOpenAI(pages=pages) as fake:
@@ -216,7 +216,7 @@ async def test_nobody_waits_for_a_server_that_hangs_and_each_look_is_one() -> No
         assert len(asked) == 1 and not providers.discovery.looking
 
 
-async def test_an_answer_that_is_no_answer_is_none_and_no_redirect_is_followed() -> None:
+async def test_invalid_answers_are_none_and_redirects_not_followed() -> None:
     answers = [
         b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/v1\r\ncontent-length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{no",
@@ -244,7 +244,7 @@ class TestTheAdministratorsModel:
     def name(self, said: str, *ready: str) -> str:
         return Providers(ready=ready, keys={}, chat_model=said, look=False).chat_model
 
-    def test_a_provider_before_the_colon_says_where(self) -> None:
+    def test_a_provider_before_the_colon_is_the_server(self) -> None:
         assert self.name("anthropic:claude-x", "openai") == "anthropic:claude-x"
         assert self.name("ollama:llama3:8b") == "ollama:llama3:8b"
         assert self.name("") == ""
@@ -254,7 +254,7 @@ class TestTheAdministratorsModel:
         assert self.name("llama3:8b", "openai", "anthropic") == "openai:llama3:8b"
         assert self.name("llama3:8b") == "llama3:8b", "it can't be reached, and the page says so"
 
-    async def test_it_answers_there_whatever_an_agent_names(self) -> None:
+    async def test_it_answers_with_the_configured_model_for_every_agent(self) -> None:
         providers = Providers(ready=["openai"], keys={}, chat_model="own", fast_model="tiny")
         try:
             provider = providers.reachable()["openai"]

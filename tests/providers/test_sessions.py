@@ -1,4 +1,4 @@
-"""Slots that are saved and brought back, on the real engine: what is doubtful is read again."""
+"""Slots are saved and restored, on the real engine; a doubtful session is read again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def running(folder: Path) -> AsyncIterator[RunningEngine]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def book(running: RunningEngine) -> Book:
-    """What slot 0 holds at the beginning of each test."""
+    """The book of slot 0 at the beginning of each test."""
     [ids] = await running.client.tokenize([TEXT])
     await running.client.prefill(0, ids)
     return Book(tuple(ids), (Span("m", len(ids)),))
@@ -93,7 +93,7 @@ async def answer(
     return said, reused
 
 
-async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
+async def test_a_restored_slot_continues_word_for_word(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
@@ -106,7 +106,7 @@ async def test_a_slot_that_is_brought_back_goes_on_word_for_word(
     assert stayed[1] == len(book) and len(stayed[0]) == 16
 
 
-async def test_only_this_user_may_read_what_is_saved(
+async def test_only_this_user_may_read_saved_files(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     session = await saved(sessions(folder, keeper), running, book)
@@ -146,7 +146,7 @@ def noise(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut_short, one_bit, noise, Path.unlink])
-async def test_a_damaged_file_goes_and_the_conversation_is_read_again(
+async def test_a_damaged_file_is_removed_and_the_conversation_read_again(
     running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
@@ -177,7 +177,7 @@ async def test_a_file_that_is_cut_short_while_the_server_runs_isnt_given_to_the_
 
 
 @pytest.mark.parametrize("part", ["model", "engine", "cache", "window"])
-async def test_what_another_engine_saved_is_dropped_and_said(
+async def test_another_engines_sessions_are_dropped_and_logged(
     running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
@@ -212,7 +212,7 @@ async def test_the_least_recently_used_gives_way(
     assert names(folder) == keeper.session_files()
 
 
-async def test_what_is_larger_than_all_may_be_isnt_kept(
+async def test_a_session_above_the_limit_isnt_saved(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper, limit=10_000)
@@ -221,7 +221,7 @@ async def test_what_is_larger_than_all_may_be_isnt_kept(
         assert not names(folder) and not keeper.list_sessions()
 
 
-async def test_a_book_that_isnt_the_slots_is_never_kept(
+async def test_a_book_that_differs_from_the_slot_is_never_saved(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
@@ -239,7 +239,7 @@ async def test_words_that_were_taken_away_meanwhile_leave_no_file(
     assert not names(folder)
 
 
-async def test_a_full_disk_is_said_once_and_the_chat_goes_on(
+async def test_a_full_disk_is_logged_once_and_the_chat_continues(
     running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
@@ -309,7 +309,7 @@ async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
     assert not keeper.list_sessions() and not (folder / stays.file).exists()
 
 
-async def test_what_is_forgotten_leaves_neither_row_nor_file(
+async def test_forgetting_leaves_neither_row_nor_file(
     running: RunningEngine,
     folder: Path,
     keeper: MemoryRows,
@@ -326,7 +326,7 @@ async def test_what_is_forgotten_leaves_neither_row_nor_file(
     assert not caplog.messages
 
 
-async def test_without_a_place_for_files_the_engine_is_told_none(
+async def test_without_a_writable_folder_the_engine_gets_none(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     in_the_way = tmp_path / "kv"

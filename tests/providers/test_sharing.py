@@ -1,4 +1,4 @@
-"""What conversations have in common and what each keeps, on the real engine's four slots."""
+"""What conversations share and what each has alone, on the real engine's four slots."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_an_agents_examples_are_read_once_for_all_its_conversations(
         assert other.origin == "shared" and other.cells - other.reused < 16
 
 
-async def test_who_has_to_leave_a_slot_finds_all_of_it_again(provider: EmbeddedProvider) -> None:
+async def test_a_conversation_that_lost_its_slot_is_restored(provider: EmbeddedProvider) -> None:
     head = EXAMPLES[:1]
     names = [f"talk {number}" for number in range(SLOTS + 1)]
     said = {
@@ -97,9 +97,9 @@ async def test_who_has_to_leave_a_slot_finds_all_of_it_again(provider: EmbeddedP
     assert provider.cache.view(names[1]).place == "none"
 
 
-async def test_nobodys_words_are_read_through_another_ones(provider: EmbeddedProvider) -> None:
-    """Cells know what stood before them: of a slot that others had, only what begins the prompt is
-    kept, and of the own one nothing of a message that isn't sent any more."""
+async def test_no_conversation_reads_another_ones_cells(provider: EmbeddedProvider) -> None:
+    """A cell depends on the cells before it: of another conversation's slot only the common
+    beginning is reused, and of the own slot nothing of a message that isn't sent any more."""
     story = "Please tell me a story about Ada, a red fox who lives in the snow."
     short = Message.user("Please tell me about the snow.", id="short")
     head = EXAMPLES[:1]

@@ -66,7 +66,7 @@ async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_serv
     assert (slots.idle, slots.queued) == (1, 0)
 
 
-async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
+async def test_a_full_queue_refuses_at_once_and_is_retryable() -> None:
     slots = SlotQueue(1, waiting=2)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(hold(slots, "a"))
@@ -80,7 +80,7 @@ async def test_a_full_line_refuses_at_once_and_says_it_may_work_later() -> None:
 
 
 @pytest.mark.parametrize("handed_over", [False, True])
-async def test_who_stops_waiting_loses_nobody_a_slot(handed_over: bool) -> None:
+async def test_a_cancelled_waiter_loses_no_slot(handed_over: bool) -> None:
     slots = SlotQueue(1)
     async with hold(slots, "a"):
         waiter = asyncio.create_task(slot_of(slots, "b"))
@@ -113,7 +113,7 @@ async def test_only_its_own_slot_is_had_by_who_wants_no_other() -> None:
     assert slots.idle == 1
 
 
-async def test_who_gives_up_just_as_a_slot_comes_leaves_it_to_whom_it_belonged() -> None:
+async def test_a_waiter_cancelled_as_it_gets_a_slot_returns_it_to_its_conversation() -> None:
     slots = SlotQueue(2)
     async with hold(slots, "other"):
         own = await slots.take("a")

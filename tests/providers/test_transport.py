@@ -43,7 +43,7 @@ async def asked(
         return await do(client, url)
 
 
-async def test_a_compressed_body_arrives_as_what_it_is() -> None:
+async def test_a_compressed_body_is_decoded() -> None:
     packed = whole(gzip.compress(b'{"a": 1}'), more="content-encoding: gzip\r\n")
     response = await asked(lambda _: packed, lambda client, url: client.get(url))
     assert response.json() == {"a": 1}
@@ -62,7 +62,7 @@ async def test_a_redirect_is_not_followed_so_that_the_key_stays_where_it_belongs
     assert seen[0].startswith(b"GET /a?b=%2Fc HTTP/1.1\r\n")
 
 
-async def test_a_large_body_goes_out_whole() -> None:
+async def test_a_large_body_is_sent_whole() -> None:
     said = b"x" * 3_000_000
     response = await asked(
         lambda request: whole(str(request.count(b"x" * 1000)).encode()),
@@ -96,9 +96,7 @@ async def test_a_cookie_is_not_brought_along_for_another_person() -> None:
         (whole(b"no gzip", more="content-encoding: gzip\r\n"), httpx2.RemoteProtocolError),
     ],
 )
-async def test_what_breaks_is_named_as_httpx2_names_it(
-    answer: bytes, error: type[httpx2.RequestError]
-) -> None:
+async def test_errors_are_those_of_httpx2(answer: bytes, error: type[httpx2.RequestError]) -> None:
     with pytest.raises(error) as told:
         await asked(lambda _: answer, lambda client, url: client.get(url))
     assert "127.0.0.1" not in str(told.value)

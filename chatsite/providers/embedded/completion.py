@@ -22,7 +22,7 @@ class _Piece:
 
 
 @dataclass(slots=True)
-class Completion:
+class CompletionReader:
     """Collects the events of one answer.
 
     `reused`: tokens of the prompt that were in the slot, None until the engine has begun. `read`:

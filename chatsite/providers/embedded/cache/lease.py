@@ -13,7 +13,7 @@ from chatsite import kv
 from chatsite.kv import EMPTY, Account, Book, Origin, Reuse
 from chatsite.providers.embedded.cache.contents import WORTH_RESTORING, SlotContents
 from chatsite.providers.embedded.cache.sessions import Sessions
-from chatsite.providers.embedded.completion import Completion
+from chatsite.providers.embedded.completion import CompletionReader
 from chatsite.providers.embedded.engine import SLOTS, RunningEngine
 
 log = logging.getLogger("chatsite.engine")
@@ -36,7 +36,7 @@ class Lease:
     background: bool = False
     forgotten: bool = False
     pending: Book | None = None
-    completion: Completion = field(default_factory=Completion)
+    completion: CompletionReader = field(default_factory=CompletionReader)
     answer: str = ""
     origin: Origin = "none"
     restored_ms: float | None = None
