@@ -3,7 +3,7 @@
 from chatsite.history.decision.decide import decide
 from chatsite.history.decision.receipt import Decision
 from chatsite.history.live_list import History
-from chatsite.history.path.cleanup import Cleaner
+from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.policies.base import Everything, Reach, Tokens, Users
 from chatsite.history.policies.table import POLICIES, apply_history_policy
@@ -15,8 +15,9 @@ from chatsite.history.settings.resolve import (
     reach,
     resolve,
 )
-from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import URL_NAMES, Setting, SourceValue
+from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.values.counts import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.values.evidence import (
     NO_EVIDENCE,
     Evidence,
@@ -30,7 +31,6 @@ from chatsite.history.values.evidence import (
 )
 from chatsite.history.values.layout import AddedMessage, StoredRun
 from chatsite.history.values.marks import BACKGROUND
-from chatsite.history.values.tokens import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
 from chatsite.history.values.window import Head, Window
 

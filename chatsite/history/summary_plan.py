@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chatsite.history.values.actions import actions_line
+from chatsite.history.values.counts import estimate, tokens_of
 from chatsite.history.values.marks import (
     background_answers,
     excluded_answers,
     is_background,
     is_excluded,
 )
-from chatsite.history.values.tokens import estimate, tokens_of
 from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
 

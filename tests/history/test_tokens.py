@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chatsite.conformance.kit.cases import with_tokens
 from chatsite.history import estimate, estimate_message, tokens_of
-from chatsite.history.values.tokens import known_tokens, weakest
+from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
 
 # A sentence in each script and what o200k_base makes of it.

@@ -6,7 +6,7 @@ import pytest
 
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
-from chatsite.history.values.tokens import estimate_message
+from chatsite.history.values.counts import estimate_message
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Attachment, Message, ToolCall
 from tests.history.older import NOON, triage_terms, turn, turns_of

@@ -11,17 +11,17 @@ from chatsite.history.decision.fit import cut_key, fit
 from chatsite.history.decision.prefix import leading_tokens
 from chatsite.history.decision.receipt import Decision
 from chatsite.history.decision.verdicts import Findings, verdicts
-from chatsite.history.path.cleanup import Cleaner
+from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.quotes import Quotes, quote_notes
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Users
-from chatsite.history.settings.settings import Settings
+from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.values.counts import tokens_of
 from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
 from chatsite.history.values.marks import BACKGROUND, remembered_from
 from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.tokens import tokens_of
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript
 from chatsite.history.values.window import Head, Window
 
@@ -157,7 +157,7 @@ def _record(
     composed: ComposedRequest,
     notes: tuple[str, ...],
 ) -> Decision:
-    room, evidence = prepared.room, given.evidence
+    room, evidence, not_loaded = prepared.room, given.evidence, given.transcript.not_loaded
     findings = _findings(prepared, fitted)
     parts = room.parts(
         composed.history,
@@ -165,7 +165,6 @@ def _record(
         summary=fitted.summary,
         recalled=fitted.quotes.message,
     )
-    not_loaded = given.transcript.not_loaded
     return Decision(
         agent=given.agent,
         settings=given.settings,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chatsite.history.path.cleanup import Cleaner
-from chatsite.history.settings.settings import Settings
+from chatsite.history.path.cleaner import Cleaner
+from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import Evidence
-from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Transcript
 from chatsite.history.values.window import Head, Window
 

@@ -8,7 +8,7 @@ from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Reach, Tokens
-from chatsite.history.settings.settings import Settings
+from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import NotLoaded
 

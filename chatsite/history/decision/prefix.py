@@ -6,10 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import Previous
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.shortened import shorten_answer
-from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.history.values.window import Head
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatsite.history.decision.verdicts import Verdict
-from chatsite.history.path.cleanup import CleanupResult
+from chatsite.history.path.cleaner import CleanupResult
 from chatsite.history.path.room import RequestPart
-from chatsite.history.settings.settings import Settings
+from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.evidence import Report
 from chatsite.history.values.layout import LayoutItem
 from chatsite.history.values.window import Window

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from chatsite.encoding import Record
 from chatsite.history.decision.decision_input import DecisionInput
-from chatsite.history.settings.settings import Settings
+from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.tokens import known_tokens, weakest
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message, Role
 

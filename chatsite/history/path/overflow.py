@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chatsite.history.path.cleanup import Cleaner, CleanupResult, clean_up
+from chatsite.history.path.cleaner import Cleaner, CleanupResult, clean_up
 from chatsite.history.path.guard import GuardCut, TurnSize, guard
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict

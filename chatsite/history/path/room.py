@@ -8,8 +8,8 @@ from typing import Literal
 
 from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
+from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.tokens import known_tokens, weakest
 from chatsite.history.values.window import Head, Window
 from chatsite.messages import Basis, Message
 

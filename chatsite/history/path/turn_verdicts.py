@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.marks import (
     background_answers,
     excluded_answers,
@@ -18,7 +19,6 @@ from chatsite.history.values.marks import (
 from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
-from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 from chatsite.messages import Message
 

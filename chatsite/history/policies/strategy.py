@@ -12,10 +12,10 @@ from chatsite.history.path.turn_verdicts import Path, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
 from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
+from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import StrategyChoice
 from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.tokens import known_tokens
 from chatsite.history.values.transcript import Turn
 
 # What a strategy gets to see: its worker is given all of it as JSON, within its 2 seconds.

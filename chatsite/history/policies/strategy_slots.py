@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chatsite.history.path.policy_choice import StrategyText, TextPlace
+from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import StrategySlot
-from chatsite.history.values.tokens import known_tokens
 from chatsite.messages import Message
 
 

@@ -8,8 +8,8 @@ from datetime import UTC
 
 from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
 from chatsite.history.values.actions import actions_line
+from chatsite.history.values.counts import estimate_message
 from chatsite.history.values.shortened import shorten
-from chatsite.history.values.tokens import estimate_message
 from chatsite.history.values.transcript import Turn
 from chatsite.messages import Message
 

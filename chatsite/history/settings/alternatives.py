@@ -8,8 +8,8 @@ from typing import Any
 
 from chatsite.history.policies.base import Policy
 from chatsite.history.settings.offers import Address, SettingSources
-from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import LENGTH
+from chatsite.history.settings.turn_settings import Settings
 
 # A short memory to compare with, besides the length in force.
 SHORT = 5

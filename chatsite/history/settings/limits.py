@@ -26,21 +26,21 @@ class Limits:
     length: int | None = None
     tokens: int | None = None
 
-    def refuse_tokens(self, said: int | None, otherwise: int | None) -> str:
-        if self.tokens is None or said is None or said <= self.tokens:
+    def refuse_tokens(self, wanted: int | None, otherwise: int | None) -> str:
+        if self.tokens is None or wanted is None or wanted <= self.tokens:
             return ""
         return f"a link may ask for at most {self.tokens:,} tokens here (HISTORY_MAX_TOKENS)"
 
-    def refuse_length(self, said: int, *, otherwise: int, budget: int | None) -> str:
-        if self.length is not None and said > acting_length(self.length):
+    def refuse_length(self, wanted: int, otherwise: int, *, budget: int | None) -> str:
+        if self.length is not None and wanted > acting_length(self.length):
             return self._too_long()
-        return self._needs_budget(budget) if said > otherwise else ""
+        return self._needs_budget(budget) if wanted > otherwise else ""
 
-    def refuse_turns(self, said: float, *, otherwise: float, budget: int | None) -> str:
-        """`said` and `otherwise` are how many turns a policy, or a selector, can send."""
-        if self.length is not None and said > acting_length(self.length) and said >= otherwise:
+    def refuse_turns(self, wanted: float, otherwise: float, *, budget: int | None) -> str:
+        """`wanted` and `otherwise` are how many turns a policy, or a selector, can send."""
+        if self.length is not None and wanted > acting_length(self.length) and wanted >= otherwise:
             return self._too_long()
-        return self._needs_budget(budget) if said > otherwise else ""
+        return self._needs_budget(budget) if wanted > otherwise else ""
 
     def _too_long(self) -> str:
         most = acting_length(self.length or 0)

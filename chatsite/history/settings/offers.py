@@ -13,8 +13,8 @@ from chatsite.encoding import Record
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.resolve import resolve, why_closed
-from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import LENGTH, POLICY, SELECTOR
+from chatsite.history.settings.turn_settings import Settings
 
 # What the page's address must say, by parameter; None takes a parameter out.
 Address = Mapping[str, str | None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
@@ -11,7 +12,6 @@ from chatsite.history.policies.base import Policy, Reach, Terms, Tokens
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.grammar import Number, OneOf, is_blank
 from chatsite.history.settings.limits import Limits, most_turns
-from chatsite.history.settings.settings import Settings
 from chatsite.history.settings.sources import (
     HISTORY_NAMES,
     LENGTH,
@@ -41,6 +41,7 @@ from chatsite.history.settings.triage_settings import (
     CONVERSATION_NAMES,
     resolve_conversation,
 )
+from chatsite.history.settings.turn_settings import Settings
 
 T = TypeVar("T")
 
@@ -63,47 +64,22 @@ def resolve(
     the agent's `chatSettings`. `url_allowed` is what `may_use_url` answers. Raises BadSetting for
     a bad environment; a bad value of a link or template is passed over and shown.
     """
-    rules = _Rules.read(environment)
+    rules = _LinkRules.read(environment)
     sources = _Sources(
         environment=environment, url=url, template=template, closed=rules.close_url(url_allowed)
     )
-    limits = rules.limits
-    tokens = sources.settle(TOKENS, limits.refuse_tokens)
-    length = sources.settle(
-        LENGTH,
-        lambda said, otherwise: limits.refuse_length(
-            said, otherwise=otherwise, budget=tokens.value
-        ),
-    )
+    tokens = sources.settle(TOKENS, rules.limits.refuse_tokens)
+    length = sources.settle(LENGTH, partial(rules.limits.refuse_length, budget=tokens.value))
     conversation = resolve_conversation(environment=environment, template=template)
-    terms = Terms(length=length.value, triage=conversation.triage_terms)
-
-    def refuse_selector(said: str, otherwise: str) -> str:
-        row = POLICIES.with_selector(said)
-        return _refuse_unnamed(SELECTOR, row, said, template) or limits.refuse_turns(
-            most_turns(row, terms),
-            otherwise=most_turns(POLICIES.with_selector(otherwise), terms),
-            budget=tokens.value,
-        )
-
-    selector = sources.settle(SELECTOR, refuse_selector)
-
-    def policy_of(name: str) -> Policy:
-        found = POLICIES.get(name, selector.value)
-        assert found is not None  # the grammar reads no other name
-        return found
-
-    def refuse_policy(said: str, otherwise: str) -> str:
-        row = policy_of(said)
-        unnamed = "" if row.selector else _refuse_unnamed(POLICY, row, said, template)
-        return unnamed or limits.refuse_turns(
-            most_turns(row, terms),
-            otherwise=most_turns(policy_of(otherwise), terms),
-            budget=tokens.value,
-        )
-
+    refusals = _Refusals(
+        template=template,
+        limits=rules.limits,
+        terms=Terms(length=length.value, triage=conversation.triage_terms),
+        budget=tokens.value,
+    )
+    selector = sources.settle(SELECTOR, refusals.refuse_selector)
     return Settings(
-        policy=sources.settle(POLICY, refuse_policy),
+        policy=sources.settle(POLICY, partial(refusals.refuse_policy, selector=selector.value)),
         length=length,
         tokens=tokens,
         low_water=sources.settle(LOW_WATER),
@@ -114,6 +90,37 @@ def resolve(
         locked=bool(rules.locked_by),
         lock_reason=rules.lock_reason,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusals:
+    """Why a link may not choose a policy or a selector; each answer is "" where it may.
+
+    `wanted` is the link's value, `otherwise` the one that applies without the link.
+    """
+
+    template: Mapping[str, object]
+    limits: Limits
+    terms: Terms
+    budget: int | None
+
+    def refuse_selector(self, wanted: str, otherwise: str) -> str:
+        row = POLICIES.with_selector(wanted)
+        unnamed = _refuse_unnamed(SELECTOR, row, wanted, self.template)
+        return unnamed or self._refuse_turns(row, POLICIES.with_selector(otherwise))
+
+    def refuse_policy(self, wanted: str, otherwise: str, *, selector: str) -> str:
+        row, other = POLICIES.get(wanted, selector), POLICIES.get(otherwise, selector)
+        assert row is not None and other is not None  # the grammar reads no other name
+        unnamed = "" if row.selector else _refuse_unnamed(POLICY, row, wanted, self.template)
+        return unnamed or self._refuse_turns(row, other)
+
+    def _refuse_turns(self, wanted: Policy, otherwise: Policy) -> str:
+        return self.limits.refuse_turns(
+            most_turns(wanted, self.terms),
+            most_turns(otherwise, self.terms),
+            budget=self.budget,
+        )
 
 
 def _refuse_unnamed(
@@ -137,13 +144,13 @@ def reach(settings: Settings, *, room: int) -> Reach:
 
 def why_closed(environment: Mapping[str, str], *, url_allowed: bool) -> str:
     """Why no history parameter of the address counts, "" where they do."""
-    closed = _Rules.read(environment).close_url(url_allowed)
+    closed = _LinkRules.read(environment).close_url(url_allowed)
     return closed[1] if closed else ""
 
 
 def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
     """Whether HISTORY_URL lets this user choose in the address."""
-    who = _Rules.read(environment).who_may_link
+    who = _LinkRules.read(environment).who_may_link
     return who == EVERYONE or (who == STAFF and staff)
 
 
@@ -156,7 +163,7 @@ def first_values(query_string: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
+class _LinkRules:
     """What a link may do here. `locked_by` names the variable that locks, or is ""."""
 
     locked_by: str
@@ -165,7 +172,7 @@ class _Rules:
     limits: Limits
 
     @classmethod
-    def read(cls, environment: Mapping[str, str]) -> _Rules:
+    def read(cls, environment: Mapping[str, str]) -> _LinkRules:
         def number(name: str, least: int) -> int | None:
             raw = environment.get(name, "")
             return None if is_blank(raw) else read_variable(name, raw, Number(least))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from chatsite.history.values.marks import BACKGROUND
-from chatsite.history.values.tokens import (
+from chatsite.history.values.counts import (
     TOKENS_PER_MESSAGE,
     estimate,
     estimate_message,
     known_tokens,
 )
+from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message, TokenCount
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsite.history.values.tokens import estimate_message
+from chatsite.history.values.counts import estimate_message
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import TokenCount
 

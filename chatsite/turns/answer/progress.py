@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.history import Decision, tokens_of
-from chatsite.history.values.tokens import weakest
+from chatsite.history.values.counts import weakest
 from chatsite.kv import Account
 from chatsite.providers.base.model import Model, Price
 from chatsite.providers.base.provider import Finished, Usage

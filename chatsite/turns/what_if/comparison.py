@@ -9,7 +9,7 @@ from typing import Any
 from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings
-from chatsite.history.records.comparison import ToolGroups, figures_of
+from chatsite.history.records.figures import ToolGroups, figures_of
 from chatsite.history.settings.alternatives import Alternative, alternatives, as_then
 from chatsite.history.settings.offers import SettingSources
 from chatsite.providers.base.model import PUBLISHED, Price, reusable

@@ -12,7 +12,7 @@ from typing import Any
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript, Users, reach
-from chatsite.history.records.comparison import DecisionFigures, ToolGroups, figures_of
+from chatsite.history.records.figures import DecisionFigures, ToolGroups, figures_of
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.providers.base.model import Price, reusable
 from chatsite.turns.context.decider import Decider
