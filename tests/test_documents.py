@@ -53,6 +53,13 @@ def test_the_story_names_functions() -> None:
     assert len(MODULES) >= 2
 
 
+def test_the_story_of_one_message_can_be_read_in_five_minutes() -> None:
+    story = STORY.partition("\n## One message\n")[2].partition("\n## ")[0]
+    functions = [*re.findall(DOTTED, story), *re.findall(r"`static/chat/[\w/-]+\.js: \w+`", story)]
+    assert len(set(functions)) <= 25
+    assert len(story.split()) < 1_000  # people read 200 to 250 words of such a text a minute
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_function_that_the_story_names_exists(name: str) -> None:
     assert found(name)
