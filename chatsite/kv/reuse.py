@@ -73,12 +73,12 @@ def plan(live: Book, prompt: Book) -> Reuse:
     """The cheapest way from the `live` cells of a slot to `prompt` on which no shifted run begins
     with another message's cells. Raises ValueError without a prompt."""
     cells, wanted = _as_texts(live.ids, prompt.ids)
-    best = _reuse(cells, wanted, 0)[0]
+    best = _reuse_from(cells, wanted, 0)[0]
     owners, wanting = _keys(live), _keys(prompt)
     for chunk in CHUNKS:
         if best.evaluated == 1:
             break
-        other, runs = _reuse(cells, wanted, chunk)
+        other, runs = _reuse_from(cells, wanted, chunk)
         # The rest of a run was evaluated behind its first cells: only the beginning must match.
         if other.reused > best.reused and all(owners[a] == wanting[b] for a, b in runs):
             best = other
@@ -88,7 +88,7 @@ def plan(live: Book, prompt: Book) -> Reuse:
 def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
     """What the engine does with runs of at least `chunk` tokens; 0: with the common beginning
     alone. Raises ValueError without a prompt."""
-    return _reuse(*_as_texts(live, prompt), chunk)[0]
+    return _reuse_from(*_as_texts(live, prompt), chunk)[0]
 
 
 def _keys(book: Book) -> list[str]:
@@ -106,7 +106,7 @@ def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
     return "".join([letters.get(id, _IN_NO_PROMPT) for id in live]), wanted
 
 
-def _reuse(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int]]]:
+def _reuse_from(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int]]]:
     """The reuse, and the shifted runs: the old and the new start of each."""
     prefix = same = _common(live, 0, prompt, 0)
     here = prefix

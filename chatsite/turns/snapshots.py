@@ -110,10 +110,10 @@ class Snapshots:
             self._asked_at = now
         wanted = (agent, model, staff)
         if wanted not in self._engines:
-            self._engines[wanted] = self._engine(agent, model, staff=staff)
+            self._engines[wanted] = self._engine_status(agent, model, staff=staff)
         return self._engines[wanted]
 
-    def _engine(self, agent: str, model: str, *, staff: bool) -> Engine:
+    def _engine_status(self, agent: str, model: str, *, staff: bool) -> Engine:
         try:
             status = self.resolve_agent(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:

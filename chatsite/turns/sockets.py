@@ -32,9 +32,11 @@ class Sockets:
 
     def end(self, session: str) -> None:
         """Close all of a session's sockets in a second; may be called from any thread."""
-        self._loop.call_soon_threadsafe(self._loop.call_later, GRACE_SECONDS, self._end, session)
+        self._loop.call_soon_threadsafe(
+            self._loop.call_later, GRACE_SECONDS, self._end_session, session
+        )
 
-    def _end(self, session: str) -> None:
+    def _end_session(self, session: str) -> None:
         for close in list(self._open.get(session, ())):
             self._ending.add(task := asyncio.ensure_future(close()))
             task.add_done_callback(self._ending.discard)

@@ -57,7 +57,7 @@ class StrategyWorker:
             return StrategyFailure(
                 reason=f"others kept its worker busy for {WAIT_SECONDS:.0f} seconds"
             )
-        self._running = asyncio.create_task(self._run(file, given), name="strategy")
+        self._running = asyncio.create_task(self._run_child(file, given), name="strategy")
         self._running.add_done_callback(lambda _: self._turn.release())
         return await asyncio.shield(self._running)
 
@@ -77,7 +77,7 @@ class StrategyWorker:
         if self._running is not None:
             await asyncio.wait([self._running])
 
-    async def _run(
+    async def _run_child(
         self, file: StrategyFile, given: StrategyInput
     ) -> StrategyResult | StrategyFailure:
         if self._stopped:

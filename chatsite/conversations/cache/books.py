@@ -59,13 +59,13 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
 def mark_turns(*, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """Unload these turns, given by the seq of their user messages: messages in the cache are
     marked for cleanup, the others unloaded at once. Returns the changed statuses by id."""
-    return _mark_turns(key(conversation), turns)
+    return _write_status(key(conversation), turns)
 
 
 @writing
 def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """The same at a person's request. Raises NotFound, TurnRunning while an answer is written."""
-    return _mark_turns(key(_locked_idle(owner, conversation).id), turns)
+    return _write_status(key(_locked_idle(owner, conversation).id), turns)
 
 
 @writing
@@ -105,7 +105,7 @@ def _loaded_place(now: CachePlace) -> CachePlace:
     return NOT_THERE if start < 0 else (size, start, LOADED)
 
 
-def _mark_turns(of: Any, turns: Sequence[int]) -> dict[str, int]:
+def _write_status(of: Any, turns: Sequence[int]) -> dict[str, int]:
     return _write(
         (row, (row[1], row[2], MARKED if row[2] >= 0 else UNLOADED))
         for row in _rows_of_turns(of, turns)

@@ -54,7 +54,7 @@ def decide(
         cleanup=cleanup,
     )
     given.require_valid()
-    return _decide(given, _prepare(given))
+    return _run_policy(given, _prepare(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def _prepare(given: DecisionInput) -> _Prepared:
     )
 
 
-def _decide(given: DecisionInput, prepared: _Prepared) -> Decision:
+def _run_policy(given: DecisionInput, prepared: _Prepared) -> Decision:
     policy = given.settings.active_policy
     notes = given.settings.conversation.previous_tasks_count.value
     quotes = quote_notes(

@@ -90,15 +90,15 @@ class EngineClient:
         size = 0
         for text in texts:
             if batch and size + len(text) > _BATCH_CHARACTERS:
-                found += await self._tokenize(batch, special=special, first=first)
+                found += await self._request_tokens(batch, special=special, first=first)
                 batch, size = [], 0
             batch.append(text)
             size += len(text)
         if batch:
-            found += await self._tokenize(batch, special=special, first=first)
+            found += await self._request_tokens(batch, special=special, first=first)
         return found
 
-    async def _tokenize(
+    async def _request_tokens(
         self, texts: Sequence[str], *, special: bool, first: bool
     ) -> list[list[int]]:
         content: list[str | int] = []

@@ -151,7 +151,7 @@ def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Excep
     alike. Other errors are our own, and are returned unchanged."""
     kinds: Any = sdk
     if isinstance(error, kinds.APIStatusError):
-        return _refused(error, model)
+        return _refusal_for(error, model)
     if isinstance(error, kinds.APIConnectionError):
         cause = error.__cause__
         return unreachable(str(cause) if isinstance(cause, httpx2.HTTPError) else "")
@@ -160,7 +160,7 @@ def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Excep
     return error
 
 
-def _refused(error: Any, model: str) -> ProviderError:
+def _refusal_for(error: Any, model: str) -> ProviderError:
     return refused(
         error.status_code,
         model=model,

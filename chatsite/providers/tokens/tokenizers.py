@@ -77,14 +77,16 @@ class O200k:
     async def count(self, messages: Sequence[Message]) -> list[int]:
         texts = [counted_text(message) for message in messages]
         inline = self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K
-        counts = self._count(texts) if inline else await asyncio.to_thread(self._count, texts)
+        counts = (
+            self._count_each(texts) if inline else await asyncio.to_thread(self._count_each, texts)
+        )
         return _with_media(counts, messages)
 
     async def warm(self) -> None:
         """Load the ranks in a thread, which takes half a second, before the first count."""
         await asyncio.to_thread(self._load)
 
-    def _count(self, texts: list[str]) -> list[int]:
+    def _count_each(self, texts: list[str]) -> list[int]:
         encode = self._load().encode_ordinary
         return [len(encode(text)) + TOKENS_PER_MESSAGE for text in texts]
 
@@ -111,11 +113,13 @@ class Estimate:
     async def count(self, messages: Sequence[Message]) -> list[int]:
         texts = [counted_text(message) for message in messages]
         inline = sum(map(len, texts)) < _INLINE_CHARACTERS
-        counts = self._count(texts) if inline else await asyncio.to_thread(self._count, texts)
+        counts = (
+            self._count_each(texts) if inline else await asyncio.to_thread(self._count_each, texts)
+        )
         return _with_media(counts, messages)
 
     @staticmethod
-    def _count(texts: list[str]) -> list[int]:
+    def _count_each(texts: list[str]) -> list[int]:
         return [estimate(text) + TOKENS_PER_MESSAGE for text in texts]
 
 

@@ -135,16 +135,16 @@ def unsure_of(messages: Iterable[Message], model: Model) -> int:
     return sum(
         message.tokens.count
         for message in messages
-        if message.tokens and (_has_media(message, model) or _has_thinking(message))
+        if message.tokens and (_message_has_media(message, model) or _has_thinking(message))
     )
 
 
 def has_media(messages: Iterable[Message], model: Model) -> bool:
     """Whether pictures or the like went along, so that its size says nothing of another request."""
-    return any(_has_media(message, model) for message in messages)
+    return any(_message_has_media(message, model) for message in messages)
 
 
-def _has_media(message: Message, model: Model) -> bool:
+def _message_has_media(message: Message, model: Model) -> bool:
     if not message.attachments:
         return False
     return any(choose_form(attachment, model) in MEDIA for attachment in message.attachments)

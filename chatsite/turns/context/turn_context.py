@@ -100,7 +100,7 @@ class Contexts:
         self._environment = environment
         self.resolve_agent = resolve_agent
         self._settings: Callable[[str, bool, Template], Settings]
-        self._settings = lru_cache(CACHED)(lambda *page: self._sources(*page).resolve())
+        self._settings = lru_cache(CACHED)(lambda *page: self._sources_for(*page).resolve())
         self._offers: Callable[[str, bool, Template], dict[str, Any]]
         self._offers = lru_cache(CACHED)(self._listed_offers)
 
@@ -116,17 +116,17 @@ class Contexts:
 
     def sources(self, context: TurnContext) -> SettingSources:
         """Where the settings of this page come from."""
-        return self._sources(*_page(context))
+        return self._sources_for(*_page(context))
 
     def offers(self, context: TurnContext) -> dict[str, Any]:
         """What the page offers to choose from; the same dictionary every time, so read only."""
         return self._offers(*_page(context))
 
     def _listed_offers(self, query: str, url_allowed: bool, template: Template) -> dict[str, Any]:
-        sources = self._sources(query, url_allowed, template)
+        sources = self._sources_for(query, url_allowed, template)
         return offers(sources, sources.resolve()).to_dict()
 
-    def _sources(self, query: str, url_allowed: bool, template: Template) -> SettingSources:
+    def _sources_for(self, query: str, url_allowed: bool, template: Template) -> SettingSources:
         return SettingSources(
             environment=self._environment,
             url=first_values(query),

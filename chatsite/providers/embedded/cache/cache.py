@@ -196,13 +196,13 @@ class Cache:
         won't have. Returns at once: shifting the other cells takes half a second, for which nobody
         waits now. Skipped while an answer runs, whose request was trimmed."""
         if conversation not in self._leased_conversations(background=False):
-            self._start(self._in_own_slot(conversation, partial(self._trim, prompt)))
+            self._start(self._in_own_slot(conversation, partial(self._trim_slot, prompt)))
 
     def _leased_conversations(self, *, background: bool) -> set[str]:
         leases = self._leases.values()
         return {lease.conversation for lease in leases if lease.background == background}
 
-    async def _trim(self, prompt: Book, lease: Lease) -> bool:
+    async def _trim_slot(self, prompt: Book, lease: Lease) -> bool:
         account = await lease.trim(prompt)
         if account is not None:
             self.count_miss(lease, account)
