@@ -22,7 +22,7 @@ from chatsite.history import (
 from chatsite.history.settings.alternatives import alternatives
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
-from tests.history.every_other import EVERY_OTHER
+from tests.history.policies.every_other import EVERY_OTHER
 
 NAME = EVERY_OTHER.name
 LINK = {"historyPolicy": NAME}

@@ -1,7 +1,7 @@
 """Stored receipts keep their form: the same path gives the same JSON, byte for byte.
 
 `golden_receipts.jsonl` holds a receipt a line. To write it again after a wanted change of the form:
-`GOLDEN=write .venv/bin/python -m pytest tests/history/test_golden_receipts.py`.
+`GOLDEN=write .venv/bin/python -m pytest tests/history/decision/test_golden_receipts.py`.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from chatsite.history import (
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, explain_forgetting
 from chatsite.history.values.selectable import selectable_entries
+from tests.history.decision.test_decide import HEAD, WIDE, answer, reasons, sent, user
 from tests.history.older import firsts, triage_terms, turn
-from tests.history.test_decision import HEAD, WIDE, answer, reasons, sent, user
 
 
 def unloaded(entry: Entry, status: int = -1) -> Entry:
