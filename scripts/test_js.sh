@@ -9,5 +9,5 @@ if ! command -v node >/dev/null; then
     [ "${CI-}" != "true" ]
     exit
 fi
-# Dots while all is well; dots show no details, so after a failure the tests run again with the full report.
+# Dots show no details, so after a failure the tests run again with a full report.
 node --test --test-reporter=dot tests/page/*.test.js || exec node --test --test-reporter=spec tests/page/*.test.js
