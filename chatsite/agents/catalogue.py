@@ -97,12 +97,12 @@ class Catalogue:
         root = os.path.realpath(self._folder)
         for name in names:
             shown = on_one_line(name)
-            known = self._one(root, name, shown)
+            known = self._read_folder(root, name, shown)
             if isinstance(known.agent, Template):
                 known = replace(known, strategy=find_strategy(root, name, known=known.strategy))
             yield shown, known
 
-    def _one(self, root: str, name: str, shown: str) -> _CachedFolder:
+    def _read_folder(self, root: str, name: str, shown: str) -> _CachedFolder:
         """The cached folder where its template has not changed, else the folder read again."""
         there: FileStamp | None = None
         try:

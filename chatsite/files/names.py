@@ -12,13 +12,13 @@ NAMELESS = "file"
 BLANKS = re.compile(r"\s+")
 
 
-def safe_name(said: str) -> str:
+def safe_name(name: str) -> str:
     """The last part of a path without control and direction marks, at most 120 characters.
 
     A right-to-left override makes `exe.gpj` of `jpg.exe`; a slash or a backslash is a path on some
     machine; half characters can't be stored.
     """
-    composed = unicodedata.normalize("NFC", BLANKS.sub(" ", said))
+    composed = unicodedata.normalize("NFC", BLANKS.sub(" ", name))
     last = re.split(r"[/\\]", composed)[-1]
     shown = "".join(c for c in last if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn"))
     name = shown.strip(" .")

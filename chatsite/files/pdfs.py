@@ -23,7 +23,7 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
     counts so far still hold. Raises Damaged.
     """
     since = time.monotonic()
-    reader = _opened(path)
+    reader = _open_pdf(path)
     pages = len(reader.pages)
     tell(pages=pages)
     if reader.is_encrypted:
@@ -39,8 +39,8 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
                 if text:
                     kept.add(f"[Page {number}]\n{text}\n\n")
             except TextLimitReached:
-                said = f"Only its first {MOST_CHARACTERS:,} characters are read"
-                return f"{said}, up to page {number:,} of {pages:,}."
+                note = f"Only its first {MOST_CHARACTERS:,} characters are read"
+                return f"{note}, up to page {number:,} of {pages:,}."
             except MemoryError:
                 return cut_after(number - 1, pages)
             except Exception:  # pypdf raises whatever it stumbles over.
@@ -49,7 +49,7 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
     return f"The text of {unread:,} of its {pages:,} pages can't be read." if unread else ""
 
 
-def _opened(path: Path) -> PdfReader:
+def _open_pdf(path: Path) -> PdfReader:
     """Raises Damaged."""
     try:
         reader = PdfReader(path)

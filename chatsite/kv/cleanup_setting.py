@@ -46,44 +46,47 @@ class Cleanup:
 def resolve_cleanup(*, environment: str, template: Mapping[str, object]) -> Cleanup:
     """`environment` is the variable's raw value, "" where it isn't set; `template` an agent's
     `chatSettings`. Raises BadSetting for a value of the environment that is not allowed."""
-    said = environment.strip()
-    if said and said not in STRATEGIES:
-        raise BadSetting(f"{VARIABLE}={_shown(said)} is not allowed. {_allowed(said)}")
+    name = environment.strip()
+    if name and name not in STRATEGIES:
+        raise BadSetting(f"{VARIABLE}={_printable(name)} is not allowed. {_allowed_names(name)}")
     own = template.get(KEY)
     passed_over: tuple[str, ...] = ()
     usable = isinstance(own, str) and own in STRATEGIES
     if own is not None and not usable:
         meant = own if isinstance(own, str) else ""
-        passed_over = (f"chatSettings.{KEY} {_shown(own)} is passed over. {_allowed(meant)}",)
-    elif said and isinstance(own, str) and own != said:
+        reason = f"chatSettings.{KEY} {_printable(own)} is passed over. {_allowed_names(meant)}"
+        passed_over = (reason,)
+    elif name and isinstance(own, str) and own != name:
         passed_over = (f"chatSettings.{KEY} {own} doesn't count: the environment sets {VARIABLE}.",)
-    if said:
-        return Cleanup(value=said, source="environment", passed_over=passed_over)
+    if name:
+        return Cleanup(value=name, source="environment", passed_over=passed_over)
     if usable and isinstance(own, str):
         return Cleanup(value=own, source="template")
     return Cleanup(value=DEFAULT, source="built in", passed_over=passed_over)
 
 
-def unknown_strategy(said: str) -> str:
+def unknown_strategy(name: str) -> str:
     """The error for a strategy that doesn't exist; "" for one that does."""
-    return "" if said in STRATEGIES else f"There is no strategy {_shown(said)}. {_allowed(said)}"
+    if name in STRATEGIES:
+        return ""
+    return f"There is no strategy {_printable(name)}. {_allowed_names(name)}"
 
 
-def _allowed(said: str) -> str:
-    meant = _near_miss(said)
+def _allowed_names(name: str) -> str:
+    meant = _near_miss(name)
     hint = f" {meant} was probably meant." if meant else ""
     return f"It is one of: {', '.join(STRATEGIES)}.{hint}"
 
 
-def _near_miss(said: str) -> str:
-    """The name that `said` looks like, whatever its case, blanks, dashes and underscores."""
+def _near_miss(text: str) -> str:
+    """The strategy that `text` looks like, whatever its case, blanks, dashes and underscores."""
     folded = {name.lower(): name for name in STRATEGIES}
-    asked = "".join(c for c in said[:_SHOWN].lower() if c.isalnum())
+    asked = "".join(c for c in text[:_SHOWN].lower() if c.isalnum())
     found = get_close_matches(asked, folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else ""
 
 
-def _shown(value: object) -> str:
+def _printable(value: object) -> str:
     """A value for a message: short, and without line breaks that could forge a log line."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

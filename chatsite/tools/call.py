@@ -51,11 +51,11 @@ async def call_tool(
     """
     arguments: dict[str, object] = {}
     try:
-        tool = _named(call_name, tools)
+        tool = _find_tool(call_name, tools)
         arguments = parse_arguments(arguments_text)
         given = without_nulls(arguments, tool.parameters)
         check_arguments(given, tool.parameters)
-        value = await _run(tool, given, using, seconds=seconds)
+        value = await _run_within(tool, given, using, seconds=seconds)
         # In a thread: encoding a large value would block the event loop.
         content = await asyncio.to_thread(content_within, value, room_characters)
         return ToolResult(content=content, failed=False, arguments=arguments)
@@ -67,7 +67,9 @@ async def call_tool(
             raise
         name, message = "Cancelled", "The tool gave up by itself."
     except Exception as error:
-        logger.error("the tool %s failed with %s", call_name[:_LONGEST_NAME], _where(error))
+        logger.error(
+            "the tool %s failed with %s", call_name[:_LONGEST_NAME], _describe_place(error)
+        )
         name = type(error).__name__
         message = "The tool failed. The server's log says where."
     return ToolResult(content=error_content(name, message), failed=True, arguments=arguments)
@@ -77,10 +79,10 @@ def error_content(name: str, message: str) -> str:
     """The content of a tool message for a call that has no result."""
     if len(message) > LONGEST_ERROR:
         message = f"{message[:LONGEST_ERROR]}…"
-    return _json({"error": {"name": name[:_LONGEST_NAME], "message": message}})
+    return _to_json({"error": {"name": name[:_LONGEST_NAME], "message": message}})
 
 
-def _named(name: str, tools: Sequence[Tool]) -> Tool:
+def _find_tool(name: str, tools: Sequence[Tool]) -> Tool:
     for tool in tools:
         if tool.name == name:
             return tool
@@ -89,7 +91,7 @@ def _named(name: str, tools: Sequence[Tool]) -> Tool:
     raise ToolError(f"No tool of that name can be called here. {known}", name="UnknownTool")
 
 
-async def _run(
+async def _run_within(
     tool: Tool, arguments: Mapping[str, object], using: ToolContext, *, seconds: float
 ) -> object:
     try:
@@ -105,12 +107,12 @@ async def _run(
         ) from None
 
 
-def _json(value: object) -> str:
+def _to_json(value: object) -> str:
     """JSON without half characters, which can't be stored; all other text stays readable."""
     return UNSOUND.sub("\ufffd", json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
-def _beginning(value: object, room: int) -> str:
+def _json_beginning(value: object, room: int) -> str:
     """The value as JSON, cut a little beyond `room` characters. Encodes piece by piece:
     `json.dumps` blocks every thread while it runs, which was a second for 40 MB."""
     pieces: list[str] = []
@@ -137,22 +139,22 @@ def content_within(value: object, room: int) -> str:
     room = min(max(room, _SMALLEST), _LARGEST)
     if isinstance(value, str):
         text, of = value[: room + 1], f" of {len(value):,}"
-        content = _json(text)
+        content = _to_json(text)
     else:
-        text, of = _beginning(value, room), ""
+        text, of = _json_beginning(value, room), ""
         content = UNSOUND.sub("\ufffd", text)
     if len(content) <= room:
         return content
     kept = room
     while True:
         note = _CUT.format(kept=kept, of=of)
-        cut = _json({"cut": note, "beginning": text[:kept]})
+        cut = _to_json({"cut": note, "beginning": text[:kept]})
         if len(cut) <= room:
             return cut
         kept = max(0, kept - max(1, (len(cut) - room) // 2))
 
 
-def _where(error: Exception) -> str:
+def _describe_place(error: Exception) -> str:
     """The error's class and the line that raised it, without the error's message."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:

@@ -22,7 +22,7 @@ class Clock:
     def __init__(self, *, now: Callable[[], datetime], zone: str = DEFAULT_ZONE) -> None:
         self._now = now
         self._zone = zone
-        _zone(zone)
+        _find_zone(zone)
 
     @property
     def description(self) -> str:
@@ -39,23 +39,23 @@ class Clock:
 
     async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         """`time` is ISO 8601 with its offset from UTC, to the second."""
-        said = str(arguments.get("zone") or self._zone).strip()
+        name = str(arguments.get("zone") or self._zone).strip()
         try:
-            zone = _zone(said)
+            zone = _find_zone(name)
         except ToolError as error:
             # Reading the names of all zones takes some 20 ms from the disk.
-            near = await asyncio.to_thread(_near, said)
-            raise ToolError(error.message + near, name=error.name) from None
+            similar = await asyncio.to_thread(_similar_zones, name)
+            raise ToolError(error.message + similar, name=error.name) from None
         now = self._now().astimezone(zone)
         return {
-            "zone": said,
+            "zone": name,
             "time": now.isoformat(timespec="seconds"),
             "date": now.date().isoformat(),
             "weekday": now.strftime("%A"),
         }
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo:
+def _find_zone(name: str) -> zoneinfo.ZoneInfo:
     """Raises ToolError. A name is part of a path, so zoneinfo refuses some in its own ways."""
     if name.isascii() and name.isprintable() and len(name) <= LONGEST_NAME:
         try:
@@ -69,7 +69,7 @@ def _zone(name: str) -> zoneinfo.ZoneInfo:
     )
 
 
-def _near(name: str) -> str:
+def _similar_zones(name: str) -> str:
     wanted = name.lower().replace(" ", "_").rpartition("/")[2]
     names = zoneinfo.available_timezones() if len(wanted) > 1 else set()
     found = [zone for zone in sorted(names) if wanted in zone.lower()]

@@ -40,7 +40,7 @@ class FoundMessage:
 class SearchResult:
     """The messages that storage found, newest first. `whole`: it searched all of them."""
 
-    lines: tuple[FoundMessage, ...]
+    hits: tuple[FoundMessage, ...]
     messages: int
     conversations: int
     whole: bool
@@ -97,23 +97,23 @@ class SearchHistory:
     async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         query = str(arguments["query"])[:LONGEST]
         most = arguments.get("results", HITS)
-        asked = dict.fromkeys(term for _, term in spelled(query))
-        if not asked:
+        query_terms = dict.fromkeys(term for _, term in spelled(query))
+        if not query_terms:
             raise ToolError(
                 "The query holds nothing but common words. Name what to look for.",
                 name="BadQuery",
             )
-        looked = await self._run(
+        found = await self._run(
             self._reads.older_messages,
             owner=using.owner,
             without=using.conversation,
             words=_needles(query),
         )
-        hits = await asyncio.to_thread(_ranked, looked.lines, list(asked))
-        where = f"{looked.messages:,} messages of {looked.conversations:,} conversations"
+        hits = await asyncio.to_thread(_rank, found.hits, list(query_terms))
+        where = f"{found.messages:,} messages of {found.conversations:,} conversations"
         return {
-            "found": [_hit(line, text) for line, text in hits[: int(str(most))]],
-            "searched": where if looked.whole else f"the newest {where}; there are older ones",
+            "found": [_hit_to_dict(hit, text) for hit, text in hits[: int(str(most))]],
+            "searched": where if found.whole else f"the newest {where}; there are older ones",
         }
 
 
@@ -130,42 +130,44 @@ def _needles(query: str) -> list[str]:
     return list(found)
 
 
-def _ranked(lines: Sequence[FoundMessage], asked: Sequence[str]) -> list[tuple[FoundMessage, str]]:
+def _rank(
+    found: Sequence[FoundMessage], query_terms: Sequence[str]
+) -> list[tuple[FoundMessage, str]]:
     """Each message with its best part. A word counts the more, the fewer parts have it; among
     equals the newest comes first."""
-    parts = [(line, part, Counter(terms(part))) for line in lines for part in passages(line.text)]
-    having = Counter(term for _, _, counts in parts for term in asked if counts[term])
+    parts = [(hit, part, Counter(terms(part))) for hit in found for part in passages(hit.text)]
+    having = Counter(term for _, _, counts in parts for term in query_terms if counts[term])
     weights = {term: math.log(1 + len(parts) / having[term]) for term in having}
     best: dict[int, tuple[float, FoundMessage, str]] = {}
-    for line, part, counts in parts:
+    for hit, part, counts in parts:
         # A repeated word counts hardly more than one; a long part counts less.
         score = sum(
             weight * (1 + 0.2 * min(counts[term] - 1, 3))
             for term, weight in weights.items()
             if counts[term]
         ) / (1 + 0.001 * counts.total())
-        if score > best.get(id(line), (0.0, line, ""))[0]:
-            best[id(line)] = (score, line, _around(part, asked))
-    found = sorted(best.values(), key=lambda hit: hit[0], reverse=True)
-    return [(line, text) for _, line, text in found]
+        if score > best.get(id(hit), (0.0, hit, ""))[0]:
+            best[id(hit)] = (score, hit, _around(part, query_terms))
+    ranked = sorted(best.values(), key=lambda scored: scored[0], reverse=True)
+    return [(hit, text) for _, hit, text in ranked]
 
 
-def _around(part: str, asked: Sequence[str]) -> str:
+def _around(part: str, query_terms: Sequence[str]) -> str:
     """The part of a passage that is shown, around the first word of the query."""
     if len(part) <= TEXT:
         return part.strip()
-    word = next((word for word, term in spelled(part) if term in asked), "")
+    word = next((word for word, term in spelled(part) if term in query_terms), "")
     place = max(0, min(part.find(word) - TEXT // 3, len(part) - TEXT))
     shown = part[place : place + TEXT].strip()
     return f"{'…' if place else ''}{shown}{'…' if place + TEXT < len(part) else ''}"
 
 
-def _hit(line: FoundMessage, text: str) -> dict[str, object]:
+def _hit_to_dict(hit: FoundMessage, text: str) -> dict[str, object]:
     return {
-        "title": line.title,
-        "agent": line.agent,
-        "date": line.at.isoformat(timespec="minutes"),
-        "role": line.role,
+        "title": hit.title,
+        "agent": hit.agent,
+        "date": hit.at.isoformat(timespec="minutes"),
+        "role": hit.role,
         "text": text,
-        "conversation": line.conversation,
+        "conversation": hit.conversation,
     }

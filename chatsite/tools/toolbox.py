@@ -41,7 +41,7 @@ class Toolbox:
 
     async def ready(self, nodes: Sequence[str]) -> None:
         """Wait, a few seconds at most, for tool servers that are still starting."""
-        await self._servers.ready(server for server, _ in map(_parts, nodes) if server)
+        await self._servers.ready(server for server, _ in map(_split_node, nodes) if server)
 
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
@@ -50,7 +50,7 @@ class Toolbox:
         tools: dict[str, Tool] = {}
         missing: dict[str, MissingTool] = {}
         for node in nodes:
-            for found in self._found(node, configurations.get(node, {})):
+            for found in self._tools_of_node(node, configurations.get(node, {})):
                 if isinstance(found, MissingTool):
                     missing.setdefault(found.name, found)
                 elif found.name not in tools and len(tools) == MOST_TOOLS:
@@ -61,12 +61,12 @@ class Toolbox:
                     tools.setdefault(found.name, found)
         return AgentTools(tools=tuple(tools.values()), missing=tuple(missing.values()))
 
-    def _found(
+    def _tools_of_node(
         self, node: str, configuration: Mapping[str, object]
     ) -> Iterator[Tool | MissingTool]:
-        server, tool = _parts(node)
+        server, tool = _split_node(node)
         if server:
-            yield from self._of_server(node, server, tool)
+            yield from self._tools_of_server(node, server, tool)
         elif node not in self._builtin:
             yield MissingTool(name=node, reason="there is no tool of that name here")
         else:
@@ -76,7 +76,7 @@ class Toolbox:
                 reason = f"its settings can't be used: {error.message}"
                 yield MissingTool(name=node, reason=reason)
 
-    def _of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | MissingTool]:
+    def _tools_of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | MissingTool]:
         connection = self._servers.get(server)
         if connection is None:
             yield MissingTool(name=node, reason="no tool server of that name is set up here")
@@ -87,10 +87,10 @@ class Toolbox:
             for name, reason in connection.unfit.items():
                 yield MissingTool(name=f"{node}.{name}", reason=reason)
         else:
-            yield _one(connection, node, tool)
+            yield _tool_of_connection(connection, node, tool)
 
 
-def _one(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
+def _tool_of_connection(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
     found = connection.tools.get(tool)
     if found is not None:
         return found
@@ -98,7 +98,7 @@ def _one(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
     return MissingTool(name=node, reason=reason)
 
 
-def _parts(node: str) -> tuple[str, str]:
+def _split_node(node: str) -> tuple[str, str]:
     """Server and tool of `mcp.<server>` and `mcp.<server>.<tool>`; "" for a missing part."""
     if not node.startswith(MCP):
         return "", ""

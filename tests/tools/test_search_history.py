@@ -161,6 +161,6 @@ def test_a_search_reads_a_bounded_part_in_three_queries(
     # SQLite uses its index for nothing else.
     assert '"on_path" IN (' in asked.captured_queries[-1]["sql"]
     assert (looked.conversations, looked.messages, looked.whole) == (2, 100, False)
-    assert len(looked.lines) == 100
-    assert {line.text for line in looked.lines} == {f"kestrel {n}" for n in range(150, 200)}
+    assert len(looked.hits) == 100
+    assert {line.text for line in looked.hits} == {f"kestrel {n}" for n in range(150, 200)}
     assert queries.list_conversations(owner=ADA)

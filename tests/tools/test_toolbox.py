@@ -28,7 +28,7 @@ class Nothing:
     """Storage without a conversation."""
 
     def older_messages(self, **asked: Any) -> SearchResult:
-        return SearchResult(lines=(), messages=0, conversations=0, whole=True)
+        return SearchResult(hits=(), messages=0, conversations=0, whole=True)
 
 
 async def at_once(work: Any, /, *args: Any, **kwargs: Any) -> Any:

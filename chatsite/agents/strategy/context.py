@@ -68,9 +68,9 @@ class SlotBuilder:
         differs from `role`, or that was changed, is sent as a text. The current message is always
         sent last, once: adding its text adds nothing. Raises SlotError.
         """
-        shown = _checked(name, priority, role)
+        shown = _checked_name(name, priority, role)
         default = role or ("system" if name == "system" else "user")
-        items = [self._item(said, default, role) for said in _spoken(shown, content)]
+        items = [self._encode_item(item, default, role) for item in _contents(shown, content)]
         kept = [item for item in items if item is not None]
         if kept:
             self._added.append({"name": name, "priority": priority, "items": kept})
@@ -78,20 +78,20 @@ class SlotBuilder:
     def to_list(self) -> list[dict[str, object]]:
         return self._added
 
-    def _item(
-        self, said: str | Message, default: str, role: str | None
+    def _encode_item(
+        self, item: str | Message, default: str, role: str | None
     ) -> int | dict[str, str] | None:
         """A stored message's number, or a text; None where the item adds nothing."""
-        if isinstance(said, Message):
-            seq, stored = self._stored.get(said.id, (0, None))
-            if said == stored and role in (None, said.role):
+        if isinstance(item, Message):
+            seq, stored = self._stored.get(item.id, (0, None))
+            if item == stored and role in (None, item.role):
                 return seq
-            default = role or ("assistant" if said.role == "tool" else said.role)
-            lines = [said.content] if said.content else []
-            said = "\n".join([*lines, *(f"File: {file.name}" for file in said.attachments)])
-        if not said.strip() or (default == "user" and said.strip() == self._input):
+            default = role or ("assistant" if item.role == "tool" else item.role)
+            lines = [item.content] if item.content else []
+            item = "\n".join([*lines, *(f"File: {file.name}" for file in item.attachments)])
+        if not item.strip() or (default == "user" and item.strip() == self._input):
             return None
-        return {"role": default, "text": said}
+        return {"role": default, "text": item}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +115,15 @@ class Context:
         )
 
 
-def _checked(name: object, priority: object, role: object) -> str:
+def _checked_name(name: object, priority: object, role: object) -> str:
     """The slot as an error names it. Raises SlotError."""
     if not isinstance(name, str):
-        raise SlotError(f"a slot's name must be text, not {_kind(name)}")
+        raise SlotError(f"a slot's name must be text, not {_type_name(name)}")
     if not name.strip() or len(name) > LONGEST_NAME:
         raise SlotError(f"a slot's name must have 1 to {LONGEST_NAME} characters")
     shown = f'slot "{name}"'
     if isinstance(priority, bool) or not isinstance(priority, int | float):
-        raise SlotError(f"{shown}: priority must be a number, not {_kind(priority)}")
+        raise SlotError(f"{shown}: priority must be a number, not {_type_name(priority)}")
     if not math.isfinite(priority):
         raise SlotError(f"{shown}: priority must be a finite number")
     if role is not None and role not in TEXT_ROLES:
@@ -131,7 +131,7 @@ def _checked(name: object, priority: object, role: object) -> str:
     return shown
 
 
-def _spoken(shown: str, content: object) -> list[str | Message]:
+def _contents(shown: str, content: object) -> list[str | Message]:
     """The content as a list. Raises SlotError, which names the slot as `shown`."""
     if content is None:
         return []
@@ -139,15 +139,15 @@ def _spoken(shown: str, content: object) -> list[str | Message]:
         return [content]
     allowed = "content must be a text, a message, a list of messages or None"
     if not isinstance(content, Iterable):
-        raise SlotError(f"{shown}: {allowed}, not {_kind(content)}")
-    spoken: list[str | Message] = []
+        raise SlotError(f"{shown}: {allowed}, not {_type_name(content)}")
+    contents: list[str | Message] = []
     for place, message in enumerate(content):
         if not isinstance(message, Message):
-            raise SlotError(f"{shown}: {allowed}; item {place} of it is {_kind(message)}")
-        spoken.append(message)
-    return spoken
+            raise SlotError(f"{shown}: {allowed}; item {place} of it is {_type_name(message)}")
+        contents.append(message)
+    return contents
 
 
-def _kind(value: object) -> str:
+def _type_name(value: object) -> str:
     """The type of a value, in words."""
     return "None" if value is None else f"a {type(value).__name__}"

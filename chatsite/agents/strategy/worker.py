@@ -64,7 +64,7 @@ class StrategyWorker:
     def start(self) -> asyncio.Task[Process]:
         """Begin to start the worker, unless it is starting or running; returns at once."""
         if self._starting is None:
-            self._starting = asyncio.create_task(_started(), name="strategy worker")
+            self._starting = asyncio.create_task(_start_process(), name="strategy worker")
         return self._starting
 
     async def stop(self) -> None:
@@ -91,7 +91,7 @@ class StrategyWorker:
         since = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds):
-                answer = await self._asked(process, file, given)
+                answer = await self._ask(process, file, given)
             if isinstance(answer, StrategyFailure):
                 return answer
             return StrategyResult(
@@ -122,7 +122,7 @@ class StrategyWorker:
             self._starting = None
             self.start()
 
-    async def _asked(
+    async def _ask(
         self, process: Process, file: StrategyFile, given: StrategyInput
     ) -> tuple[StrategySlot, ...] | StrategyFailure:
         assert process.stdin is not None and process.stdout is not None
@@ -133,7 +133,7 @@ class StrategyWorker:
         return read_answer(await process.stdout.readuntil(), given)
 
 
-async def _started() -> Process:
+async def _start_process() -> Process:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

@@ -53,7 +53,7 @@ def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
     end_process_after(float(question["seconds"]))
     try:
         context = Context.of(StrategyInput.from_dict(question["given"]))
-        result = _loaded(path, codes).build(context)
+        result = _load(path, codes).build(context)
         if result is not None:
             kind = type(result).__name__
             wrong = f"build must return nothing and add to ctx.slots; it returned a {kind}"
@@ -66,7 +66,7 @@ def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
         sys.modules.pop(MODULE, None)
 
 
-def _loaded(path: str, codes: Codes) -> Any:
+def _load(path: str, codes: Codes) -> Any:
     """The strategy as a new module, so that its variables never outlive one conversation.
 
     Only the compiled code is cached, as long as the file holds the same bytes.

@@ -152,10 +152,10 @@ def paths(draw: st.DrawFn) -> tuple[CaseEntry, ...]:
         if place == len(numbers) and pending:
             body = ""
         writer.turn(body, text=text, mark=dials.of(USER_MARKS), answer_mark=dials.of(ANSWER_MARKS))
-    return _touched(first, writer.entries)
+    return _with_oddity(first, writer.entries)
 
 
-def _touched(dials: Dials, entries: list[CaseEntry]) -> tuple[CaseEntry, ...]:
+def _with_oddity(dials: Dials, entries: list[CaseEntry]) -> tuple[CaseEntry, ...]:
     """Sometimes one message is huge, one has a file, and the current one replies to another."""
     odd = dials.of(("", "", "huge", "file", "reply"))
     place = dials.of(range(len(entries)))

@@ -84,10 +84,10 @@ class TrimFunction:
 
 def _same(found: Message, given: Message | None) -> bool:
     """Whether a message came back as it was given."""
-    return given is not None and _carried(found) == _carried(given)
+    return given is not None and _kept_fields(found) == _kept_fields(given)
 
 
-def _carried(message: Message) -> tuple[object, ...]:
+def _kept_fields(message: Message) -> tuple[object, ...]:
     """The fields that every library keeps; none tells a missing text from an empty one."""
     text = message.content or ""
     return message.role, text, message.calls, message.call_id, message.attachments

@@ -203,7 +203,7 @@ class Variant:
             "historyTokens": case.budget,
             "historyLowWater": case.low_water,
         }
-        return _resolved(json.dumps({**template, **case.options, **self.options}))
+        return _resolve(json.dumps({**template, **case.options, **self.options}))
 
 
 def cleaner(options: Mapping[str, object]) -> Cleaner:
@@ -218,7 +218,7 @@ def cleaner(options: Mapping[str, object]) -> Cleaner:
 
 
 @cache
-def _resolved(template: str) -> Settings:
+def _resolve(template: str) -> Settings:
     """Of the settings in JSON: a case is decided some thirty times under the same ones."""
     return resolve(environment={}, url={}, template=json.loads(template))
 

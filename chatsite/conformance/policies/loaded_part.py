@@ -25,20 +25,20 @@ def load_part(
         marked = any(e.pinned or e.excluded or e.forgets_above for e in turn)
         if marked or any(e.message.id == replied or e.seq in also for e in turn):
             kept |= {entry.seq for entry in turn}
-    away = [entry for entry in entries if entry.seq not in kept]
-    users = [entry for entry in away if entry.message.role == "user"]
+    left_out = [entry for entry in entries if entry.seq not in kept]
+    users = [entry for entry in left_out if entry.message.role == "user"]
     return replace(
         case,
         entries=tuple(entry for entry in entries if entry.seq in kept),
         not_loaded=NotLoaded(
-            messages=len(away),
+            messages=len(left_out),
             users=len(users),
             background=sum(entry.message.source in BACKGROUND for entry in users),
-            tokens=sum(entry.message.tokens.count for entry in away if entry.message.tokens),
+            tokens=sum(entry.message.tokens.count for entry in left_out if entry.message.tokens),
             first=1,
             last=cut - 1,
         )
-        if away
+        if left_out
         else NotLoaded(),
     )
 

@@ -56,7 +56,7 @@ class StrategySubject:
         if self._last is None or self._last[0] is not case:
             self._tried()
             try:
-                self._last = (case, self._decided(case))
+                self._last = (case, self._decide(case))
             except (AssertionError, PolicyRefused) as error:
                 self._last = (case, error)
         _, found = self._last
@@ -64,7 +64,7 @@ class StrategySubject:
             raise found
         return found
 
-    def _decided(self, case: PolicyCase) -> PolicyTrial:
+    def _decide(self, case: PolicyCase) -> PolicyTrial:
         settings = Variant(self.name, "strategy").settings(case)
         evidence = replace(case.evidence, chosen=StrategyChoice(slots=self.slots(case)))
         return decide_case(self, case, settings, evidence=evidence, agent=self._template.slug)

@@ -50,7 +50,7 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Searc
         if (chat, turn) not in turns and id not in answers
     )
     return SearchResult(
-        lines=lines,
+        hits=lines,
         messages=sum(min(row.path_messages, OF_ONE) for row in rows),
         conversations=len(rows),
         whole=whole,

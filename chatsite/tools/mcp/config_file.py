@@ -74,7 +74,7 @@ def _program(name: str, given: Node, environment: Mapping[str, str]) -> ToolServ
         name=name,
         command=given["command"].text(empty=False),
         args=given["args"].texts(),
-        env=_expanded(given["env"], environment),
+        env=_expand_variables(given["env"], environment),
         cwd=given.optional("cwd", lambda node: node.text(empty=False), None),
     )
 
@@ -92,14 +92,14 @@ def _remote(name: str, given: Node, environment: Mapping[str, str]) -> ToolServe
         raise given["url"].error("must be an address with http:// or https://, without ${...}")
     if parts.username or parts.password:
         raise given["url"].error("may hold no name or password; a key belongs in headers")
-    headers = _expanded(given["headers"], environment)
+    headers = _expand_variables(given["headers"], environment)
     for key, header in headers.items():
         if _CONTROL.search(header) or not (key + header).isascii():
             raise given["headers"][key].error("must be one line of ASCII characters")
     return ToolServer(name=name, url=url, headers=headers)
 
 
-def _expanded(given: Node, environment: Mapping[str, str]) -> dict[str, str]:
+def _expand_variables(given: Node, environment: Mapping[str, str]) -> dict[str, str]:
     """The texts of an object, with the values of the variables that they name."""
     found = {}
     for key, node in given.items():

@@ -21,8 +21,8 @@ def result_value(result: CallToolResult) -> object:
 
     Raises ToolError with the tool's own text where the result is an error.
     """
-    texts = [text for part in result.content if (text := _text(part)) is not None]
-    others = [_line(part) for part in result.content if _text(part) is None]
+    texts = [text for part in result.content if (text := _text_of(part)) is not None]
+    others = [_media_line(part) for part in result.content if _text_of(part) is None]
     if result.is_error:
         raise ToolError("\n".join((*texts, *others)) or "The tool failed without a word.")
     if result.structured_content is None:
@@ -32,7 +32,7 @@ def result_value(result: CallToolResult) -> object:
     return {"result": structured, "besides": others} if others else structured
 
 
-def _text(part: ContentBlock) -> str | None:
+def _text_of(part: ContentBlock) -> str | None:
     if isinstance(part, TextContent):
         return part.text
     if isinstance(part, EmbeddedResource) and isinstance(part.resource, TextResourceContents):
@@ -40,18 +40,18 @@ def _text(part: ContentBlock) -> str | None:
     return None
 
 
-def _line(part: ContentBlock) -> str:
+def _media_line(part: ContentBlock) -> str:
     """Such as "[an image (image/png, 12 kB) that can't be shown here]"."""
     if isinstance(part, ResourceLink):
         return f"[a link: {part.name}, {part.uri}]"
     if isinstance(part, ImageContent | AudioContent):
         what = "an image" if isinstance(part, ImageContent) else "a sound"
-        return f"[{what} ({part.mime_type}, {_size(part.data)}) that can't be shown here]"
+        return f"[{what} ({part.mime_type}, {_format_size(part.data)}) that can't be shown here]"
     if isinstance(part, EmbeddedResource) and not isinstance(part.resource, TextResourceContents):
         kind = part.resource.mime_type or "of unknown kind"
-        return f"[a file ({kind}, {_size(part.resource.blob)}) that can't be shown here]"
+        return f"[a file ({kind}, {_format_size(part.resource.blob)}) that can't be shown here]"
     return "[something that can't be shown here]"
 
 
-def _size(base64: str) -> str:
+def _format_size(base64: str) -> str:
     return f"{max(1, round(len(base64) * 3 / 4 / 1000)):,} kB"
