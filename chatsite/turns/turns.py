@@ -111,7 +111,7 @@ class Turns:
         """
 
         async def store(context: TurnContext) -> StartedTurn:
-            files = await self.drafts.attachments(request, attachments)
+            files = await self.drafts.attachments(request, attachments) if attachments else ()
             content = text if text.strip() or not files else None
             user = Message.user(content, *files, id=_new_id(), reply_to=reply_to)
             try:
@@ -144,7 +144,7 @@ class Turns:
                 mode=mode,
                 answer=_new_id(),
                 reach=context.reach,
-                model=context.request.model,
+                model=context.model,
             )
             await self.hooks.changed(request)
             return started
@@ -223,7 +223,7 @@ class Turns:
             answer=_new_id(),
             greeting=greeting,
             reach=context.reach,
-            model=context.request.model,
+            model=context.model,
         )
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:

@@ -15,6 +15,7 @@ from chatsite.agents.template_file import parse_template
 from chatsite.conversations import store
 from chatsite.conversations.database.work import StorageThreads
 from chatsite.events import Event, TurnEnded
+from chatsite.history import Settings
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
@@ -100,6 +101,13 @@ class Failing:
 
 def template(**more: Any) -> Template:
     return parse_template("demo", {"name": "Demo", "personality": "You are Demo.", **more})
+
+
+def context_of(agent: ResolvedAgent, settings: Settings) -> TurnContext:
+    """Ada's turn with this agent, under these settings."""
+    request = PageRequest(owner=ADA, conversation="c", agent=agent.slug, query="")
+    contexts = Contexts(environment={}, resolve_agent=lambda slug, model="", *, staff=False: agent)
+    return replace(contexts.of(request), settings=settings)
 
 
 @dataclass

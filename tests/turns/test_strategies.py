@@ -16,10 +16,9 @@ from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.decision_inputs import DecisionInputs
-from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.strategy import StrategyGatherer
-from tests.conversations.builders import ADA
 from tests.story.agents import write_agent
+from tests.turns.conftest import context_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -58,11 +57,7 @@ def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -
     head = who.head
     chat = {"historyPolicy": "strategy", "historyTokens": budget}
     return DecisionInputs(
-        context=TurnContext(
-            request=PageRequest(owner=ADA, conversation="c", agent="ada", query=""),
-            agent=who,
-            settings=resolve(environment={}, url={}, template=chat),
-        ),
+        context=context_of(who, resolve(environment={}, url={}, template=chat)),
         transcript=Transcript(entries=tuple(entries)),
         head=replace(head, messages=tuple(counted(m) for m in head.messages)),
         preview=False,

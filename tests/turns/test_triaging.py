@@ -17,12 +17,11 @@ from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.decision_inputs import DecisionInputs
-from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.evidence.triage import Triager
-from tests.conversations.builders import ADA
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.history.older import turns_of
+from tests.turns.conftest import context_of
 
 Gather = Callable[..., "asyncio.Task[Evidence]"]
 ALL_KEPT = "so nothing of the last 25 turns is left out while there is room."
@@ -61,11 +60,7 @@ def gathering(
     older = [entry for turn in turns_of(turns) for entry in turn.entries]
     current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
     return DecisionInputs(
-        context=TurnContext(
-            request=PageRequest(owner=ADA, conversation="c", agent="demo", query=""),
-            agent=who,
-            settings=resolve(environment={}, url={}, template=chat),
-        ),
+        context=context_of(who, resolve(environment={}, url={}, template=chat)),
         transcript=Transcript(entries=(*older, current)),
         head=who.head,
         preview=preview,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from chatsite.agents.template import EMBEDDED, LLM, ModelSettings, Template
@@ -23,7 +23,7 @@ HEADS = 64
 FALLBACKS = ("embedded", "echo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ResolvedAgent:
     """An agent with the provider and model that answer for it now. `note` is for the page, or "".
 
@@ -47,7 +47,7 @@ class ResolvedAgent:
         """`provider:model`, as settings and pages name it."""
         return f"{self.model.provider}:{self.model.name}"
 
-    @property
+    @cached_property
     def window(self) -> Window:
         return Window(size=self.model.window, reply=self.model_settings.max_tokens)
 
@@ -56,7 +56,7 @@ class ResolvedAgent:
         """Whether the model runs on this machine, so that its KV cache is ours to clean up."""
         return self.provider.kind == EMBEDDED
 
-    @property
+    @cached_property
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""
         head = _head(self.system, self.template.prefilled)
@@ -104,7 +104,6 @@ class ResolvedAgent:
 
 @lru_cache(maxsize=HEADS)
 def _head(system: str, prefilled: tuple[Message, ...]) -> Head:
-    """Cached: a turn asks four times."""
     return Head.of(system or None, prefilled)
 
 

@@ -6,8 +6,8 @@ import asyncio
 import math
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 
 from chatsite.errors import ProviderError
@@ -29,9 +29,14 @@ COUNTED = frozenset({"unreachable", "provider_down", "overloaded", "timeout"})
 
 # Called with a sentence and the seconds until the model is asked again.
 OnWaiting = Callable[[str, float], None]
+# Called while the provider reads a long prompt.
+OnReading = Callable[[PromptProgress], None]
+# The first chunk of an answer, None for an empty one, and the stream of all others.
+Opened = tuple[Chunk | None, AsyncGenerator[Chunk, None]]
 
 
-async def reliably(
+@asynccontextmanager
+async def open_answer(
     provider: Provider,
     request: Request,
     *,
@@ -39,34 +44,39 @@ async def reliably(
     breaker: CircuitBreaker,
     clock: Callable[[], float],
     waiting: OnWaiting,
-) -> AsyncGenerator[Chunk, None]:
-    """The answer as it arrives. A request that fails before its first chunk is repeated once;
-    after it nothing is: the chunk has been shown. Raises ProviderError. `label` names the provider
-    to people."""
+    reading: OnReading,
+) -> AsyncIterator[Opened]:
+    """The answer from its first chunk on. A request that fails before that is repeated once; after
+    it nothing is: the chunk has been shown. Raises ProviderError. `label` names the provider to
+    people."""
     name = f"{provider.kind}:{request.model}"
     latest = clock() + RETRY_WITHIN_SECONDS
     for is_last in (False, True):
         breaker.admit(name, label=label)
         has_answered = False
-        try:
-            async with aclosing(provider.stream(request)) as chunks:
+        async with aclosing(provider.stream(request)) as chunks:
+            first: Chunk | None = None
+            try:
                 async for chunk in chunks:
                     if not has_answered:
                         has_answered = True
                         breaker.succeeded(name)
                     if not isinstance(chunk, PromptProgress):
-                        latest = 0.0
-                    yield chunk
-            return
-        except ProviderError as error:
-            if not has_answered:
-                breaker.failed(name, error)
-            pause = error.retry_after
-            if pause is None:
-                pause = random.uniform(*RETRY_AFTER_SECONDS)
-            if is_last or not error.retryable or clock() + pause > latest:
-                raise
-            waiting(_sentence(error, label), pause)
+                        first = chunk
+                        break
+                    reading(chunk)
+            except ProviderError as error:
+                if not has_answered:
+                    breaker.failed(name, error)
+                pause = error.retry_after
+                if pause is None:
+                    pause = random.uniform(*RETRY_AFTER_SECONDS)
+                if is_last or not error.retryable or clock() + pause > latest:
+                    raise
+                waiting(_sentence(error, label), pause)
+            else:
+                yield first, chunks
+                return
         await asyncio.sleep(pause)
 
 

@@ -136,7 +136,9 @@ def continued(decision: Decision, *, place: int, above: int) -> Decision:
 async def _unload(turn: TurnProgress, services: TurnServices, turns: Sequence[int]) -> None:
     """Keep what the cleanup left out of later requests, too."""
     changed = await services.storage.run(
-        services.storage.writes.mark_turns, conversation=turn.context.conversation, turns=turns
+        services.storage.writes.mark_turns,
+        conversation=turn.context.conversation,
+        turns=turns,
     )
     turn.feed.publish(CacheChanged(status=changed))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
@@ -12,6 +11,7 @@ from chatsite.history import Decision
 from chatsite.messages import UNSOUND
 from chatsite.providers.base.provider import (
     CallBegun,
+    Chunk,
     Finished,
     PromptProgress,
     PromptRead,
@@ -21,7 +21,7 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.text import repair_text
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
-from chatsite.turns.answer.retries import reliably
+from chatsite.turns.answer.retries import open_answer
 from chatsite.turns.answer.round_request import RoundRequest, decide_round, publish_decision
 from chatsite.turns.answer.tool_calls import ToolRound
 
@@ -100,40 +100,48 @@ class Rounds:
     async def _read(self, request: Request) -> Finished | None:
         agent, feed = self.turn.context.agent, self.turn.feed
         started = self.services.clock()
-        stream = reliably(
+        answer = open_answer(
             agent.provider,
             request,
             label=agent.model.label,
             breaker=self.services.breaker,
             clock=self.services.clock,
             waiting=self._show_waiting,
+            reading=self._show_reading,
         )
-        finished = None
-        is_first = True
-        async with aclosing(stream) as chunks:
+        async with answer as (first, chunks):
+            if first is None:
+                return None
+            if self._publishing is not None:  # the page gets the decision first
+                await self._publishing
+            self._note_first_token(started)
+            finished = self._take(first)
             async for chunk in chunks:
-                if isinstance(chunk, PromptProgress):
-                    self._show_reading(chunk)
-                    continue
-                if is_first:
-                    is_first = False
-                    if self._publishing is not None:  # the page gets the decision first
-                        await self._publishing
-                    self._note_first_token(started)
-                match chunk:
-                    case TextPiece(text):
-                        # Some providers cut a character in two.
-                        feed.write(repair_text(text) if UNSOUND.search(text) else text)
-                    case ReasoningPiece(text):
-                        feed.write(repair_text(text), "reasoning")
-                    case PromptRead(account):
-                        self.turn.rounds[-1].cache = account
-                    case CallBegun(name):
-                        self.turn.generation.calling += (name,)
-                        feed.publish(Calling(turn=self.turn.id, name=name))
-                    case Finished():
-                        finished = chunk
+                if isinstance(chunk, TextPiece) and not UNSOUND.search(chunk.text):
+                    feed.write(chunk.text)  # nearly every chunk
+                else:
+                    finished = self._take(chunk) or finished
         return finished
+
+    def _take(self, chunk: Chunk) -> Finished | None:
+        """Write or note a chunk; returned is the last one."""
+        turn = self.turn
+        match chunk:
+            case TextPiece(text):
+                # Some providers cut a character in two.
+                turn.feed.write(repair_text(text))
+            case ReasoningPiece(text):
+                turn.feed.write(repair_text(text), "reasoning")
+            case PromptRead(account):
+                turn.rounds[-1].cache = account
+            case CallBegun(name):
+                turn.generation.calling += (name,)
+                turn.feed.publish(Calling(turn=turn.id, name=name))
+            case PromptProgress():
+                self._show_reading(chunk)
+            case Finished():
+                return chunk
+        return None
 
     # ---- what the page is shown meanwhile ----------------------------------------------------
     def _note_first_token(self, started: float) -> None:

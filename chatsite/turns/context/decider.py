@@ -16,7 +16,6 @@ from chatsite.history import (
     Decision,
     Entry,
     Evidence,
-    Head,
     Previous,
     Recall,
     RequestRoom,
@@ -29,7 +28,7 @@ from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer
 from chatsite.turns.context.loaded_path import with_entries
-from chatsite.turns.context.token_counts import FileCounts, TokenCounter
+from chatsite.turns.context.token_counts import CountCache, TokenCounter
 from chatsite.turns.context.turn_context import DRAFT, TurnContext
 from chatsite.turns.ports import Storage, StoredFiles
 
@@ -55,13 +54,13 @@ class Decider:
 
     storage: Storage
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
-    file_counts: FileCounts = field(default_factory=FileCounts)
+    counts: CountCache = field(default_factory=CountCache)
     stores_counts: bool = True
     cache_cleanup: str = ""
 
     def counter(self, context: TurnContext) -> TokenCounter:
         files = StoredFiles(self.storage, context.owner)
-        return TokenCounter(context.agent, files, self.file_counts)
+        return TokenCounter(context.agent, files, self.counts)
 
     def cleanup(self, agent: ResolvedAgent) -> Cleanup:
         """What is unloaded when the cache of the model on this machine is full, and who set it."""
@@ -71,11 +70,10 @@ class Decider:
     async def require_room(self, context: TurnContext, user: Message) -> None:
         """Raise PromptTooLarge where head and this message alone don't fit: before it is stored,
         because it would make every later turn fail too."""
-        head = context.agent.head
         room = RequestRoom.of(
             context.agent.window,
             budget=context.settings.tokens.value,
-            head=head.counted(await self.counter(context).of(head.messages)),
+            head=await self.counter(context).head(),
             system=(),
             current=[user],
         )
@@ -116,13 +114,14 @@ class Decider:
 
     async def with_counts(self, context: TurnContext, loaded: LoadedPath) -> LoadedPath:
         """The path with every message counted, once for several decisions."""
-        _, transcript = await self._count(context, loaded.transcript)
+        transcript = await self._count(context, loaded.transcript)
         return replace(loaded, transcript=transcript)
 
     async def _inputs(
         self, context: TurnContext, transcript: Transcript, *, preview: bool
     ) -> DecisionInputs:
-        head, transcript = await self._count(context, transcript)
+        transcript = await self._count(context, transcript)
+        head = await self.counter(context).head()
         return DecisionInputs(context=context, transcript=transcript, head=head, preview=preview)
 
     async def _collect_evidence(self, inputs: DecisionInputs) -> Evidence:
@@ -177,13 +176,11 @@ class Decider:
             seqs=seqs,
         )
         wider = with_entries(transcript, [entry for entry in found if entry.seq not in known])
-        _, counted = await self._count(inputs.context, wider)
-        return counted
+        return await self._count(inputs.context, wider)
 
-    async def _count(self, context: TurnContext, transcript: Transcript) -> tuple[Head, Transcript]:
-        """Both with every message counted; new counts of stored messages are stored."""
-        counter = self.counter(context)
-        head, counted, made = await counter.complete(context.agent.head, transcript)
+    async def _count(self, context: TurnContext, transcript: Transcript) -> Transcript:
+        """With every message counted; new counts of stored messages are stored."""
+        counted, made = await self.counter(context).complete(transcript)
         stored = {id: count for id, count in made.items() if not id.startswith(DRAFT)}
         if stored and self.stores_counts:
             await self.storage.run(
@@ -191,4 +188,4 @@ class Decider:
                 conversation=context.conversation,
                 counts=stored,
             )
-        return head, counted
+        return counted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from chatsite.history import Head, Transcript
 from chatsite.messages import Attachment, Message, TokenCount
@@ -14,40 +15,54 @@ from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.file_forms import MEDIA, RenderedRequest, best_forms, forms_of, rendered
 
+K = TypeVar("K")
+V = TypeVar("V")
 
-class FileCounts:
-    """What files take, by id, form and tokenizer; those asked for longest ago go first. A page
-    asks at every pause in typing, and ten long files take two seconds to count."""
 
-    def __init__(self, most: int = 2_000) -> None:
+class _Recent(OrderedDict[K, V]):
+    """Keeps the `most` entries that were used last."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
         self._most = most
-        self._counts: OrderedDict[tuple[str, ...], int] = OrderedDict()
 
-    def get(self, key: tuple[str, ...]) -> int | None:
-        if key in self._counts:
-            self._counts.move_to_end(key)
-        return self._counts.get(key)
+    def use(self, key: K) -> V | None:
+        if key in self:
+            self.move_to_end(key)
+        return self.get(key)
 
-    def keep(self, key: tuple[str, ...], count: int) -> None:
-        self._counts[key] = count
-        if len(self._counts) > self._most:
-            self._counts.popitem(last=False)
+    def keep(self, key: K, value: V) -> None:
+        self[key] = value
+        if len(self) > self._most:
+            self.popitem(last=False)
+
+
+class CountCache:
+    """Counts that no message stores; shared by all turns.
+
+    `files` by id, form and tokenizer: a page asks at every pause in typing, and ten long files
+    take two seconds to count. `heads` by hash, tokenizer and basis: a turn asks twice.
+    """
+
+    def __init__(self) -> None:
+        self.files: _Recent[tuple[str, str, str], int] = _Recent(2_000)
+        self.heads: _Recent[tuple[str, str, str], list[TokenCount]] = _Recent(100)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """Counts for one model. `files` are those of the owner whose messages are counted; `kept` is
-    shared by all."""
+    """Counts for one model. `files` are those of the owner whose messages are counted."""
 
     agent: ResolvedAgent
     files: Files = NO_FILES
-    kept: FileCounts = field(default_factory=FileCounts)
+    cache: CountCache = field(default_factory=CountCache)
 
     async def of(self, messages: Sequence[Message]) -> list[TokenCount]:
         """Each message's count, with the tokenizer's name and basis; one batch, and one for each
         file that wasn't counted yet."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
-        counts = await token_counts(tokenizer, [message.to_text_only() for message in messages])
+        texts = [m.to_text_only() if m.attachments else m for m in messages]
+        counts = await token_counts(tokenizer, texts)
         return [
             await self._with_files(tokenizer, message, count) if message.attachments else count
             for message, count in zip(messages, counts, strict=True)
@@ -57,25 +72,31 @@ class TokenCounter:
         counts = await self.of(messages)
         return [replace(m, tokens=count) for m, count in zip(messages, counts, strict=True)]
 
-    async def complete(
-        self, head: Head, transcript: Transcript
-    ) -> tuple[Head, Transcript, dict[str, TokenCount]]:
-        """Both with every message counted, and the counts that were made now, by message id."""
+    async def head(self) -> Head:
+        """The agent's head with every message counted."""
+        head = self.agent.head
+        tokenizer = self.agent.provider.tokenizer(self.agent.model)
+        key = (head.hash, tokenizer.name, tokenizer.basis)
+        counts = self.cache.heads.use(key)
+        if counts is None:
+            counts = await token_counts(tokenizer, head.messages)
+            self.cache.heads.keep(key, counts)
+        return head.counted(counts)
+
+    async def complete(self, transcript: Transcript) -> tuple[Transcript, dict[str, TokenCount]]:
+        """With every message counted, and the counts that were made now, by message id."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
         missing = [e.message for e in transcript.entries if self.is_missing(e.message, tokenizer)]
-        every = [*head.messages, *missing]
-        counts = dict(zip((m.id for m in every), await self.of(every), strict=True))
+        if not missing:
+            return transcript, {}
+        counts = dict(zip((m.id for m in missing), await self.of(missing), strict=True))
         entries = tuple(
             replace(e, message=replace(e.message, tokens=counts[e.message.id]))
             if e.message.id in counts
             else e
             for e in transcript.entries
         )
-        return (
-            head.counted([counts[m.id] for m in head.messages]),
-            replace(transcript, entries=entries),
-            {m.id: counts[m.id] for m in missing},
-        )
+        return replace(transcript, entries=entries), counts
 
     async def as_sent(self, request: Sequence[Message]) -> RenderedRequest:
         """The request with its files in the form in which they go."""
@@ -110,14 +131,14 @@ class TokenCounter:
     async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> int:
         """By its best form: in a request that has too many it takes less, never more."""
         key = (file.id, choose_form(file, self.agent.model), tokenizer.name)
-        count = self.kept.get(key)
+        count = self.cache.files.use(key)
         if count is None:
             alone = [Message.user(None, file, id=file.id)]
             sent = await rendered(alone, best_forms(alone, self.agent.model), self.files)
             empty = Message.user("", id="empty")
             with_frame, frame = await tokenizer.count([*sent.messages, empty])
             count = max(0, with_frame - frame)
-            self.kept.keep(key, count)
+            self.cache.files.keep(key, count)
         return count
 
     def _name(self, tokenizer: str, message: Message) -> str:

@@ -46,24 +46,21 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
-    """A turn, or a preview of the next one: what the page asked for, the agent that answers, and
-    the history settings in force.
+    """A turn, or a preview of the next one: what the page sent, the agent that answers, and the
+    history settings in force.
 
     `Contexts` makes it. While a turn runs, `TurnProgress` holds the current one and is the only
     place that replaces it.
     """
 
-    request: PageRequest
+    owner: TurnOwner
+    conversation: str
+    query: str
+    url_allowed: bool
+    staff: bool
+    model: str
     agent: ResolvedAgent
     settings: Settings
-
-    @property
-    def owner(self) -> TurnOwner:
-        return self.request.owner
-
-    @property
-    def conversation(self) -> str:
-        return self.request.conversation
 
     @property
     def reach(self) -> Reach:
@@ -83,7 +80,7 @@ class TurnContext:
         return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in texts]
 
     def with_owner(self, owner: TurnOwner) -> TurnContext:
-        return replace(self, request=replace(self.request, owner=owner))
+        return replace(self, owner=owner)
 
     def with_settings(self, settings: Settings) -> TurnContext:
         return replace(self, settings=settings)
@@ -112,7 +109,16 @@ class Contexts:
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""
         settings = self._settings(request.query, request.url_allowed, agent.template)
-        return TurnContext(request=request, agent=agent, settings=settings)
+        return TurnContext(
+            owner=request.owner,
+            conversation=request.conversation,
+            query=request.query,
+            url_allowed=request.url_allowed,
+            staff=request.staff,
+            model=request.model,
+            agent=agent,
+            settings=settings,
+        )
 
     def sources(self, context: TurnContext) -> SettingSources:
         """Where the settings of this page come from."""
@@ -136,5 +142,4 @@ class Contexts:
 
 
 def _page(context: TurnContext) -> tuple[str, bool, Template]:
-    request = context.request
-    return request.query, request.url_allowed, context.agent.template
+    return context.query, context.url_allowed, context.agent.template

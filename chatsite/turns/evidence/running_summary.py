@@ -142,7 +142,11 @@ class Summariser:
     ) -> SummaryState:
         """A new version with a person's text and the coverage of `version`; None restores the text
         of that version. Raises NotFound, and Refused for what can't be used or is too long."""
-        agent, owner, conversation = context.agent, context.owner, context.conversation
+        agent, owner, conversation = (
+            context.agent,
+            context.owner,
+            context.conversation,
+        )
         new_text = text
         if new_text is None:
             new_text = await self.storage.run(

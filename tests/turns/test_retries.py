@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 
 import pytest
 
@@ -16,7 +15,7 @@ from chatsite.turns.answer.retries import (
     PROBE_SECONDS,
     WITHIN_SECONDS,
     CircuitBreaker,
-    reliably,
+    open_answer,
 )
 from tests.turns.conftest import Scripted, saying
 
@@ -35,16 +34,17 @@ async def asked(
     provider: Scripted, clock: Clock, breaker: CircuitBreaker
 ) -> tuple[str, list[float]]:
     waits: list[float] = []
-    stream = reliably(
+    answer = open_answer(
         provider,
         REQUEST,
         label="Acme",
         breaker=breaker,
         clock=clock,
         waiting=lambda sentence, seconds: waits.append(seconds),
+        reading=lambda progress: None,
     )
-    text = ""
-    async with aclosing(stream) as chunks:
+    async with answer as (first, chunks):
+        text = first.text if isinstance(first, TextPiece) else ""
         async for chunk in chunks:
             text += chunk.text if isinstance(chunk, TextPiece) else ""
     return text, waits
