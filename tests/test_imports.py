@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,15 +58,23 @@ def is_pure(path: Path) -> bool:
     return part_of(path) in PURE_PARTS or path == PROGRAM / "agents" / "template.py"
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """A module's source, parsed once for all the tests of it: parsing is most of their time."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Dotted names of everything a module imports, inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names: list[str] = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are written in full"
-            yield f"{node.module}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
 
 
 def name_of(path: Path) -> str:
@@ -109,7 +118,7 @@ def test_what_tests_need_is_not_loaded_by_the_running_server(path: Path) -> None
         assert not FOR_TESTS & {name.split(".")[0] for name in names}
     if part_of(path) != "conformance" and path.name != "check_strategy.py":
         assert not any(name.startswith("chatsite.conformance") for name in names)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     at_the_top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     if path.name == "check_strategy.py":
         assert not any(f"{node.module}".startswith("chatsite.conformance") for node in at_the_top)
@@ -118,7 +127,7 @@ def test_what_tests_need_is_not_loaded_by_the_running_server(path: Path) -> None
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_the_settings_read_the_environment(path: Path) -> None:
     if path != PROGRAM / READS_ENVIRONMENT:
-        assert not list(lines_that_read(ast.parse(path.read_text(encoding="utf-8"))))
+        assert not list(lines_that_read(tree_of(path)))
 
 
 def lines_that_read(tree: ast.Module) -> Iterator[int]:
