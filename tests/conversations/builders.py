@@ -17,7 +17,7 @@ from chatsite.conversations.reads import queries
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import FinishedTurn, StartedTurn
 from chatsite.history import Everything
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount, ToolCall
 from chatsite.views import MessageView, State
 
@@ -34,8 +34,8 @@ def words(count: int) -> TokenCount:
     return TokenCount(count=count, tokenizer="words", basis="counted")
 
 
-def said(text: str, *, tokens: int = 3) -> Said:
-    return Said(id=new_id(), role="user", content=text, tokens=words(tokens))
+def said(text: str, *, tokens: int = 3) -> DomainMessage:
+    return DomainMessage(id=new_id(), role="user", content=text, tokens=words(tokens))
 
 
 def begin(
@@ -45,7 +45,7 @@ def begin(
     owner: Owner = ADA,
     agent: str = "demo",
     client_id: str = "",
-    greeting: Sequence[Said] = (),
+    greeting: Sequence[DomainMessage] = (),
 ) -> StartedTurn:
     return store.begin_turn(
         owner=owner,
@@ -77,10 +77,12 @@ def talk(conversation: str, turns: int, *, owner: Owner = ADA) -> None:
         end(begin(conversation, f"question {number}", owner=owner), f"answer {number}")
 
 
-def asked_for(*names: str, text: str | None = None, tokens: int = 4) -> Said:
+def asked_for(*names: str, text: str | None = None, tokens: int = 4) -> DomainMessage:
     """An assistant's message that calls these tools; take its id from `StartedTurn.answer`."""
     calls = tuple(ToolCall(id=new_id(), name=name, arguments={"n": 1}) for name in names)
-    found = Said.assistant(text, id=new_id(), calls=calls, reasoning="I should look it up.")
+    found = DomainMessage.assistant(
+        text, id=new_id(), calls=calls, reasoning="I should look it up."
+    )
     return replace(found, tokens=words(tokens))
 
 
@@ -88,17 +90,21 @@ NEVER = '{"error": {"name": "NeverRan", "message": "This call never ran."}}'
 
 
 def round_of(
-    turn: str, message: Said, *, id: str, answer: str
-) -> tuple[tuple[Said, ...], tuple[MessageView, ...] | None]:
+    turn: str, message: DomainMessage, *, id: str, answer: str
+) -> tuple[tuple[DomainMessage, ...], tuple[MessageView, ...] | None]:
     """Begin a round: the message being written becomes `message`. Its results, and the views."""
-    results = tuple(Said.tool(NEVER, id=new_id(), call_id=call.id) for call in message.calls)
+    results = tuple(
+        DomainMessage.tool(NEVER, id=new_id(), call_id=call.id) for call in message.calls
+    )
     views = store.begin_calls(
         turn=turn, message=replace(message, id=id), results=results, answer=answer
     )
     return results, views
 
 
-def result(marked: Said, text: str = '"high at noon"', *, tokens: int = 6) -> Said:
+def result(
+    marked: DomainMessage, text: str = '"high at noon"', *, tokens: int = 6
+) -> DomainMessage:
     return replace(marked, content=text, tokens=words(tokens))
 
 

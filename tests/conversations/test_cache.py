@@ -21,13 +21,12 @@ from chatsite.conversations.database import statements
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.reads import loading
-from chatsite.conversations.upkeep import maintenance as purging
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import maintenance, marks
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Session, SessionFile, Span
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import ADA, BOB, again, begin, end, messages, new_id, talk
 
 Books = dict[int, tuple[int, int, int]]
@@ -289,7 +288,7 @@ class TestSessions:
         store.undelete_conversation(owner=ADA, conversation=chat)
         store.delete_conversation(owner=ADA, conversation=chat)
         Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
-        purging.purge()
+        maintenance.purge()
         assert not Conversation.objects.exists() and store.session_files() == frozenset()
         assert not store.save_session(conversation=new_id(), session=saved_of(chat))
 
@@ -324,7 +323,10 @@ class TestAnyOrder(TestCase):
     @given(STEPS)
     @settings(max_examples=25, deadline=None)
     def test_the_books_add_up_after_every_step(self, steps: list[tuple[str, set[int]]]) -> None:
-        said = [Said.user("And?", id=new_id()), Said.assistant("Yes.", id=new_id())] * 3
+        said = [
+            DomainMessage.user("And?", id=new_id()),
+            DomainMessage.assistant("Yes.", id=new_id()),
+        ] * 3
         said = [replace(one, id=new_id()) for one in said]
         made = store.import_conversation(owner=ADA, agent="demo", title="Chat", messages=said)
         chat, live, found = made.id, set[int](), books_of(made.id)

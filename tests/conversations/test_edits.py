@@ -9,7 +9,7 @@ import pytest
 from chatsite.conversations import store
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.upkeep import edits as changing
+from chatsite.conversations.upkeep import edits
 from chatsite.conversations.upkeep.edits import WORDS_DELETED
 from chatsite.errors import Refused
 from chatsite.history import Users
@@ -76,7 +76,7 @@ def told(id: str) -> list[str]:
 
 
 def delete(chat: str, seq: int) -> None:
-    changing.delete_message(owner=ADA, message=str(messages(chat).get(seq=seq).id))
+    edits.delete_message(owner=ADA, message=str(messages(chat).get(seq=seq).id))
 
 
 def test_receipts_quote_no_word_of_a_deleted_message_and_still_those_of_others(
@@ -98,7 +98,7 @@ def test_a_deleted_question_takes_its_words_out_of_its_own_receipt(chat: str, as
 def test_of_many_receipts_none_is_passed_over(
     chat: str, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing, "CHUNK", 2)
+    monkeypatch.setattr(edits, "CHUNK", 2)
     quoting = [verdict(1, 'it shares "allergy" with your message')]
     later = [turn(chat, "And again?", "Peanuts.", verdicts=quoting) for _ in range(4)]
     delete(chat, 1)
@@ -117,7 +117,7 @@ def test_the_next_request_is_compared_with_none_before_a_change(
         delete(chat, 1)
     else:
         message = str(messages(chat).get(seq=1).id)
-        changing.edit_message(owner=ADA, message=message, text="Other words")
+        edits.edit_message(owner=ADA, message=message, text="Other words")
     assert previous() is None
     assert Turn.objects.filter(conversation=row(chat), receipt__isnull=False).count() == 3
     turn(chat, "And now?", "Well.", verdicts=[], layout=[1])
@@ -141,7 +141,7 @@ def test_calls_go_with_their_results_and_no_result_alone() -> None:
     results, _ = round_of(begun.turn, asked_for("tides", "clock"), id=begun.answer, answer=new_id())
     store.end_turn(turn=begun.turn, state="complete", text="At noon.")
     with pytest.raises(Refused, match="result"):
-        changing.delete_message(owner=ADA, message=results[0].id)
+        edits.delete_message(owner=ADA, message=results[0].id)
     delete(chat, 2)
     assert shown(chat) == [("user", "When?"), ("assistant", "At noon.")]
     assert totals(chat) == recounted(chat)

@@ -10,7 +10,7 @@ from chatsite.conversations import active_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.history import Tokens, Users
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.messages import Source
 from tests.conversations.builders import ADA, messages, new_id, said, words
 
@@ -26,7 +26,9 @@ def chat_of(turns: int, *, tokens: int = 10) -> str:
     )
     for turn in range(1, turns + 1):
         question = said(f"question {turn}", tokens=tokens)
-        reply = Said(id=new_id(), role="assistant", content=f"answer {turn}", tokens=words(tokens))
+        reply = DomainMessage(
+            id=new_id(), role="assistant", content=f"answer {turn}", tokens=words(tokens)
+        )
         active_path.append_to_path(row, [question, reply], now=now)
     row.save()
     return chat
@@ -34,7 +36,7 @@ def chat_of(turns: int, *, tokens: int = 10) -> str:
 
 def add(chat: str, source: Source, *, role: str = "assistant") -> None:
     row = Conversation.objects.get(id=chat)
-    message = Said(
+    message = DomainMessage(
         id=new_id(),
         role="user" if role == "user" else "assistant",
         content="Briefing",

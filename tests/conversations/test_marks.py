@@ -15,7 +15,7 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.marks import MarkChange
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
 
 MARKS = (marks.pin_message, marks.exclude_message, marks.forget_above_message)
@@ -36,7 +36,10 @@ def state(chat: str) -> tuple[list[tuple[int, bool, bool]], int, int]:
 def chat(db: None) -> str:
     """A greeting (1) and four turns: question 2, answer 3, up to answer 9."""
     made = new_id()
-    end(begin(made, "question 1", greeting=[Said.assistant("Hello!", id=new_id())]), "answer 1")
+    end(
+        begin(made, "question 1", greeting=[DomainMessage.assistant("Hello!", id=new_id())]),
+        "answer 1",
+    )
     for number in (2, 3, 4):
         end(begin(made, f"question {number}"), f"answer {number}")
     return made
@@ -179,7 +182,7 @@ class TestReplying:
     """A reply is stored with its message, and shown with what it replies to."""
 
     def reply(self, chat: str, to: str, **more: Any) -> Any:
-        said = Said.user("About that", id=new_id(), reply_to=to)
+        said = DomainMessage.user("About that", id=new_id(), reply_to=to)
         return store.begin_turn(
             owner=ADA,
             conversation=chat,

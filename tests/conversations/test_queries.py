@@ -13,7 +13,7 @@ from chatsite.conversations.reads import loading, ownership, queries, receipts
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import (
     ADA,
     BOB,
@@ -42,7 +42,9 @@ def long_chat(messages: int) -> str:
         [
             said(f"question {n}", tokens=2)
             if n % 2
-            else Said(id=new_id(), role="assistant", content=f"answer {n}", tokens=words(4))
+            else DomainMessage(
+                id=new_id(), role="assistant", content=f"answer {n}", tokens=words(4)
+            )
             for n in range(1, messages + 1)
         ],
         now=now,

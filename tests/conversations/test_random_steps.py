@@ -19,7 +19,7 @@ from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import Refused
 from chatsite.history import BACKGROUND, Everything
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.messages import Role
 from chatsite.views import State
 from tests.conversations.builders import (
@@ -51,7 +51,7 @@ class Conversation(RuleBasedStateMachine):
         self.begun: StartedTurn | None = None
         self.answer = ""
         self.text = ""
-        self.open: list[Said] = []
+        self.open: list[DomainMessage] = []
         self.sent: list[Sent] = []
 
     def path(self) -> list[Message]:

@@ -13,7 +13,7 @@ from chatsite.conversations.models import Message
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.history import Everything
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView, Problem
 from tests.conversations.builders import (
     ADA,
@@ -32,7 +32,7 @@ from tests.conversations.builders import (
 )
 
 
-def in_a_round(*names: str) -> tuple[str, StartedTurn, tuple[Said, ...]]:
+def in_a_round(*names: str) -> tuple[str, StartedTurn, tuple[DomainMessage, ...]]:
     """A turn whose model has just called these tools."""
     chat = new_id()
     begun = begin(chat, "When is high tide?")

@@ -12,7 +12,7 @@ from chatsite.conversations.turn.begin import title_from
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
-from chatsite.messages import Message as Said
+from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import (
     ADA,
     BOB,
@@ -69,11 +69,11 @@ class TestAtOnce:
 class TestBeginning:
     def test_the_greeting_is_stored_before_the_first_turn_only(self) -> None:
         chat = new_id()
-        hello = Said.assistant("Hello!", id=new_id())
+        hello = DomainMessage.assistant("Hello!", id=new_id())
         begun = begin(chat, greeting=[hello])
         assert [view.message.content for view in begun.messages] == ["Hello!", "Hello there"]
         end(begun)
-        second = begin(chat, "More", greeting=[Said.assistant("Hello!", id=new_id())])
+        second = begin(chat, "More", greeting=[DomainMessage.assistant("Hello!", id=new_id())])
         assert [view.message.content for view in second.messages] == ["More"]
         assert second.number == 2
 

@@ -7,7 +7,7 @@ import pytest
 from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.reads import summary_queries
-from chatsite.conversations.upkeep import edits as changing
+from chatsite.conversations.upkeep import edits
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
@@ -108,7 +108,7 @@ class TestFolding:
             case "switch":
                 summaries.switch_summary(owner=ADA, conversation=chat, on=False)
             case "edit":
-                changing.edit_message(owner=ADA, message=str(message(chat, 2).id), text="New")
+                edits.edit_message(owner=ADA, message=str(message(chat, 2).id), text="New")
             case "exclude":
                 messages(chat).filter(seq=3).update(excluded=True)
             case "marker":
@@ -122,7 +122,7 @@ class TestFolding:
     def test_what_comes_below_meanwhile_changes_nothing(self, chat: str) -> None:
         given = start(chat)
         talk(chat, 1)
-        changing.edit_message(owner=ADA, message=str(message(chat, 12).id), text="New")
+        edits.edit_message(owner=ADA, message=str(message(chat, 12).id), text="New")
         assert store_fold(chat, given, list(given.entries[:4]), "In time.") is not None
 
 
@@ -197,17 +197,17 @@ class TestTouching:
 
     def test_an_edited_message_is_summarised_anew(self, chat: str) -> None:
         fold(chat, 4)
-        changing.edit_message(owner=ADA, message=str(message(chat, 1).id), text="Other words here")
+        edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="Other words here")
         assert holds(chat) is None
         assert start(chat).entries[0].message.content == "Other words here"
         assert totals(chat) == recounted(chat)
         assert row(chat).title == "Other words here"
 
     def test_a_deleted_message_leaves_its_words_nowhere(self, chat: str) -> None:
-        changing.edit_message(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
+        edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
         fold(chat, 2, "The SECRET plan.")
         fold(chat, 2, "Still the SECRET plan.")
-        changing.delete_message(owner=ADA, message=str(message(chat, 1).id))
+        edits.delete_message(owner=ADA, message=str(message(chat, 1).id))
         assert not Summary.objects.filter(text__contains="SECRET").exists()
         assert not messages(chat).filter(content__contains="SECRET").exists()
         assert "SECRET" not in row(chat).title
@@ -221,7 +221,7 @@ class TestTouching:
     def test_a_deleted_user_message_takes_nothing_else_with_it(self, chat: str) -> None:
         kept = fold(chat, 2)
         fold(chat, 2)
-        changing.delete_message(owner=ADA, message=str(message(chat, 5).id))
+        edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
         assert list(messages(chat).order_by("seq").values_list("seq", flat=True)) == [
             *(1, 2, 3, 4),
             *range(6, 13),
@@ -232,20 +232,20 @@ class TestTouching:
 
     def test_deleting_where_the_marker_stands_moves_it_to_what_follows(self, chat: str) -> None:
         forget_above(chat, 5)
-        changing.delete_message(owner=ADA, message=str(message(chat, 5).id))
+        edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
         assert row(chat).forget_above == 6
 
     def test_neither_works_while_an_answer_is_written_or_for_others(self, chat: str) -> None:
         id = str(message(chat, 1).id)
         with pytest.raises(NotFound):
-            changing.delete_message(owner=BOB, message=id)
+            edits.delete_message(owner=BOB, message=id)
         with pytest.raises(NotFound):
-            changing.edit_message(owner=BOB, message=id, text="Mine")
+            edits.edit_message(owner=BOB, message=id, text="Mine")
         begin(chat, "And?")
         with pytest.raises(TurnRunning):
-            changing.delete_message(owner=ADA, message=id)
+            edits.delete_message(owner=ADA, message=id)
         with pytest.raises(TurnRunning):
-            changing.edit_message(owner=ADA, message=id, text="New")
+            edits.edit_message(owner=ADA, message=id, text="New")
         assert message(chat, 1).content == "question 1"
 
 

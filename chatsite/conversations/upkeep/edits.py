@@ -15,7 +15,7 @@ from django.db.models.functions import Cast
 
 from chatsite.conversations import summaries
 from chatsite.conversations.active_path import estimated_tokens, subtract_from_totals
-from chatsite.conversations.cache import saved_sessions as sessions
+from chatsite.conversations.cache import saved_sessions
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -48,7 +48,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     found.kv_size, found.kv_start_position = -1, -1
     # An unloaded turn stays unloaded.
     found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
-    sessions.delete_saved_session(row)
+    saved_sessions.delete_saved_session(row)
     count = tokens or estimated_tokens(message_of(found))
     if found.on_path:
         row.path_tokens += count.count - found.tokens
@@ -76,7 +76,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         raise Refused("A call's result goes with the message that called. Delete that one.")
     for one in (*reversed(_results(found)), found):
         _remove(row, one)
-    sessions.delete_saved_session(row)
+    saved_sessions.delete_saved_session(row)
     if row.title == title_from(found.content or ""):
         first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
         row.title = title_from(first.values_list("content", flat=True).first() or "")

@@ -10,8 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.active_path import place_at_end, with_token_count
-from chatsite.conversations.cache import books
-from chatsite.conversations.cache import saved_sessions as sessions
+from chatsite.conversations.cache import books, saved_sessions
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
@@ -70,7 +69,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> None:
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
     books.clear_places(row)
-    sessions.delete_saved_session(row)
+    saved_sessions.delete_saved_session(row)
     Message.objects.filter(conversation=row, on_path=True).update(on_path=False)
     row.path_messages = row.path_users = row.path_background = row.path_tokens = 0
     row.marked = row.forget_above = row.last_background = 0
