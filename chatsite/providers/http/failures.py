@@ -216,13 +216,11 @@ def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
     """How long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
     `retry-after` (a number or a date), or from the body `said`. None where nothing can be read."""
     found = _number(headers.get("retry-after-ms"), 0.001)
-    if found is None:
-        stated = headers.get("retry-after")
+    if found is None and (stated := headers.get("retry-after")):
         found = _number(stated, 1.0)
-        if found is None and stated:
-            found = _until(stated)
+        found = _until(stated) if found is None else found
     if found is None and (match := _IN_BODY.search(said)):
-        found = float(match[1])
+        return float(match[1])
     return found
 
 

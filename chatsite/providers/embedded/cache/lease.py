@@ -50,10 +50,11 @@ class Lease:
         contents = self.contents
         if contents.book is None:
             await self._start_over(prompt.cut_to(1))
+        own = self._owns_contents  # as of now: the conversation may be forgotten meanwhile
         plan = self._plan(prompt)
         saved = await self._find_better_saved(plan, prompt, head=head)
-        self.origin = "slot" if self._owns_contents else "none"
-        if not self._owns_contents:
+        self.origin = "slot" if own else "none"
+        if not own:
             await self.save()
             contents.put("", contents.book, saved=True)  # nobody's, until this prompt is in it
         if saved is not None:
