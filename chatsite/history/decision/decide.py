@@ -223,7 +223,7 @@ def _system_reasons(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
 
 
 def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
-    """What stands before the first user message answers nobody."""
+    """The reasons for messages before the first user message, which answer nobody."""
     return {
         entry.seq: (
             "background"

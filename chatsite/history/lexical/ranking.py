@@ -21,7 +21,7 @@ from chatsite.history.lexical.words import spelled
 from chatsite.history.values.evidence import Hit
 
 # All in units of z-scores. A neighbour's score counts by a fifth: what answers a question often
-# stands beside the words that ask for it.
+# is beside the words that ask for it.
 NEIGHBOUR = 0.2
 AUTHOR, WHEN, QUESTION = 4.0, 3.0, -1.0
 # Who is meant is less sure in a chat than where a name is named, and nothing measures it: an

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from chatsite.history.lexical.index import REACH, Index
 
-# A word that stands in more of the passages than this tells nothing, unless these are few.
+# A word in more of the passages than this distinguishes nothing, unless these are few.
 COMMON, FEW = 0.3, 5
 NAMED = 3
 SHARES, NEAR = "it shares ", "it stands close to where "
@@ -42,7 +42,7 @@ class Sharing:
         self._days = {session for days in named if len(days) <= few for session in days}
 
     def why(self, place: int) -> str:
-        """Completes "recalled because ..."; "" where nothing told in it or around it is shared."""
+        """Completes "recalled because ..."; "" where no rare word in it or around it is shared."""
         if own := self._between(place, place + 1):
             return f"{SHARES}{_quoted(own)} with your message"
         if near := self._near(place):

@@ -48,7 +48,7 @@ def guard(
     `fixed` is what always stays: head, system messages and the current turn, which begins at the
     sequence number `current`; at most `limit`. `low_water` is a percentage of the limit,
     `previous` the cut of the last request. `last_not_loaded` is the last sequence number of turns
-    that would be sent too, had they been loaded: they lie above all others, and what was loaded
+    that would be sent too, had they been loaded: they are above all others, and what was loaded
     exceeds the limit by itself. Nothing is dropped while all of it is within `most`, and nothing
     spared for less: `most` is the `limit` itself unless a larger one is given.
     """

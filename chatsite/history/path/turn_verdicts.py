@@ -25,7 +25,7 @@ from chatsite.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The loaded path: system messages, what stands before the first user message, and turns."""
+    """The loaded path: system messages, messages before the first user message, and turns."""
 
     system: tuple[Entry, ...]
     opening: tuple[Entry, ...]
@@ -158,7 +158,7 @@ def judge_path(
     not read from storage, `reply_to` the ids of messages that are replied to.
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
-    but the marker may stand above it. A marker inside a turn takes the whole turn, since cuts
+    but the marker may be above it. A marker inside a turn takes the whole turn, since cuts
     fall between turns. A pin or a reply brings a background turn in, or an unloaded one: somebody
     asked for it. An unloaded turn keeps its place in the length, as an excluded one does.
     """

@@ -49,7 +49,7 @@ Reach = Users | Tokens | Everything
 # ---- what a policy depends on ----------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageTerms:
-    """The settings of triage as plain values; `ConversationSettings` says what each means."""
+    """The settings of triage as plain values; `ConversationSettings` explains each."""
 
     enabled: bool = True
     lookback_count: int = 25
@@ -115,7 +115,7 @@ class Policy:
     scope: Callable[[Terms], str]
 
     # What it sends: how far it looks back, what it chooses there, the reason for what was not
-    # loaded because it lies beyond its reach, and what is left out where not everything fits.
+    # loaded because it is beyond its reach, and what is left out where not everything fits.
     reach: Callable[[Terms], Reach]
     choose: Callable[[DecisionContext], PolicyChoice]
     left_out: Reason

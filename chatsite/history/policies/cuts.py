@@ -11,7 +11,7 @@ from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
 
-# Turns, oldest first, how many more lie above them that were not loaded, and the terms -> the
+# Turns, oldest first, how many more are above them that were not loaded, and the terms -> the
 # position of the first turn that is sent.
 Cut = Callable[[Sequence[Turn], int, Terms], int]
 

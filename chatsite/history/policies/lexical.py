@@ -16,8 +16,8 @@ from chatsite.history.values.evidence import Hit, Recall
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry
 
-# How much of the limit quotes may take. They stand where no cache holds them, so each token costs
-# ten times one of the unchanged beginning; measured with the others in docs/benchmarks.md.
+# How much of the limit quotes may take. They are placed where no cache holds them, so each token
+# costs ten times one of the unchanged beginning; measured with the others in docs/benchmarks.md.
 RECALL_SHARE = 25
 NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
 

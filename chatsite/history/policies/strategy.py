@@ -60,8 +60,8 @@ def _chosen_messages(
     available_tokens: int,
     overflow_reason: Reason,
 ) -> PolicyChoice:
-    """What the slots have room for. What would stand before the first user message is left out:
-    no provider takes an answer without a question."""
+    """What the slots have room for. Messages before the first user message are left out: no
+    provider takes an answer without a question."""
     whole = fit_slots(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
     usable = _usable(path, whole)
     layout = fit_slots(

@@ -30,7 +30,7 @@ _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "empty": (),
     "incomplete_tool_group": (),
 }
-# How verdicts' sentences begin, so that "because" can stand before them.
+# How verdicts' sentences begin that can follow "because".
 _STATES = ("within ", "older ", "more than ", "above ", "chosen ", "written ")
 _CLAUSES = (
     *("it ", "its ", "you ", "there ", "nothing ", "the running summary ", "the agent's strategy "),
@@ -63,7 +63,7 @@ class TrailMessage:
 class MessageTrail:
     """What the user asked from the message in question on, oldest first.
 
-    Where that is too long only the newest stand here, and `whole` is False.
+    Of too many only the newest are here, and `whole` is False.
     """
 
     asked: tuple[TrailMessage, ...]
@@ -82,7 +82,7 @@ class Explanation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PastVerdict:
-    """What one decision said of the message; `asked` is None for the coming one."""
+    """The verdict of one decision on the message; `asked` is None for the coming decision."""
 
     sent: bool
     reason: str
@@ -92,7 +92,7 @@ class _PastVerdict:
 
 
 def was_sent(receipt: StoredReceipt, seq: int) -> bool | None:
-    """Whether a decision let the message through; None where it says nothing of it."""
+    """Whether the message was sent by a decision; None where the decision has no verdict on it."""
     found = _verdict(receipt, seq)
     return None if found is None else bool(found["sent"])
 
@@ -105,7 +105,11 @@ def explain_forgetting(
     problem: str = "",
     pinned: bool = False,
 ) -> Explanation:
-    """`coming` is the next message's decision; without one `problem` says what is in its way."""
+    """When and why a message left the context, or why it is in it.
+
+    `coming` is the next message's decision; without one `problem` is a sentence that says why
+    there is none. `pinned`: the message's turn is pinned already.
+    """
     past = [
         verdict for asked in trail.asked if (verdict := _past_verdict(asked.receipt, seq, asked))
     ]
@@ -128,7 +132,7 @@ def explain_forgetting(
 
 
 def _changed(past: Sequence[_PastVerdict], changed: int, now: _PastVerdict) -> tuple[str, ...]:
-    """It left or came back: `past[changed]` is the first that fared as the next message will."""
+    """It left or came back: `past[changed]` is the first verdict that the next message shares."""
     if changed == len(past):
         if now.sent:
             return (f"Your last message went without it. Your next one will see it{_clause(now)}.",)
@@ -143,7 +147,7 @@ def _changed(past: Sequence[_PastVerdict], changed: int, now: _PastVerdict) -> t
 def _unchanged(
     past: Sequence[_PastVerdict], now: _PastVerdict, trail: MessageTrail
 ) -> tuple[str, ...]:
-    """The next message will do with it what all before did, as far as is known."""
+    """The next message's verdict is that of all before, as far as is known."""
     first = f"Your next message {'will' if now.sent else 'will not'} see it{_clause(now)}."
     if now.asked is not None:
         first = f"Your last message {'saw it' if now.sent else 'went without it'}{_clause(now)}."
@@ -158,7 +162,7 @@ def _unchanged(
 
 
 def _still(then: _PastVerdict, now: _PastVerdict) -> str:
-    """What holds for the next message, with the rule where it is another than it was then."""
+    """The verdict on the next message, with the rule where it differs from the earlier one."""
     if now.asked is not None:
         return f"That was so for your last message{' too' if now.asked != then.asked else ''}."
     same = (then.reason, then.sentence) == (now.reason, now.sentence)
@@ -180,7 +184,7 @@ def _ordinal(number: int) -> str:
 
 
 def _clause(verdict: _PastVerdict) -> str:
-    """The rule as the end of a sentence, with who set it. A verdict's sentence is a phrase."""
+    """The rule as the end of a sentence, with its source. A verdict's sentence is a phrase."""
     source = f" ({verdict.source})" if verdict.source else ""
     sentence = verdict.sentence
     if verdict.reason == "current":
@@ -226,7 +230,7 @@ def _past_verdict(
 
 
 def _verdict(receipt: StoredReceipt, seq: int) -> Mapping[str, Any] | None:
-    """The narrowest run that holds it: marked turns lie inside the run of what wasn't loaded."""
+    """The narrowest run that holds it: marked turns are inside the run of what wasn't loaded."""
     found = [one for one in receipt.get("verdicts", ()) if 0 < one["first"] <= seq <= one["last"]]
     return min(found, key=lambda one: one["last"] - one["first"], default=None)
 

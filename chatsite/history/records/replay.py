@@ -59,11 +59,11 @@ def rebuild_messages(
         rebuilding.differences.append(
             "The agent was changed since: its own messages are shown as they are now."
         )
-    said = [m for item in layout_of(stored.receipt) for m in rebuilding.messages(item)]
-    system = [message for message in said if message.role == "system"]
-    rest = [message for message in said if message.role != "system"]
+    sent = [m for item in layout_of(stored.receipt) for m in rebuilding.messages(item)]
+    system = [message for message in sent if message.role == "system"]
+    rest = [message for message in sent if message.role != "system"]
     messages = (*head.system, *system, *head.examples, *rest)
-    if "layout" not in stored.receipt and len(said) != stored.receipt["facts"]["sent"]:
+    if "layout" not in stored.receipt and len(sent) != stored.receipt["facts"]["sent"]:
         rebuilding.differences.append("Some of the messages that were sent aren't stored any more.")
     return messages, tuple(rebuilding.differences)
 

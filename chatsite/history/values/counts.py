@@ -21,7 +21,7 @@ TOKENS_PER_FILE: dict[Modality, int] = {
 
 # (bytes of a kind, tokens for each), measured against o200k_base on prose, code and data and set
 # so that none came out below 0.9 of the true count; English prose comes out about a fifth too
-# high. In UTF-8 the first byte of a character tells the script: 0xC2-0xDF Latin with accents,
+# high. In UTF-8 the first byte of a character shows the script: 0xC2-0xDF Latin with accents,
 # Greek, Cyrillic, Hebrew, Arabic; 0xE0 Indic and Thai; 0xE1-0xEF Chinese, Japanese, Korean,
 # symbols; 0xF0 and above emoji. Continuation bytes count nothing.
 _ASCII_REST = bytes(

@@ -32,7 +32,7 @@ Reason = Literal[
 ]
 
 # With these a message is part of the request; with every other reason it is not. `relevant` and
-# `followed` may be part of it as quoted text; `summarised` is there only as what a summary says.
+# `followed` may be part of it as quoted text; with `summarised` only the summary is in it.
 SENT: frozenset[Reason] = frozenset(
     {
         "system",

@@ -31,10 +31,10 @@ def selectable_entries(
     marker = remembered_from(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]
     system = [entry for entry in below if entry.message.role == "system" and not entry.excluded]
-    said = split_turns([entry for entry in below if entry.message.role != "system"])
-    older = [turn for turn in said[:-1] if turn.user is not None]
+    path = split_turns([entry for entry in below if entry.message.role != "system"])
+    older = [turn for turn in path[:-1] if turn.user is not None]
     may = {entry.seq for turn in older for entry in _offered(turn, reply_to)}
-    current = said[-1].entries[0].seq if said else 0
+    current = path[-1].entries[0].seq if path else 0
     may |= {entry.seq for entry in system if entry.seq < current}
     return [entry for entry in below if entry.seq in may]
 
