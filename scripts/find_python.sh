@@ -1,8 +1,8 @@
 #!/bin/sh
 # Prints the path of a Python that can run Chatsite, or says on standard error what is missing.
 #
-# PYTHON=... names one and no other is tried. Otherwise every place in PATH is tried, since a name found first may
-# not run: version managers leave shims for versions that are not active.
+# With PYTHON=... no other interpreter is tried. Otherwise every folder in PATH is tried, since the first match may not
+# run: version managers leave shims for versions that are not active.
 set -u
 
 candidates="python3.14 python3.13 python3.12 python3.11 python3 python"
@@ -19,8 +19,8 @@ for name in ("venv", "ensurepip", "sqlite3", "ssl"):
 print("%d.%d %s" % (sys.version_info[0], sys.version_info[1], ",".join(missing)))
 '
 
-found=""      # what ran but won't do, for the message
-incomplete="" # a fitting version without a module: the easiest to mend
+found=""      # interpreters of other versions, for the message
+incomplete="" # a fitting version without a module: the easiest to repair
 
 try() {
     answer=$("$1" -c "$probe" 2>/dev/null </dev/null) || return 1

@@ -2,12 +2,12 @@
 # Makes .venv and installs into it what the arguments name, in order:
 #   app     what the application needs
 #   dev     what tests and checks need
-#   engine  the embedded engine and its model; a failure is said, remembered and not tried again until
+#   engine  the embedded engine and its model; a failure is printed and stored, and there is no retry until
 #           requirements-engine.txt changes
-#   engine! the same, tried again after a failure; a failure ends the script
-#   embeddings  static sentence vectors, 36 MB, which the policy `relevant` uses once they are there
+#   engine! the same, with a retry after a stored failure; a failure ends the script
+#   embeddings  static sentence vectors, 36 MB, which the policy `relevant` uses once they are installed
 #   bench   what measurements compare with
-# Run again it does only what changed: each lock's checksum is kept in .venv once it is installed.
+# A second run installs only what changed: .venv holds the checksum of each lock that was installed.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -17,12 +17,12 @@ say() { printf '%s\n' "$*"; }
 checksum() { cksum <"$1"; }
 is_done() { [ "$(cat "$venv/.$1" 2>/dev/null)" = "$(checksum "$2")" ]; }
 
-# Whether that process is this script, running: a number alone may be a zombie's, or a stranger's after a restart.
+# Whether the process $1 is this script: a number alone may be a zombie's, or another program's after a restart.
 is_installing() {
     { ps -o args= -p "$1" || tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -q 'install\.sh'
 }
 
-# A killed pip can leave half a package that the next pip takes for a whole one: then .venv is made anew.
+# A killed pip can leave half a package that the next pip takes for a whole one: .venv is rebuilt in that case.
 clear_what_was_interrupted() {
     [ -f "$venv/.installing" ] || return 0
     other=$(cat "$venv/.installing")
@@ -82,7 +82,7 @@ install_lock() {
     checksum "$lock" >"$venv/.$part"
 }
 
-# Why pip failed, from its log. Without a network it says at the end that no distribution was found, too.
+# Why pip failed, from its log. pip reports a missing distribution at the end also where the network is missing.
 reason() {
     missing=$(sed -n 's/^ERROR: No matching distribution found for //p' "$1")
     if grep -qE 'connection broken|Could not fetch URL' "$1"; then
