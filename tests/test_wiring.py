@@ -130,14 +130,14 @@ async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_
     chat, other = new_id(), new_id()
     for each in (chat, other):
         await site.run(talk, each, 1)
-        site.recaller._index_of(each)
+        site.recaller.indexes.use(each)
     request = AsyncRequestFactory().generic(method, "/")
     cast(Any, request).scope["state"] = {"site": site}
     request.session, request.auser = SessionStore(), nobody_signed_in
     request.session["guest"] = ADA.guest
     answer = await view(request, UUID(chat))
     assert answer.status_code == 200
-    assert list(site.recaller._indexes) == [other]
+    assert list(site.recaller.indexes) == [other]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from chatsite.conversations.values.records import StartedTurn
@@ -20,35 +20,19 @@ from chatsite.turns.answer.retries import CircuitBreaker
 from chatsite.turns.answer.writer import AnswerWriter
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.drafts import Drafts
-from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.context.turn_context import (
+    NO_HOOKS,
+    Contexts,
+    PageRequest,
+    TurnContext,
+    TurnHooks,
+)
 from chatsite.turns.ports import Storage
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Snapshots
 
 # Stores the beginning of a turn.
 Store = Callable[[TurnContext], Awaitable[StartedTurn]]
-
-
-async def _nothing(request: PageRequest) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnHooks:
-    """What others do around turns.
-
-    `ready`: waited for before it is known who answers. `before`: before an answer is begun;
-    `after`: when the turn has ended; neither is waited for. `changed`: the active path was edited,
-    not appended to; waited for.
-    """
-
-    ready: Callable[[PageRequest], Awaitable[None]] = _nothing
-    before: Callable[[TurnContext], None] = lambda context: None
-    after: Callable[[TurnContext], None] = lambda context: None
-    changed: Callable[[PageRequest], Awaitable[None]] = _nothing
-
-
-NO_HOOKS = TurnHooks()
 
 
 class Turns:

@@ -33,14 +33,14 @@ from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.decision_inputs import Gatherer
-from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.evidence.triage import Triager
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.sockets import Sockets
-from chatsite.turns.turns import TurnHooks, Turns
+from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.cleanup_preview import CleanupPreview
 from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.trim_ahead import TrimAhead

@@ -12,8 +12,7 @@ from chatsite.conversations.models import Message as Row
 from chatsite.conversations.upkeep import marks
 from chatsite.events import Delta
 from chatsite.messages import Message
-from chatsite.turns.context.turn_context import TurnContext
-from chatsite.turns.turns import TurnHooks
+from chatsite.turns.context.turn_context import TurnContext, TurnHooks
 from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
 from tests.conversations.builders import ADA, BOB, new_id
 from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end

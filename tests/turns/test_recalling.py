@@ -163,7 +163,7 @@ class TestFollowing:
         await talk.ask("sister")
         await talk.change(changing.delete_message, FACT)
         assert FACT not in await talk.found("What does my sister keep?")
-        [kept] = talk.recaller._indexes.values()
+        [kept] = talk.recaller.indexes.values()
         assert "petrel" not in kept.index.postings
 
     async def test_a_changed_message_is_read_again_once_it_is_told(self, talk: Talk) -> None:
@@ -247,10 +247,10 @@ class TestLongConversations:
             await talk.turns(FACT)
         for talk.id in (first, second):
             await talk.ask("petrel")
-        talk.recaller._memory = 5 * talk.recaller._indexes[first].size // 2
+        talk.recaller.indexes.memory = 5 * talk.recaller.indexes[first].size // 2
         for talk.id in (first, third):
             await talk.ask("petrel")
-        assert list(talk.recaller._indexes) == [first, third]
+        assert list(talk.recaller.indexes) == [first, third]
 
     async def test_stop_leaves_no_thread_at_work_in_an_open_index(self, talk: Talk) -> None:
         talk.reads.hold = threading.Event()

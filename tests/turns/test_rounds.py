@@ -28,8 +28,7 @@ from chatsite.providers.base.provider import (
     WrittenCall,
 )
 from chatsite.tools.tool import ToolContext, ToolError
-from chatsite.turns.context.turn_context import PageRequest, TurnContext
-from chatsite.turns.turns import TurnHooks
+from chatsite.turns.context.turn_context import PageRequest, TurnContext, TurnHooks
 from tests.conversations.builders import new_id, recounted, totals
 from tests.turns.conftest import World, saying
 

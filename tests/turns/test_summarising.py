@@ -23,10 +23,10 @@ from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
+from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
 from chatsite.turns.running_turns import TurnLimits
-from chatsite.turns.turns import TurnHooks, Turns
+from chatsite.turns.turns import Turns
 from chatsite.wiring import storage_on
 from tests.conversations.builders import ADA, at_once, messages, new_id, talk
 from tests.fakes.openai_provider import provider_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
@@ -143,3 +143,25 @@ class Contexts:
 
 def _page(context: TurnContext) -> tuple[str, bool, Template]:
     return context.query, context.url_allowed, context.agent.template
+
+
+async def _nothing(request: PageRequest) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnHooks:
+    """What others do around turns.
+
+    `ready`: waited for before it is known who answers. `before`: before an answer is begun;
+    `after`: when the turn has ended; neither is waited for. `changed`: the active path was edited,
+    not appended to; waited for.
+    """
+
+    ready: Callable[[PageRequest], Awaitable[None]] = _nothing
+    before: Callable[[TurnContext], None] = lambda context: None
+    after: Callable[[TurnContext], None] = lambda context: None
+    changed: Callable[[PageRequest], Awaitable[None]] = _nothing
+
+
+NO_HOOKS = TurnHooks()

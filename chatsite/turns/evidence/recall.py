@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from chatsite.conversations.values.records import IndexProgress
 from chatsite.history import Evidence
-from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.values.evidence import Hit, Recall
@@ -24,9 +21,9 @@ from chatsite.history.values.marks import (
     remembered_from,
 )
 from chatsite.history.values.transcript import Entry, split_turns
-from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.evidence.index_cache import MEMORY, CachedIndex, IndexCache
 from chatsite.turns.ports import Storage, TurnOwner
 
 logger = logging.getLogger("chatsite.turns")
@@ -38,44 +35,12 @@ COLD = 2_000
 CHUNK = 500
 # Below these, work takes a few milliseconds, no more than a thread's turn would.
 _INLINE_LINES, _INLINE_PASSAGES = 20, 300
-# Bytes, about, that all indexes may take; the one used longest ago goes first. A conversation of
-# 600 messages takes 0.4 MB (1 MB with vectors), one of 50,000 5 MB (60 MB).
-MEMORY = 128 * 1024 * 1024
 
 _COLD_NOTE = (
     "The {count:,} messages so far are being read for the first time. Until that is done, the "
     "newest turns are sent and none is recalled."
 )
 _FAILED_NOTE = "The older messages couldn't be searched, so the newest turns are sent."
-
-
-@dataclass(slots=True, kw_only=True)
-class CachedIndex:
-    """A conversation's index. `messages` stood on the path up to its end when it was made.
-
-    The lock is held as long as somebody reads or changes it, in whichever thread; while
-    `waiting` is not 0 a task of its own completes it, and nobody else may.
-    """
-
-    index: Index
-    vectors: PassageVectors | None
-    messages: int = 0
-    waiting: int = 0
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def size(self) -> int:
-        return self.index.size + (self.vectors.size if self.vectors else 0)
-
-    def extend(self, lines: Sequence[Line]) -> None:
-        texts = self.index.extend(lines)
-        if self.vectors is not None:
-            self.vectors.add(texts)
-
-    def cut(self, seq: int) -> None:
-        self.index.cut(seq)
-        if self.vectors is not None:
-            self.vectors.cut(len(self.index))
 
 
 class Recaller:
@@ -89,9 +54,7 @@ class Recaller:
         memory: int = MEMORY,
     ) -> None:
         self._storage = storage
-        self._vectors = vectors
-        self._memory = memory
-        self._indexes: OrderedDict[str, CachedIndex] = OrderedDict()
+        self.indexes = IndexCache(vectors, memory)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
@@ -102,7 +65,7 @@ class Recaller:
 
     def forget(self, conversation: str) -> None:
         """Drop its index: a message in it was changed or deleted."""
-        self._indexes.pop(conversation, None)
+        self.indexes.pop(conversation, None)
 
     async def drain(self) -> None:
         """End the tasks that still read messages."""
@@ -121,7 +84,7 @@ class Recaller:
         began = time.perf_counter()
         id = inputs.context.conversation
         try:
-            cached = self._index_of(id)
+            cached = self.indexes.use(id)
             async with cached.lock:
                 added = 0 if cached.waiting else await self._follow(cached, inputs)
                 if cached.waiting:
@@ -132,39 +95,15 @@ class Recaller:
             self.forget(id)
             return Evidence(notes=(_FAILED_NOTE,))
         finally:
-            self._shrink()
+            self.indexes.shrink()
         report = {
             "passages": len(cached.index),
             "added": added,
             "hits": len(hits),
-            "vectors": self._vectors.name if self._vectors else None,
+            "vectors": self.indexes.vectors.name if self.indexes.vectors else None,
             "milliseconds": round(1000 * (time.perf_counter() - began), 1),
         }
         return Evidence(recall=Recall(hits=hits), reports={LEXICAL.evidence: report})
-
-    # ---- keeping indexes ---------------------------------------------------------------------
-    def _index_of(self, conversation: str) -> CachedIndex:
-        """The conversation's index, maybe empty, as the one used last."""
-        cached = self._indexes.get(conversation) or self._new()
-        self._indexes[conversation] = cached
-        self._indexes.move_to_end(conversation)
-        return cached
-
-    def _new(self) -> CachedIndex:
-        index = Index()
-        vectors = PassageVectors(self._vectors, index) if self._vectors else None
-        return CachedIndex(index=index, vectors=vectors)
-
-    def _shrink(self) -> None:
-        """Drop indexes used longest ago until the rest has room; never the last used one."""
-        sizes = {id: cached.size for id, cached in self._indexes.items()}
-        size = sum(sizes.values())
-        for id, cached in list(self._indexes.items())[:-1]:
-            if size <= self._memory:
-                return
-            if not cached.waiting:
-                size -= sizes[id]
-                self.forget(id)
 
     # ---- following the path ------------------------------------------------------------------
     async def _follow(self, cached: CachedIndex, inputs: DecisionInputs) -> int:
@@ -235,7 +174,7 @@ class Recaller:
             self.forget(conversation)
         finally:
             cached.waiting = 0
-            self._shrink()
+            self.indexes.shrink()
 
     # ---- asking ------------------------------------------------------------------------------
     async def _hits(self, cached: CachedIndex, inputs: DecisionInputs) -> tuple[Hit, ...]:

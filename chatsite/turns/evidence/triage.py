@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chatsite.errors import ProviderError
@@ -23,6 +23,7 @@ from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_
 logger = logging.getLogger("chatsite.turns")
 
 _UNKNOWN = Usage()
+WHAT = "which older turns matter"
 # Positions take a few tokens each; a model that thinks first takes more.
 REPLY_TOKENS = 4_096
 
@@ -94,24 +95,16 @@ def _turns(inputs: DecisionInputs) -> list[Turn]:
 
 
 async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
-    settings = inputs.context.settings.conversation
+    seconds = inputs.context.settings.conversation.selection_timeout.value
     reply = min(REPLY_TOKENS, model.window // 4)
     question = triage_prompt(inputs.current, plan, room=model.window - reply)
-    estimated = sum(estimate_message(message) for message in question)
     started = time.monotonic()
-
-    def failed(result: TriageResult, why: str, usage: Usage = _UNKNOWN) -> TriageOutcome:
-        return TriageOutcome(
-            result=result,
-            why=why,
-            model=model,
-            usage=usage,
-            milliseconds=round((time.monotonic() - started) * 1000),
-            estimated=estimated,
-        )
-
-    who, what = model.label, "which older turns matter"
-    seconds = settings.selection_timeout.value
+    asked = TriageOutcome(
+        result="unreadable",
+        why=f"{model.label} didn't say readably {WHAT}",
+        model=model,
+        estimated=sum(estimate_message(message) for message in question),
+    )
     try:
         completed = await complete(
             inputs.context.agent.provider,
@@ -121,27 +114,31 @@ async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> Triage
             max_tokens=reply,
             seconds=seconds,
         )
-    except TimeoutError:
-        return failed("timeout", f"{who} hadn't said {what} after {seconds:g} seconds")
-    except Unfinished as error:
-        return failed("unreadable", f"{who} broke off while it said {what}", error.usage)
-    except ProviderError as error:
-        logger.warning("triage: %s (%s)", error.code, error.detail)
-        return failed("error", f"{who} couldn't be asked {what} ({_problem(error)})")
-    except Exception:
-        logger.exception("triage failed")
-        return failed("error", f"{who} couldn't be asked {what}")
+    except Exception as error:
+        result, why = _failure(error, model.label, seconds)
+        usage = error.usage if isinstance(error, Unfinished) else _UNKNOWN
+        took = round((time.monotonic() - started) * 1000)
+        return replace(asked, result=result, why=why, usage=usage, milliseconds=took)
+    asked = replace(asked, usage=completed.usage, milliseconds=completed.milliseconds)
     positions = read_reply(completed.text, len(plan.candidates))
     if positions is None:
-        return failed("unreadable", f"{who} didn't say readably {what}", completed.usage)
-    return TriageOutcome(
-        result="chosen",
-        chosen=frozenset(plan.candidates[place].entries[0].seq for place in positions),
-        model=model,
-        usage=completed.usage,
-        milliseconds=completed.milliseconds,
-        estimated=estimated,
-    )
+        return asked
+    chosen = frozenset(plan.candidates[place].entries[0].seq for place in positions)
+    return replace(asked, result="chosen", why="", chosen=chosen)
+
+
+def _failure(error: Exception, who: str, seconds: float) -> tuple[TriageResult, str]:
+    """How asking failed, and the beginning of a sentence that says so."""
+    match error:
+        case TimeoutError():
+            return "timeout", f"{who} hadn't said {WHAT} after {seconds:g} seconds"
+        case Unfinished():
+            return "unreadable", f"{who} broke off while it said {WHAT}"
+        case ProviderError():
+            logger.warning("triage: %s (%s)", error.code, error.detail)
+            return "error", f"{who} couldn't be asked {WHAT} ({_problem(error)})"
+    logger.error("triage failed", exc_info=error)
+    return "error", f"{who} couldn't be asked {WHAT}"
 
 
 def _problem(error: ProviderError) -> str:
