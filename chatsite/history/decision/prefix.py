@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.values.counts import known_tokens
+from chatsite.history.values.counts import known_tokens, sum_tokens
 from chatsite.history.values.evidence import Previous
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.shortened import shorten_answer
@@ -35,14 +35,14 @@ def leading_tokens(
         return 0
     path = _Loaded.of(transcript)
     now, before = list(path.units(layout)), list(path.units(previous.layout))
-    total = sum(known_tokens(message).count for message in head.system)
+    total = sum_tokens(head.system)
     system_now = [unit for unit in now if unit.system]
     system_before = [unit for unit in before if unit.system]
     same = _common(system_now, system_before)
     total += sum(unit.tokens for unit in system_now[:same])
     if not same == len(system_now) == len(system_before):
         return total
-    total += sum(known_tokens(message).count for message in head.examples)
+    total += sum_tokens(head.examples)
     rest_now = [unit for unit in now if not unit.system]
     rest_before = [unit for unit in before if not unit.system]
     return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
@@ -80,7 +80,8 @@ class _Loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
         for entry in self.entries[begin:end]:
-            message = shorten_answer(entry, run.shortened).message
+            sent = shorten_answer(entry, run.shortened) if run.shortened else entry
+            message = sent.message
             key = ("stored", entry.seq, run.shortened)
             yield _Unit(key, known_tokens(message).count, message.role == "system")
         if self.seqs[end - 1] != run.last:

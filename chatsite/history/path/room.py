@@ -8,7 +8,7 @@ from typing import Literal
 
 from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
-from chatsite.history.values.counts import known_tokens, weakest
+from chatsite.history.values.counts import sum_counts, weakest
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.window import Head, Window
 from chatsite.messages import Basis, Message
@@ -37,8 +37,7 @@ class RequestPart(Record):
 
     @classmethod
     def of(cls, name: RequestPartName, messages: Sequence[Message]) -> RequestPart:
-        counts = [known_tokens(message) for message in messages]
-        return cls(name, sum(c.count for c in counts), weakest(c.basis for c in counts))
+        return cls(name, *sum_counts(messages))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.values.counts import known_tokens
+from chatsite.history.values.counts import sum_tokens
 from chatsite.history.values.marks import (
     background_answers,
     excluded_answers,
@@ -98,7 +98,7 @@ class TurnVerdict:
             kept_for=kept_for,
             apart=apart | lost,
             entries=entries,
-            tokens=sum(known_tokens(entry.message).count for entry in entries),
+            tokens=sum_tokens(entry.message for entry in entries),
             why=why,
             limit=limit,
         )

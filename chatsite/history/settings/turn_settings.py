@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatsite.history.policies.base import Policy, Terms
 from chatsite.history.policies.table import POLICIES
@@ -29,24 +29,22 @@ class Settings:
     locked: bool
     lock_reason: str
 
-    @property
-    def terms(self) -> Terms:
-        """What a policy's choice, reach and words depend on."""
-        return Terms(
+    # Worked out once: a decision and its receipt ask for them a dozen times. `terms` are what a
+    # policy's choice, reach and words depend on; `listed_policy` is the policy that was chosen, as
+    # it is in the table; `active_policy` acts: another one where the chosen one is switched off.
+    terms: Terms = field(init=False, repr=False, compare=False)
+    listed_policy: Policy = field(init=False, repr=False, compare=False)
+    active_policy: Policy = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        terms = Terms(
             length=self.length.value, step=self.step.value, triage=self.conversation.triage_terms
         )
-
-    @property
-    def listed_policy(self) -> Policy:
-        """The policy that was chosen, as it is in the table."""
         policy = POLICIES.get(self.policy.value, self.selector.value)
         assert policy is not None  # the grammar of the setting reads no other name
-        return policy
-
-    @property
-    def active_policy(self) -> Policy:
-        """The policy that acts: another one where the chosen one is switched off."""
-        return self.listed_policy.acting(self.terms)
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "listed_policy", policy)
+        object.__setattr__(self, "active_policy", policy.acting(terms))
 
     @property
     def words(self) -> str:

@@ -74,6 +74,17 @@ def known_tokens(message: Message) -> TokenCount:
     return message.tokens
 
 
+def sum_tokens(messages: Iterable[Message]) -> int:
+    """The sum of their counts; ValueError where a message has none."""
+    return sum(known_tokens(message).count for message in messages)
+
+
+def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
+    """The sum of their counts and its basis; ValueError where a message has none."""
+    counts = [known_tokens(message) for message in messages]
+    return sum(one.count for one in counts), weakest(one.basis for one in counts)
+
+
 def weakest(bases: Iterable[Basis]) -> Basis:
     """A sum is only as good as its weakest part."""
     found = set(bases)
