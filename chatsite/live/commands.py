@@ -1,4 +1,4 @@
-"""What a page may say over its socket: checked strictly, unknown words refused."""
+"""The commands that a page may send over its socket: checked strictly, unknown ones refused."""
 
 from __future__ import annotations
 

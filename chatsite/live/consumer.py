@@ -104,14 +104,14 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._refuse(ref, error)
         except Exception:
             logger.exception("a command failed")
-            await self._say(Refusal(ref=ref, problem=INTERNAL))
+            await self._send_event(Refusal(ref=ref, problem=INTERNAL))
 
     async def _refuse(self, ref: str, error: ChatsiteError) -> None:
         problem = Problem(code=error.code, message=error.message)
-        await self._say(Refusal(ref=ref, problem=problem))
+        await self._send_event(Refusal(ref=ref, problem=problem))
 
-    async def _say(self, event: Event | Reply) -> None:
-        """To a page that has gone nothing is said; its disconnect is on the way."""
+    async def _send_event(self, event: Event | Reply) -> None:
+        """Sends nothing to a page that was closed; its disconnect arrives next."""
         with contextlib.suppress(OSError):
             await self.send(text_data=to_json(event.to_dict()).decode())
 
@@ -123,7 +123,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             case Send() | Again() | GoOn():
                 started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
-                    await self._say(started)
+                    await self._send_event(started)
             case Stop():
                 await self.site.turns.stop(self._page_request(command, ""))
             case AskPreview():
@@ -161,7 +161,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         snapshot, reader = await self.site.snapshots.open(request)
         if self.following is not None:
             self.following.cancel()
-        await self._say(snapshot)
+        await self._send_event(snapshot)
         self.model = snapshot.conversation.model if snapshot.conversation else ""
         self.following = asyncio.create_task(self._follow(request, reader))
 
@@ -172,7 +172,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 event = await reader.read()
                 if isinstance(event, TurnStarted):
                     self.model = event.conversation.model
-                await self._say(event)
+                await self._send_event(event)
         except ReaderLost:
             await self.close(TRY_AGAIN)
         finally:
@@ -180,13 +180,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             reader.close()
 
     async def _follow_engine(self, request: PageRequest) -> None:
-        """While the conversation's model loads, say how far it is."""
-        said = None
+        """While the conversation's model loads, send its progress."""
+        last = None
         while True:
             engine = self.site.snapshots.engine(request.agent, self.model, staff=request.staff)
-            if engine != said and (said or engine.state == "loading"):
-                await self._say(engine)
-            said = engine
+            if engine != last and (last or engine.state == "loading"):
+                await self._send_event(engine)
+            last = engine
             await asyncio.sleep(ENGINE_SECONDS if engine.state == "loading" else 5.0)
 
     async def _preview(self, command: AskPreview) -> None:
@@ -200,6 +200,6 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             )
         except ChatsiteError as error:
             problem = Problem(code=error.code, message=error.message)
-            await self._say(Preview(ref=command.ref, decision=None, problem=problem))
+            await self._send_event(Preview(ref=command.ref, decision=None, problem=problem))
         else:
-            await self._say(Preview(ref=command.ref, decision=decision))
+            await self._send_event(Preview(ref=command.ref, decision=decision))

@@ -21,7 +21,7 @@ from chatsite.history.policies import strategy
 from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from chatsite.turns.context.drafts import Draft
-from chatsite.turns.context.loaded_path import as_loaded
+from chatsite.turns.context.loaded_path import as_storage_loads
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
@@ -218,13 +218,13 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
             whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
         for users in (1, 2, 4, 9, 50):
             read = loading.load_path(owner=ADA, conversation=chat, reach=Users(users)).transcript
-            assert as_loaded(whole.entries, Users(users)) == read, (users, marked)
+            assert as_storage_loads(whole.entries, Users(users)) == read, (users, marked)
     *above, current = whole.entries
     replying = [*above, replace(current, message=replace(current.message, reply_to=ids[8]))]
     read = loading.load_path(
         owner=ADA, conversation=chat, reach=Users(2), reply_to=ids[8]
     ).transcript
-    cut = as_loaded(replying, Users(2))
+    cut = as_storage_loads(replying, Users(2))
     assert [e.seq for e in cut.entries] == [e.seq for e in read.entries]
     assert cut.not_loaded == read.not_loaded
 

@@ -20,7 +20,7 @@ from chatsite.turns.context.file_forms import (
     draft_file_notes,
     file_notes,
     forms_of,
-    rendered,
+    render_files,
 )
 from chatsite.turns.ports import StoredFiles
 from chatsite.wiring import storage_on
@@ -72,7 +72,7 @@ def asked(text: str | None, *attachments: Attachment) -> Message:
 
 async def sent(message: Message, to: Model, files: Texts = STORED) -> tuple[str, list[str]]:
     """The text, and the names of what is still attached."""
-    (found,) = (await rendered([message], best_forms([message], to), files)).messages
+    (found,) = (await render_files([message], best_forms([message], to), files)).messages
     return found.content or "", [attachment.name for attachment in found.attachments]
 
 
@@ -109,7 +109,7 @@ async def test_what_is_not_stored_any_more_is_said() -> None:
 
 async def test_messages_without_files_stay_the_same_object() -> None:
     message = asked("Hello")
-    assert (await rendered([message], [()], STORED)).messages[0] is message
+    assert (await render_files([message], [()], STORED)).messages[0] is message
 
 
 def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:

@@ -21,8 +21,8 @@ from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import NO_FILES, NoFiles
 from chatsite.providers.base.model import Model
 from chatsite.providers.openai.wire import wire_messages
-from chatsite.turns.answer.sent_requests import fingerprint, rebuild_request
-from chatsite.turns.context.file_forms import forms_of, rendered
+from chatsite.turns.answer.sent_requests import rebuild_request, request_fingerprint
+from chatsite.turns.context.file_forms import forms_of, render_files
 from tests.conversations.builders import ADA
 from tests.turns.conftest import World
 
@@ -35,7 +35,7 @@ def kept(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> StoredRequest:
     receipt = {
         "head": {"hash": HEAD.hash, "messages": 1},
         "layout": [{"first": 1, "last": 2}],
-        "fingerprint": fingerprint([*HEAD.messages, *SENT]),
+        "fingerprint": request_fingerprint([*HEAD.messages, *SENT]),
         "asked": {"model": "some"},
         **more,
     }
@@ -78,7 +78,11 @@ CHANGED = replace(ENTRIES[1], message=replace(SENT[1], content="Ho."))
         (Head.of("You are someone else.", ()), kept(), "The agent was changed since"),
         (HEAD, kept(ENTRIES[:1]), "Message 2 isn't stored any more"),
         (HEAD, kept((ENTRIES[0], CHANGED)), "The text of message 2 was changed since"),
-        (HEAD, kept(fingerprint={"whole": "0", "each": ""}), "The text of a message was changed"),
+        (
+            HEAD,
+            kept(fingerprint={"whole": "0", "each": ""}),
+            "The text of a message was changed",
+        ),
         (
             HEAD,
             kept(layout=[*written("text"), {"first": 1, "last": 2}]),
@@ -129,9 +133,9 @@ class Texts(NoFiles):
 
 async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
     then = Texts(f1="Dredge it.", f2="")
-    sent = await rendered([ASKED], forms_of([ASKED], TAKES), then)
+    sent = await render_files([ASKED], forms_of([ASKED], TAKES), then)
     entries = (*ENTRIES, Entry(message=ASKED, seq=3))
-    mark = fingerprint([*HEAD.messages, *SENT, ASKED])
+    mark = request_fingerprint([*HEAD.messages, *SENT, ASKED])
     given = json.loads(json.dumps([file.to_dict() for file in sent.given]))
     asked: dict[str, Any] = {"layout": [{"first": 1, "last": 3}], "fingerprint": mark}
     what = kept(entries, given=given, **asked)

@@ -27,7 +27,7 @@ class Generation:
     """The message being written, in the pieces in which it came, each with the part of the message
     that it belongs to. `length` is that of all parts, in characters.
 
-    `calling` are the tools whose calls are being written, `waiting` is said while the provider is
+    `calling` are the tools whose calls are being written, `waiting` is shown while the provider is
     waited for, `reading` is how much of a long prompt was read, and how long it is.
     """
 
@@ -76,7 +76,7 @@ class Generation:
 
 
 class ReaderLost(Exception):
-    """The reader fell too far behind; it must begin anew from a snapshot."""
+    """The reader fell too far behind; it must start again from a snapshot."""
 
 
 class FeedReader:
@@ -200,7 +200,7 @@ class Feed:
             reader.put(event)
 
     def write(self, piece: str, part: Part = "text") -> None:
-        """Append to the running generation and tell the readers."""
+        """Append to the running generation and wake the readers."""
         assert self.generation is not None
         self.generation.append(piece, part)
         for reader in self._readers:

@@ -16,7 +16,7 @@ from chatsite.history.values.added_messages import continue_message
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
 from chatsite.turns.answer.progress import Round, TurnProgress, TurnServices
-from chatsite.turns.answer.sent_requests import fingerprinted
+from chatsite.turns.answer.sent_requests import fingerprint_in_thread
 from chatsite.turns.answer.server_cuts import has_media
 from chatsite.turns.context.decider import RoundDecision
 from chatsite.turns.context.file_forms import RenderedRequest, file_notes
@@ -155,7 +155,7 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
         "number": turn.started.number,
         "provider": {"kind": model.provider, "model": model.name, "label": model.label},
         "asked": turn.context.agent.parameters,
-        "fingerprint": await fingerprinted(decision.request),
+        "fingerprint": await fingerprint_in_thread(decision.request),
         "files": list(file_notes(decision.request, model)),
     }
     if request.rendered.given:

@@ -15,7 +15,7 @@ from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm
-from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, rendered
+from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, render_files
 
 CHANGED = "The text of a message was changed since it was sent."
 BESIDE = "Pictures, PDFs, sound and video went along as they are: only their names are shown."
@@ -33,9 +33,10 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuiltRequest:
-    """`messages` in the order in which they were sent; `asked` is what went with them.
+    """`messages` in the order in which they were sent; `asked` are the other parameters.
 
-    Files stand in the texts as they did then; those that went as they are are still attached.
+    Texts of files are part of the messages, as they were then; files that were sent as they are
+    stay attached.
     `differences` name what isn't as it was sent, a sentence each; empty: byte for byte the same.
     """
 
@@ -48,18 +49,18 @@ class RebuiltRequest:
         beside = BESIDE if self.files else ""
         return {
             "asked": dict(self.asked),
-            "messages": [_shown(message) for message in self.messages],
+            "messages": [_with_file_names(message) for message in self.messages],
             "complete": not self.differences,
             "note": " ".join([*self.differences, beside]).strip(),
         }
 
     @property
     def files(self) -> int:
-        """How many went as they are."""
+        """How many files were sent as they are."""
         return sum(len(message.attachments) for message in self.messages)
 
 
-def _shown(message: Message) -> dict[str, Any]:
+def _with_file_names(message: Message) -> dict[str, Any]:
     """A message whose text is what was sent; the bytes of its files aren't repeated."""
     said = _with_text(message, message.content or "")
     if message.attachments:
@@ -105,7 +106,7 @@ def _calls(message: Message) -> list[dict[str, Any]]:
     ]
 
 
-def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
+def request_fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
     request, and the beginning of each message's, one after the other."""
     each = [_sha256(chat_message(message)) for message in messages]
@@ -114,12 +115,12 @@ def fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     return {"whole": whole, "each": marks}
 
 
-async def fingerprinted(messages: Sequence[Message]) -> dict[str, str]:
+async def fingerprint_in_thread(messages: Sequence[Message]) -> dict[str, str]:
     """The same for the turn that asks. 5 us a message: while it is made of a long request in the
     event loop, everybody else's answers stand still; of a short one, a thread costs more."""
     if len(messages) < THREADED:
-        return fingerprint(messages)
-    return await asyncio.to_thread(fingerprint, messages)
+        return request_fingerprint(messages)
+    return await asyncio.to_thread(request_fingerprint, messages)
 
 
 def _sha256(message: Mapping[str, Any]) -> str:
@@ -134,7 +135,7 @@ async def rebuild_request(kept: StoredRequest, head: Head, files: Files) -> Rebu
     """
     messages, differences = rebuild_messages(kept, head)
     if not differences:
-        differences = _changed(kept, messages)
+        differences = _changed_texts(kept, messages)
     if any(message.attachments for message in messages):
         messages, unlike = await _with_files(kept, messages, files)
         differences += unlike
@@ -157,7 +158,7 @@ async def _with_files(
         for message in messages
     ]
     forms = [[form for form, _ in each] for each in then]
-    now = await rendered(messages, forms, files)
+    now = await render_files(messages, forms, files)
     went = [file for each in then for file in each]
     unlike = (_unlike(*then, now) for then, now in zip(went, now.given, strict=True))
     return now.messages, tuple(sentence for sentence in unlike if sentence)
@@ -172,10 +173,10 @@ def _unlike(form: SentForm, digest: str, now: SentFile) -> str:
     return f"{now.name} isn't stored any more: {what}."
 
 
-def _changed(kept: StoredRequest, messages: Sequence[Message]) -> tuple[str, ...]:
+def _changed_texts(kept: StoredRequest, messages: Sequence[Message]) -> tuple[str, ...]:
     """Nothing is missing; whether every text is what it was. Older receipts don't say."""
     then = kept.receipt.get("fingerprint")
-    now = fingerprint(messages)
+    now = request_fingerprint(messages)
     if not then or then["whole"] == now["whole"]:
         return ()
     if len(then["each"]) != len(now["each"]):

@@ -1,4 +1,4 @@
-"""One round of tools: the calls are stored, run at once, and each has its result, come what may."""
+"""One round of tools: calls are stored and run at the same time, and each gets a result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatsite.views import MessageView
 
 logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")
-# What a call says as long as it has no result: it must have one at every moment.
+# The result of a call that has none yet: every stored call must have one at every moment.
 NO_RESULT = error_content(
     "NoResult",
     "The turn ended before this call had its result. It may have been carried out all the same.",
@@ -52,7 +52,7 @@ class ToolRound:
     async def run(self, finished: Finished) -> None:
         """Run the calls that `finished` asks for. Stop ends them; a call without a result keeps
         the sentence that says so."""
-        places, most = await unbroken(self._begin(finished))
+        places, most = await finish_despite_stop(self._begin(finished))
         few = asyncio.Semaphore(AT_ONCE)
 
         async def run(called: WrittenCall, place: Message) -> None:
@@ -106,7 +106,7 @@ class ToolRound:
         )
         message = await self._fitted(replace(place, content=result.content, tokens=None), most)
         # Stop may come while it is stored; the tool has done its work by then.
-        await unbroken(self._end(message))
+        await finish_despite_stop(self._end(message))
 
     async def _fitted(self, result: Message, most: int) -> Message:
         """With its tokens; cut once more where its script has fewer characters to a token."""
@@ -165,7 +165,7 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-async def unbroken(work: Coroutine[Any, Any, T]) -> T:
+async def finish_despite_stop(work: Coroutine[Any, Any, T]) -> T:
     """A step that Stop may not cut in two: what it stores and what is known of it are one."""
     task = asyncio.create_task(work)
     try:

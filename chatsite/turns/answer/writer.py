@@ -114,14 +114,14 @@ class AnswerWriter:
         return state, Problem(code=error.code, message=error.message)
 
     def _whole(self, finished: Finished) -> tuple[State, Problem | None]:
-        """Of an answer that came to its end."""
+        """The state of an answer that arrived whole."""
         if not self.turn.generation.text.strip():
             return "failed", EMPTY_BECAUSE.get(finished.reason, EMPTY)
         cut = self.turn.cut
         return "complete", Problem(code="server_cut", message=cut.sentence) if cut else None
 
     async def _end(self, state: State, problem: Problem | None) -> None:
-        """Store answer, receipt and usage in one transaction, then tell the readers."""
+        """Store answer, receipt and usage in one transaction, then send the event."""
         ended = await self._stored_end(state, problem)
         self.turn.feed.end()
         if ended is not None:
@@ -137,8 +137,8 @@ class AnswerWriter:
             )
 
     async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
-        """Where it can't be stored the readers are told so, and the turn is ended in storage when
-        somebody next looks at the conversation: it never blocks it."""
+        """Where the end can't be stored, the readers get an event that says so, and the turn is
+        ended in storage when the conversation is next opened: it never blocks it."""
         for seconds in (*AGAIN_SECONDS, None):
             try:
                 return await self._store_end(state, problem)

@@ -24,7 +24,7 @@ SentForm = FileForm | Literal["gone"]
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """In which form a file went into a request; `digest` is that of its text, where that did."""
+    """The form in which a file was sent; `digest` is that of its text, where the text was sent."""
 
     id: str
     name: str
@@ -32,20 +32,20 @@ class SentFile:
     digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """For the receipt; its name stands with its message."""
+        """For the receipt; the file's name is stored with its message."""
         return {"id": self.id, "form": self.form} | ({"digest": self.digest} if self.digest else {})
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedRequest:
-    """`messages` as the model gets them, and how each of their files went, in their order."""
+    """`messages` as the model gets them, and the form of each of their files, in order."""
 
     messages: tuple[Message, ...]
     given: tuple[SentFile, ...] = ()
 
 
 def best_forms(messages: Sequence[Message], model: Model) -> tuple[Forms, ...]:
-    """For each message those of its files, each as if it went alone."""
+    """For each message the forms of its files, each as if it were the only file."""
     return tuple(tuple(choose_form(file, model) for file in m.attachments) for m in messages)
 
 
@@ -58,16 +58,16 @@ def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
         forms: list[FileForm] = []
         for file, form in zip(message.attachments, best, strict=True):
             size = sent_bytes(file) if form in MEDIA else 0
-            forms.append(form if size <= left else _in_words(file))
+            forms.append(form if size <= left else _form_without_media(file))
             left -= size if size <= left else 0
         found.append(tuple(forms))
     return tuple(reversed(found))
 
 
-async def rendered(
+async def render_files(
     messages: Sequence[Message], forms: Sequence[Sequence[SentForm]], files: Files
 ) -> RenderedRequest:
-    """The messages with their files in these forms: only what goes as it is is still attached.
+    """The messages with their files in these forms: only files sent as they are stay attached.
 
     Each file has its line `File: name` below the message's text, and below that its text where it
     goes as text. Of a file that isn't stored any more only the line is left, and says so.
@@ -81,8 +81,8 @@ async def rendered(
         parts = [message.content] if message.content else []
         kept = []
         for attachment, form in zip(message.attachments, each, strict=True):
-            said, file = await _given(attachment, form, files)
-            parts.append(said)
+            text, file = await _render_file(attachment, form, files)
+            parts.append(text)
             gave.append(file)
             if file.form in MEDIA:
                 kept.append(attachment)
@@ -90,39 +90,41 @@ async def rendered(
     return RenderedRequest(tuple(made), tuple(gave))
 
 
-async def _given(attachment: Attachment, form: SentForm, files: Files) -> tuple[str, SentFile]:
-    """What stands of it in the message, and how it went."""
+async def _render_file(
+    attachment: Attachment, form: SentForm, files: Files
+) -> tuple[str, SentFile]:
+    """The text for it in the message, and the form that was sent."""
     try:
         # Asked for the others too: what isn't stored any more would fail the whole request.
         text = await files.text(attachment)
     except NotFound:
         form = "gone"
     if form == "gone":
-        said = f"{hint(attachment)} (no longer stored)"
-        return said, SentFile(attachment.id, attachment.name, "gone")
+        line = f"{file_line(attachment)} (no longer stored)"
+        return line, SentFile(attachment.id, attachment.name, "gone")
     if form == "text":
-        return as_text(attachment, text), SentFile(
-            attachment.id, attachment.name, "text", digest_of(text)
+        return file_as_text(attachment, text), SentFile(
+            attachment.id, attachment.name, "text", text_digest(text)
         )
-    return hint(attachment), SentFile(attachment.id, attachment.name, form)
+    return file_line(attachment), SentFile(attachment.id, attachment.name, form)
 
 
-def digest_of(text: str) -> str:
+def text_digest(text: str) -> str:
     """Enough of it to notice that a text isn't the same any more."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def hint(attachment: Attachment) -> str:
+def file_line(attachment: Attachment) -> str:
     """The line that a model reads of every file."""
     return f"File: {attachment.name}"
 
 
-def as_text(attachment: Attachment, text: str) -> str:
+def file_as_text(attachment: Attachment, text: str) -> str:
     """A file's line and its text between fences that are longer than any in it, so that what
     stands in a file can't pass for what stands below it."""
     longest = max((len(run) for run in FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{hint(attachment)}\n{fence}\n{text}\n{fence}"
+    return f"{file_line(attachment)}\n{fence}\n{text}\n{fence}"
 
 
 def file_notes(request: Sequence[Message], model: Model) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ def file_notes(request: Sequence[Message], model: Model) -> tuple[str, ...]:
 def draft_file_notes(
     request: Sequence[Message], draft: Sequence[Attachment], model: Model
 ) -> tuple[str, ...]:
-    """As `told`, of the draft's own files and of those that have to give way to them."""
+    """As `file_notes`, of the draft's own files and of those that have to give way to them."""
     own = {file.id for file in draft}
     return tuple(
         sentence
@@ -149,11 +151,11 @@ def _sentences(request: Sequence[Message], model: Model) -> Iterator[tuple[Attac
     forms = zip(request, forms_of(request, model), best_forms(request, model), strict=True)
     for message, each, best in forms:
         for file, form, alone in zip(message.attachments, each, best, strict=True):
-            if sentence := _said(file, form, model, gave_way=form != alone):
+            if sentence := _file_note(file, form, model, gave_way=form != alone):
                 yield file, form != alone, sentence
 
 
-def _said(attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool) -> str:
+def _file_note(attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool) -> str:
     own = own_form(attachment)
     if gave_way:
         why = (
@@ -174,7 +176,7 @@ def _said(attachment: Attachment, form: FileForm, model: Model, *, gave_way: boo
     return ""
 
 
-def _in_words(attachment: Attachment) -> FileForm:
+def _form_without_media(attachment: Attachment) -> FileForm:
     return "text" if attachment.characters else "name"
 
 

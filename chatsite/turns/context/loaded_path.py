@@ -8,7 +8,7 @@ from dataclasses import replace
 from chatsite.history import BACKGROUND, Entry, NotLoaded, Reach, Transcript, Users, split_turns
 
 
-def as_loaded(entries: Sequence[Entry], wanted: Reach) -> Transcript:
+def as_storage_loads(entries: Sequence[Entry], wanted: Reach) -> Transcript:
     """The part of a path that `conversations.reads.loading` would read; its last entry is current.
 
     Only where a number of turns is wanted: by tokens as much is sent of the whole path.

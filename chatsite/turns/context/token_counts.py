@@ -13,7 +13,13 @@ from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.file_forms import MEDIA, RenderedRequest, best_forms, forms_of, rendered
+from chatsite.turns.context.file_forms import (
+    MEDIA,
+    RenderedRequest,
+    best_forms,
+    forms_of,
+    render_files,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -102,7 +108,7 @@ class TokenCounter:
         """The request with its files in the form in which they go."""
         if not any(message.attachments for message in request):
             return RenderedRequest(tuple(request))
-        return await rendered(request, forms_of(request, self.agent.model), self.files)
+        return await render_files(request, forms_of(request, self.agent.model), self.files)
 
     def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So
@@ -134,7 +140,7 @@ class TokenCounter:
         count = self.cache.files.use(key)
         if count is None:
             alone = [Message.user(None, file, id=file.id)]
-            sent = await rendered(alone, best_forms(alone, self.agent.model), self.files)
+            sent = await render_files(alone, best_forms(alone, self.agent.model), self.files)
             empty = Message.user("", id="empty")
             with_frame, frame = await tokenizer.count([*sent.messages, empty])
             count = max(0, with_frame - frame)

@@ -107,7 +107,7 @@ class Recaller:
 
     # ---- following the path ------------------------------------------------------------------
     async def _follow(self, cached: CachedIndex, inputs: DecisionInputs) -> int:
-        """Bring the index up to the current message; how many messages came to it.
+        """Bring the index up to the current message; how many messages were added.
 
         Where too many are missing, a task is begun that adds them, and `cached.waiting` says so.
         """

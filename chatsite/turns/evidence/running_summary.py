@@ -60,8 +60,8 @@ class Summariser:
         if not state.on:
             return Evidence(notes=(OFF,))
         failure = self._failures.get(inputs.context.conversation)
-        said = (failure, _other_model_note(inputs.context))
-        notes = tuple(note for note in said if note)
+        possible = (failure, _other_model_note(inputs.context))
+        notes = tuple(note for note in possible if note)
         summary = state.summary
         if summary is None:
             return Evidence(notes=notes)
@@ -187,7 +187,7 @@ class Summariser:
 
 
 async def _count(text: str, tokenizer: Tokenizer) -> TokenCount:
-    """Estimated where nobody can count now."""
+    """Estimated where the tokenizer can't be reached."""
     try:
         return await summary_tokens(text, tokenizer)
     except ProviderError:

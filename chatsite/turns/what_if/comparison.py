@@ -17,7 +17,7 @@ from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.drafts import Draft, Drafts
-from chatsite.turns.context.loaded_path import as_loaded
+from chatsite.turns.context.loaded_path import as_storage_loads
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.ports import Storage
 from chatsite.turns.what_if.past_evidence import decider_of_turn
@@ -73,7 +73,7 @@ class PolicyComparison:
 
         async def read(settings: Settings) -> LoadedPath:
             wanted = context.with_settings(settings).reach
-            return replace(whole, transcript=as_loaded(whole.transcript.entries, wanted))
+            return replace(whole, transcript=as_storage_loads(whole.transcript.entries, wanted))
 
         decider = decider_of_turn(decider, past, vectors=self.vectors)
         compared = _ComparedTurn(decider, context, whole, read, is_past=True)

@@ -1,4 +1,4 @@
-"""What gatherers would have found at earlier turns of a path: only what stood above each."""
+"""The evidence that earlier turns of a path could have had: only what was above each turn."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ NO_SUMMARY = "No summary of that time is stored that still holds."
 
 def decider_of_turn(
     decider: Decider,
-    asked: PastTurn,
+    past: PastTurn,
     *,
     vectors: SentenceVectors | None,
 ) -> Decider:
     """A decider for one turn that was answered: it gathers what was there to gather then, and
     says in the decision's notes what isn't known any more."""
-    entries = asked.loaded.transcript.entries
-    said = PathIndexReader(entries)
-    said.move_to(entries[-1].seq)
+    entries = past.loaded.transcript.entries
+    reader = PathIndexReader(entries)
+    reader.move_to(entries[-1].seq)
     known = decider_of_path(
-        decider, said, [asked.summary] if asked.summary else [], vectors=vectors
+        decider, reader, [past.summary] if past.summary else [], vectors=vectors
     )
     unknown: dict[str, Gatherer] = {}
     if len(entries) > COLD:
         unknown[LEXICAL.evidence] = UnknownEvidence(TOO_LONG)
-    if asked.summary is None and _had_or_might(asked.receipt):
+    if past.summary is None and _had_or_might(past.receipt):
         unknown[SUMMARY.evidence] = UnknownEvidence(NO_SUMMARY)
     return replace(known, gatherers={**known.gatherers, **unknown})
 
 
 def _had_or_might(receipt: Mapping[str, Any]) -> bool:
-    """Whether the turn was given a summary, or nobody looked for one."""
+    """Whether the turn was given a summary, or none was looked for."""
     looked = needed_evidence(receipt) == SUMMARY.evidence
     return SUMMARY.evidence in receipt.get("reports", {}) or not looked
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownEvidence:
-    """Gathers nothing, and says why."""
+    """No evidence, with a note that says why."""
 
     why: str
 
@@ -70,14 +70,14 @@ class UnknownEvidence:
 
 def decider_of_path(
     decider: Decider,
-    said: PathIndexReader,
+    reader: PathIndexReader,
     summaries: Sequence[RunningSummary],
     *,
     vectors: SentenceVectors | None,
 ) -> Decider:
     """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
     stored of it."""
-    storage = replace(decider.storage, run=run_inline, index=said)
+    storage = replace(decider.storage, run=run_inline, index=reader)
     past: dict[str, Gatherer] = {
         LEXICAL.evidence: Recaller(storage=storage, vectors=vectors),
         SUMMARY.evidence: PastSummaries(summaries),
@@ -96,7 +96,7 @@ class PathIndexReader:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.until = 0
         self._seqs = [entry.seq for entry in entries]
-        self._lines = lines_of(entries)
+        self._lines = index_lines(entries)
         self._line_seqs = [line.seq for line in self._lines]
 
     def move_to(self, seq: int) -> None:
@@ -121,17 +121,19 @@ class PathIndexReader:
         return IndexLines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
 
 
-def lines_of(entries: Sequence[Entry]) -> list[Line]:
-    """What person and assistant said in these, without greetings and background tasks."""
+def index_lines(entries: Sequence[Entry]) -> list[Line]:
+    """The texts of person and assistant, without greetings and background tasks."""
     found = []
     for turn in split_turns([entry for entry in entries if entry.message.role != "system"]):
         if turn.user is None or turn.user.message.source in BACKGROUND:
             continue
         for entry in turn.entries:
-            said = entry.message
-            spoken = said.role in ("user", "assistant") and said.source not in BACKGROUND
-            if spoken and said.content:
-                line = Line(seq=entry.seq, author=said.role[0], text=said.content, at=entry.at)
+            message = entry.message
+            spoken = message.role in ("user", "assistant") and message.source not in BACKGROUND
+            if spoken and message.content:
+                line = Line(
+                    seq=entry.seq, author=message.role[0], text=message.content, at=entry.at
+                )
                 found.append(line)
     return found
 

@@ -74,8 +74,8 @@ class SimulationTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """One conversation, as if no cleanup had run in it before. `at` is told the sequence number of
-    every turn before it is decided; `tick` is called after each."""
+    """One conversation, as if no cleanup had run in it before. `at` is called with the sequence
+    number of every turn before it is decided; `tick` is called after each."""
 
     decider: Decider
     context: TurnContext
@@ -139,7 +139,7 @@ def _as_unloaded(entries: Sequence[Entry], unloaded: AbstractSet[int]) -> tuple[
 
 
 def question_places(entries: Sequence[Entry]) -> list[int]:
-    """Where a person's messages stand among the entries."""
+    """The places of a person's messages among the entries."""
     return [
         place
         for place, entry in enumerate(entries)

@@ -19,7 +19,7 @@ from chatsite.turns.context.drafts import Drafts
 from chatsite.turns.context.turn_context import TurnContext
 
 logger = logging.getLogger("chatsite.turns")
-# Who asks again at once doesn't wait for a decision that nobody needs.
+# A person who asks again at once shouldn't wait for a decision that isn't needed any more.
 QUIET_SECONDS = 1.0
 # Conversations whose last turn is known; the engine has fewer slots.
 KEPT = 16
@@ -65,7 +65,7 @@ class TrimAhead:
         self.changed(conversation)
 
     def changed(self, conversation: str) -> None:
-        """Its next request has become another one than it was; nobody waits."""
+        """The conversation's next request has changed; returns at once."""
         self.give_way(conversation)
         if conversation in self._last:
             task = asyncio.create_task(self._trim(self._last[conversation]))
@@ -73,7 +73,7 @@ class TrimAhead:
             task.add_done_callback(lambda done: self._ended(conversation, done))
 
     def give_way(self, conversation: str) -> None:
-        """It is asked something: that request will trim by itself."""
+        """A turn begins there: its own request will trim the cache."""
         if task := self._trimming.pop(conversation, None):
             task.cancel()
 
