@@ -1,4 +1,4 @@
-"""JSON files that people write: read, and every value checked where it stands.
+"""JSON files that people write: read, and every value checked in its place.
 
 An agent's template, the file of tool servers and MODELS_FILE are read with this module. An error
 names the dotted place and what is allowed there. It never quotes a value, which may be a key to a

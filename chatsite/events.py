@@ -40,7 +40,7 @@ class Snapshot(Record):
 class TurnStarted(Record):
     """A user message was stored and its answer begins. `messages`: the agent's greetings, where
     this is the first turn, and the user message; the page replaces its draft by `client_id`.
-    `resent`: the server knew this message already; nothing begins anew.
+    `resent`: the server knew this message already; no second turn begins.
 
     Where an answer is tried again or continued, `gone` are the ids of the messages that leave the
     path or are being written further, and `text` and `reasoning` what the answer begins with."""

@@ -77,7 +77,7 @@ class Message:
     """One message. `content` is None where an assistant only calls tools.
 
     `metadata` is the provider's own JSON text, opaque to us and kept byte for byte.
-    The kv fields say where the message lies in the engine's KV cache: size and start in
+    The kv fields say where the message is in the engine's KV cache: size and start in
     tokens (-1: not committed), status 1 loaded, 0 marked for cleanup, -1 unloaded.
     """
 

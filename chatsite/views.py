@@ -94,10 +94,10 @@ class MessageView(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView(Record):
     """A turn that runs: `text` and `reasoning` are what has been written so far of the message
-    that is being written; what the turn has finished stands among the messages. `calling` names
+    that is being written; messages that the turn has finished are among the others. `calling` names
     the tools whose calls the model is writing; `waiting` is a sentence where the provider is to be
     asked again; `reading` is how much of a long prompt was read and how long it is, in tokens, both
-    0 where nothing is told of it."""
+    0 where the provider doesn't report it."""
 
     id: str
     user_message: str

@@ -191,7 +191,7 @@ TOO_LARGE = (
 
 
 async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
-    """What the child process told. It ends with this call, however that ends."""
+    """The child process's answer. It ends with this call, however that ends."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

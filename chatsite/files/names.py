@@ -8,7 +8,7 @@ import unicodedata
 LONGEST = 120
 LONGEST_ENDING = 16
 NAMELESS = "file"
-# Blanks of all kinds, line ends among them: the name stands on one line of a prompt.
+# Blanks of all kinds, line ends among them: a prompt has the name on one line.
 BLANKS = re.compile(r"\s+")
 
 

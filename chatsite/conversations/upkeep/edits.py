@@ -138,10 +138,12 @@ def _unquote(row: Conversation, message: Message) -> None:
     user = message.role == "user"
     asked_here = {message.turn_id} if user and message.turn_id else set()
     since = message.turn.number if message.turn else 0
-    told = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
-    told = told.annotate(said=Cast("receipt", TextField()))
+    receipts = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
+    receipts = receipts.annotate(text=Cast("receipt", TextField()))
     ids = list(
-        told.filter(Q(said__contains=SHARES) | Q(said__contains=NEAR)).values_list("id", flat=True)
+        receipts.filter(Q(text__contains=SHARES) | Q(text__contains=NEAR)).values_list(
+            "id", flat=True
+        )
     )
     for start in range(0, len(ids), CHUNK):
         changed = [

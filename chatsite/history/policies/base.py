@@ -32,7 +32,7 @@ class Tokens:
     """The store must load whole turns from the newest back until they exceed `tokens`.
 
     Turns with something excluded or of a background task in them are loaded but not counted.
-    0 stands for as many as the request may have.
+    0 means as many as the request may have.
     """
 
     tokens: int = 0

@@ -40,7 +40,7 @@ class AddedMessage(Record):
 
     What it was made from: a summary by its `id`; quotes by the sequence numbers of their `sources`;
     a strategy's text has no source, and only its digest is kept. Of an answer that is continued,
-    the kind "continue" stands for two messages: the assistant's, with its source and as `id` the
+    the kind "continue" means two messages: the assistant's, with its source and as `id` the
     number of characters it had, and the user's instruction, which is always the same.
     """
 

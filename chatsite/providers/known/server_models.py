@@ -40,7 +40,7 @@ async def read_server_models(
     if listed is None:
         return None
     found = {name: _plain(entry) for name, entry in listed.items()}
-    if not found or all(told.window for told in found.values()) or server.name == "openrouter":
+    if not found or all(facts.window for facts in found.values()) or server.name == "openrouter":
         return found
     root = server.base_url.removesuffix("/v1")
     owners = {str(entry.get("owned_by")) for entry in listed.values()}
@@ -85,8 +85,8 @@ def _merged(
     found: dict[str, ReportedModel], more: Mapping[str, ReportedModel | None]
 ) -> dict[str, ReportedModel]:
     """`more` wins; None there means that it is no chat model."""
-    known = {name: more.get(name, told) for name, told in found.items()}
-    return {name: told for name, told in known.items() if told is not None}
+    known = {name: more.get(name, facts) for name, facts in found.items()}
+    return {name: facts for name, facts in known.items() if facts is not None}
 
 
 async def _lmstudio(
@@ -118,8 +118,8 @@ async def _llama_server(
         return None
     sees = props.get("modalities") if isinstance(props.get("modalities"), dict) else {}
     takes = _IMAGE if sees.get("vision") is True else _NOTHING
-    told = ReportedModel(window=_tokens(generation.get("n_ctx")), takes=takes)
-    return dict.fromkeys(names, told)
+    facts = ReportedModel(window=_tokens(generation.get("n_ctx")), takes=takes)
+    return dict.fromkeys(names, facts)
 
 
 async def _ollama(
@@ -161,15 +161,15 @@ def _shown(answer: Any, loaded: int | None) -> ReportedModel | None:
         return None  # an embedding model
     parameters = answer.get("parameters")
     said = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
-    told = ReportedModel(
+    facts = ReportedModel(
         window=loaded or (_tokens(int(said[1])) if said else None),
         least=min(OLLAMA_LEAST, _longest(answer) or OLLAMA_LEAST),
     )
     if not isinstance(can, list):
-        return told
+        return facts
     return ReportedModel(
-        window=told.window,
-        least=told.least,
+        window=facts.window,
+        least=facts.least,
         takes=_IMAGE if "vision" in can else _NOTHING,
         tools="tools" in can,
     )

@@ -1,8 +1,8 @@
 """Cleanups on demand: what each strategy would unload of a conversation as it is now.
 
-A strategy is given the turns that the next message would be sent with, as in the guard's place.
-What it doesn't keep goes, and with it every older turn that the policy leaves out now: else one
-that fills its window from further up would send those instead.
+A strategy gets the turns that the next message would be sent with, as it does in place of the
+guard. What it doesn't keep is unloaded, and so is every older turn that the policy leaves out now:
+otherwise a policy that fills its window from further up would send those instead.
 """
 
 from __future__ import annotations

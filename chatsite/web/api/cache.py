@@ -149,13 +149,13 @@ async def _answer_change(
     if status:
         site.trim_ahead.changed(page.conversation)
         site.feeds.publish(page.conversation, CacheChanged(status=status))
-    told = await site.run(
+    totals = await site.run(
         store.totals_of,
         owner=owner,
         conversation=page.conversation,
         ids=list(status),
     )
-    return JsonResponse({**told, "status": status})
+    return JsonResponse({**totals, "status": status})
 
 
 def _turn_numbers(said: object) -> list[int]:

@@ -78,7 +78,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     except ChatsiteError as error:
         problem = error.message
     trail = await site.run(store.questions_since, found=found, coming=coming)
-    told = explain_forgetting(
+    explanation = explain_forgetting(
         found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned
     )
-    return JsonResponse(told.to_dict() | {"message": str(id), "excluded": found.excluded})
+    return JsonResponse(explanation.to_dict() | {"message": str(id), "excluded": found.excluded})
