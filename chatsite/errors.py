@@ -4,7 +4,7 @@ ChatsiteError
     BadSetting            an environment variable; stops the start
     BadFile               an administrator's file; its reader turns this into what applies
     BadCommand            a frame or a form with a wrong or missing value
-    NotFound              it doesn't exist, or belongs to somebody else: the answer is the same for both
+    NotFound              it doesn't exist, or isn't this owner's: the same answer for both
     Refused               a valid request that is not possible now; the draft is kept
         TurnRunning       one answer at a time in a conversation
         TooMany           a cap on answers at once
