@@ -408,8 +408,6 @@ async def test_a_damaged_model_makes_it_unavailable_and_not_a_crash(tmp_path: Pa
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from chatsite.providers.embedded.cache.cache import WAITING
-from chatsite.providers.embedded.completion import Completion
 from chatsite.providers.embedded.engine import Engine
 
 async def main():
