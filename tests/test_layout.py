@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "chatsite"
 
 # A person holds seven to ten names in mind; about twelve is as far as a folder may go.
-MOST_MODULES = 13
+MOST_MODULES = 12
 
 # Inside a part too imports go downwards only: the lowest line first. Modules and folders of one
 # line don't import each other.
@@ -138,7 +138,11 @@ def test_the_ladder_of_a_part_names_what_is_there_and_nothing_else(part: str) ->
     assert sorted(named) == sorted(there)
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+# These folders are lists: one module for each policy.
+LISTS = {PROGRAM / "history" / "policies"}
+
+
+@pytest.mark.parametrize("folder", [one for one in FOLDERS if one not in LISTS], ids=name_of)
 def test_a_folder_has_about_twelve_modules_at_most(folder: Path) -> None:
     assert sum(path.parent == folder for path in MODULES) <= MOST_MODULES
 

@@ -68,7 +68,7 @@ def _not_loaded_reason(
         return "greeting"
     if not_loaded.last < verdict.marker:
         return "above_marker"
-    return policy.left_out if verdict.reached or isinstance(reach, Tokens) else "not_read"
+    return policy.beyond_reach if verdict.reached or isinstance(reach, Tokens) else "not_read"
 
 
 def cut_key(settings: Settings) -> str:

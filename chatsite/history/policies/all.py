@@ -14,6 +14,6 @@ ALL = Policy(
     scope=lambda terms: "the whole conversation",
     reach=lambda terms: Everything(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="not_read"),
-    left_out="not_read",
+    beyond_reach="not_read",
     cut_list=lambda messages, length, preserve_system: list(messages),
 )

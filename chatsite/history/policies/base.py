@@ -99,7 +99,7 @@ class Policy:
     """One policy; for a policy with selectors, one selector of it.
 
     To add a policy, write a module with its `Policy` and give it a line in `POLICIES`. Nothing
-    else in the program knows which policies there are.
+    else that runs knows which policies there are; CONTRIBUTING.md lists its tests and documents.
     """
 
     # Its name in HISTORY_POLICY, addresses and templates, and that of its selector, if it has one.
@@ -107,18 +107,21 @@ class Policy:
     selector: str = ""
 
     # What people read: the title and a sentence about it where it is offered, its name in
-    # comparisons, `words` for the chip, and `scope` to complete "older than ...".
+    # comparisons, `words` for the chip, and `scope` to complete "older than ..." (a policy that
+    # doesn't cut at one place gives each `TurnRule` a `why` of its own instead).
     title: str
     about: str
     label: str
     words: Callable[[Terms], str]
     scope: Callable[[Terms], str]
 
-    # What it sends: how far it looks back, what it chooses there, the reason for what was not
-    # loaded because it is beyond its reach, and what is left out where not everything fits.
+    # What it sends. `reach`: how far back storage is read. `choose`: what it would send of that,
+    # whatever the budget. `beyond_reach`: the reason for what was not read. `make_room`: what is
+    # left out where not everything fits; the default also lets the cleanup of the engine's cache
+    # unload turns for good, which suits no policy that chooses by the words of each message.
     reach: Callable[[Terms], Reach]
     choose: Callable[[DecisionContext], PolicyChoice]
-    left_out: Reason
+    beyond_reach: Reason
     make_room: Callable[[Overflow], FittedPath] = clean_or_cut
 
     # The policy that acts in its place under some terms, None for itself.

@@ -44,7 +44,7 @@ LAST_N = Policy(
     scope=lambda terms: f"the {_last_messages(terms)}",
     reach=lambda terms: Users(acting_length(terms.length)),
     choose=choose_from_cut(cut_last_n, sent="within_length", left_out="over_length"),
-    left_out="over_length",
+    beyond_reach="over_length",
     own_settings=frozenset({"step"}),
     uses_length=True,
     cut_list=cut_messages(cut_last_n),

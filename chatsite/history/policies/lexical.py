@@ -98,7 +98,7 @@ LEXICAL = Policy(
     scope=lambda terms: "the newest turns",
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length"),
-    left_out="over_length",
+    beyond_reach="over_length",
     make_room=cut_and_recall,
     evidence="lexical",
     report_title="Relevance, by words",

@@ -26,7 +26,7 @@ NONE = Policy(
     scope=lambda terms: "this message",
     reach=lambda terms: Users(1),
     choose=choose_current,
-    left_out="over_length",
+    beyond_reach="over_length",
     only_current=True,
     cut_list=cut_messages(cut_answered),
 )

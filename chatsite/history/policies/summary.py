@@ -78,7 +78,7 @@ SUMMARY = Policy(
     scope=lambda terms: "the newest turns",
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="summarised"),
-    left_out="summarised",
+    beyond_reach="summarised",
     make_room=cut_and_summarise,
     evidence="summary",
     report_title="Summary",

@@ -15,6 +15,6 @@ TOKENS = Policy(
     scope=lambda terms: "the newest turns",
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_budget"),
-    left_out="over_budget",
+    beyond_reach="over_budget",
     make_room=cut_oldest,
 )

@@ -1,4 +1,7 @@
-"""An eighth policy, as somebody might add it: every other turn. It is this module and one line."""
+"""An eighth policy as a test adds it: every other turn, the newest older one left out.
+
+Its name is one that no policy of the program has, so that the test can't hide a real one.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ def choose_every_other(context: DecisionContext) -> PolicyChoice:
 
 
 EVERY_OTHER = Policy(
-    name="everyOther",
+    name="exampleEveryOther",
     title="Every other turn",
     about="Half of the conversation, all the way back.",
-    label="everyOther",
+    label="exampleEveryOther",
     words=lambda terms: "every other turn",
     scope=lambda terms: "every other turn",
     reach=lambda terms: Everything(),
     choose=choose_every_other,
-    left_out="over_length",
+    beyond_reach="over_length",
 )

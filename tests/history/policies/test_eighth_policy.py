@@ -31,6 +31,7 @@ LINK = {"historyPolicy": NAME}
 @pytest.fixture(autouse=True)
 def in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one line."""
+    assert NAME not in POLICIES.names
     monkeypatch.setitem(POLICIES.by_name, NAME, (EVERY_OTHER,))
 
 
@@ -82,7 +83,7 @@ def test_every_source_may_name_it(where: dict[str, dict[str, str]], source: str)
 
 
 def test_a_near_miss_is_told_its_name() -> None:
-    settings = resolve(environment={}, url={"historyPolicy": "everyother"}, template={})
+    settings = resolve(environment={}, url={"historyPolicy": "exampleeveryother"}, template={})
     said = next(one for one in settings.policy.said if one.source == "URL")
     assert f"{NAME} was probably meant" in said.why
 
