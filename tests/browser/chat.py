@@ -11,7 +11,7 @@ from playwright.sync_api import APIResponse, Locator, Page, expect
 
 
 def answer(text: str, **keys: object) -> str:
-    """A directive for the fake provider: answer this text, whatever it holds."""
+    """A directive for the fake provider: answer this text, whatever characters it contains."""
     more = "".join(f";{name}={value}" for name, value in keys.items())
     return f"[[b64={base64.urlsafe_b64encode(text.encode()).decode()}{more}]]"
 
@@ -34,14 +34,14 @@ class Chat:
         self.answers = page.locator("#col article.m.assistant")
         self.writing = page.locator("#col article.m.writing")
         self.endings = page.locator("#col .ending:visible")
-        self.over = page.get_by_role("button", name="What the model saw")
+        self.receipt_buttons = page.get_by_role("button", name="What the model saw")
         self.toasts = page.locator("#toasts")
         self.conversations = page.locator("#convs .conv-row")
         self.popover = page.locator(".pop:visible")
 
-    # ---- getting there -----------------------------------------------------------------------
+    # ---- opening -----------------------------------------------------------------------------
     def open(self, path: str = "/chat") -> Chat:
-        """Goes there and waits until the page knows what the next message would be sent with."""
+        """Opens the address and waits for the first preview."""
         self.page.goto(path)
         return self.ready()
 
@@ -63,22 +63,22 @@ class Chat:
         assert found, f"no conversation in {self.page.url}"
         return found[1]
 
-    # ---- talking -----------------------------------------------------------------------------
+    # ---- sending -----------------------------------------------------------------------------
     def write(self, text: str) -> None:
         """Types and presses Enter."""
         self.draft.fill(text)
         self.draft.press("Enter")
 
     def say(self, text: str) -> Locator:
-        """Sends and waits for the end of the answer; the answer."""
-        number = self.over.count() + 1
+        """Sends, waits for the end of the answer and returns the answer's element."""
+        number = self.receipt_buttons.count() + 1
         self.write(text)
-        expect(self.over).to_have_count(number)
+        expect(self.receipt_buttons).to_have_count(number)
         expect(self.writing).to_have_count(0)
         return self.answers.last
 
     def begin(self, text: str, *, shows: str) -> None:
-        """Sends and waits until the answer that is being written holds `shows`."""
+        """Sends and waits until the answer being written contains `shows`."""
         self.write(text)
         expect(self.writing.locator(".body")).to_contain_text(shows)
 
@@ -87,9 +87,9 @@ class Chat:
             self.say(text)
         return self
 
-    # ---- looking -----------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------
     def transcript(self) -> list[tuple[str, str]]:
-        """Who said what, as it can be read."""
+        """The messages as they can be read: role and text."""
         found: list[tuple[str, str]] = self.page.evaluate(
             """() => [...document.querySelectorAll("#col article.m")].map((one) =>
                 [one.classList.contains("user") ? "user" : "assistant",
@@ -98,7 +98,7 @@ class Chat:
         return [(who, text) for who, text in found]
 
     def above_the_line(self) -> list[str]:
-        """The messages that stand above the horizon, as text."""
+        """The text of the messages above the horizon."""
         found: list[str] = self.page.evaluate(
             """() => {
               const rows = [...document.querySelector("#col").children];
@@ -130,7 +130,7 @@ class Chat:
         self.row(title).locator(".conv-more").click()
         return self.row(title).locator(".pop")
 
-    # ---- the server's own words -----------------------------------------------------------------
+    # ---- the server's HTTP API -----------------------------------------------------------------
     def ask(self, method: str, path: str, body: Any = None) -> APIResponse:
         """An HTTP request of this person, as the page would make it."""
         cookies = {one["name"]: one["value"] for one in self.page.context.cookies()}

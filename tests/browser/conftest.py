@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.browser.chat import Chat
-from tests.browser.watching import Watch
+from tests.browser.watch import Watch
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -16,9 +16,9 @@ ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-# A window loads two pages for the suggestions under its address bar, which nobody sees here: a
-# third of a visit's CPU. Chromium heeds only the last such list, so Playwright's stands here too.
-WITHOUT = (
+# A window loads two pages for the suggestions under its address bar, unused here: a third of a
+# visit's CPU. Chromium obeys only the last such list, so this one repeats Playwright's.
+DISABLED_FEATURES = (
     "WebUIOmniboxPopup WebUIOmniboxAimPopup "
     "AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades "
     "HttpsFirstBalancedModeAutoEnable LensOverlay MediaRouter PaintHolding "
@@ -27,15 +27,15 @@ WITHOUT = (
 ).split()
 PATIENCE = 20_000
 WIDE = {"width": 1280, "height": 900}
-# They need a folder to be written to: `make pictures`.
-NAMED = ["test_policy_pictures.py", "test_model_pictures.py", "test_cache_pictures.py"]
-collect_ignore = [] if os.environ.get("PICTURES") else NAMED
+# They write to the folder that `make pictures` names.
+PICTURE_TESTS = ["test_policy_pictures.py", "test_model_pictures.py", "test_cache_pictures.py"]
+collect_ignore = [] if os.environ.get("PICTURES") else PICTURE_TESTS
 
 expect.set_options(timeout=PATIENCE)
 
 
-def asking(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
-    """The environment in which every shipped agent is answered by the fake provider."""
+def provider_environment(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
+    """The environment in which the fake provider answers for every shipped agent."""
     return {"OPENAI_API_KEY": "sk-canary-7f3a", "OPENAI_BASE_URL": fake.base_url, **more}
 
 
@@ -46,7 +46,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-            args=[*ARGUMENTS, f"--disable-features={','.join(WITHOUT)}"],
+            args=[*ARGUMENTS, f"--disable-features={','.join(DISABLED_FEATURES)}"],
         )
         yield chromium
         chromium.close()
@@ -60,8 +60,10 @@ def fake() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(scope="package")
 def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The application with nothing of the history set; people don't see each other's chats."""
-    with Server(tmp_path_factory.mktemp("plain"), **asking(fake, SIGNUP="true")) as running:
+    """The application without history settings. Modules share it: chats are private."""
+    with Server(
+        tmp_path_factory.mktemp("plain"), **provider_environment(fake, SIGNUP="true")
+    ) as running:
         yield running
 
 
@@ -77,7 +79,7 @@ def watch() -> Watch:
 
 
 class Visit(Protocol):
-    """`visit()` is a person of their own: a browser context, with a page that isn't open yet."""
+    """`visit()` is a new person: a browser context with a page that isn't open yet."""
 
     def __call__(self, **options: Any) -> Chat: ...
 
@@ -99,7 +101,7 @@ def visit(browser: Browser, server: Server, fake: FakeOpenAI, watch: Watch) -> I
     yield visit
     for context in contexts:
         for page in context.pages:
-            page.evaluate("0")  # events that are on their way arrive before their page's answer
+            page.evaluate("0")  # events on their way arrive before the page's answer
         context.close()
     watch.check()
 

@@ -1,4 +1,4 @@
-"""A conversation for the pictures: what a person asks, and what the provider is told to answer."""
+"""A conversation for the pictures: a person's questions and the fake provider's answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REASON = "In this course every group has the same short memory to work with."
 
 
 def restore_others(chat: Chat) -> None:
-    """Conversations for the list, the first one on top."""
+    """Import conversations for the list, the first one on top."""
     for title, question, reply in reversed(OTHERS):
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
         saved = {

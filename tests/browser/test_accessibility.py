@@ -1,4 +1,4 @@
-"""What axe finds: nothing serious, in light and dark, wide and narrow, with everything open."""
+"""axe finds no serious fault, in light and dark, wide and narrow, with everything open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NARROW = {"width": 400, "height": 860}
 
 
 def violations(page: Page) -> list[str]:
-    """Serious and critical ones: the rule, and the elements that break it."""
+    """The serious and critical violations: each rule with the elements that break it."""
     found = Axe().run(page).response["violations"]
     return [
         f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']]}"
@@ -29,7 +29,7 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-def a_long_conversation(chat: Chat) -> Chat:
+def open_long_conversation(chat: Chat) -> Chat:
     chat.open("/chat?historyPolicy=lastN&historyLength=2&debug=true")
     chat.turns("One.", "Two.", f"Three. {answer(RICH)}")
     chat.write("Four. [[mode=500]]")
@@ -43,7 +43,7 @@ def a_long_conversation(chat: Chat) -> Chat:
 def test_the_page_has_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:
-    chat = a_long_conversation(visit(color_scheme=scheme, **size))
+    chat = open_long_conversation(visit(color_scheme=scheme, **size))
     assert violations(chat.page) == [], "with the panel"
     chat.panel.get_by_role("button", name="Close the debug panel").click()
     expect(chat.panel).to_be_hidden()
@@ -58,7 +58,7 @@ def test_the_page_has_no_serious_fault(
         assert violations(chat.page) == [], "with the drawer"
 
 
-def test_the_empty_chat_and_the_pages_of_accounts_have_none(visit: Visit) -> None:
+def test_the_empty_chat_and_the_account_pages_have_no_serious_fault(visit: Visit) -> None:
     chat = visit().open()
     assert violations(chat.page) == []
     for path in ("/accounts/login/", "/accounts/signup/"):

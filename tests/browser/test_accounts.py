@@ -1,4 +1,4 @@
-"""Guests and accounts: what one person wrote is theirs alone."""
+"""Guests and accounts: nobody else finds what a person wrote."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
-from tests.browser.watching import Watch, refused
+from tests.browser.watch import Watch, failed_request
 
 pytestmark = pytest.mark.browser
-NOBODYS = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 PASSWORD = secrets.token_urlsafe(12)
 
 
@@ -57,18 +57,18 @@ def test_another_person_finds_nothing_at_the_address(visit: Visit, watch: Watch)
     chat = visit().open()
     chat.say("This is between us.")
     stranger = visit().open()
-    watch.allow(refused(404))
+    watch.allow(failed_request(404))
     answer = stranger.page.goto(chat.page.url)
     assert answer is not None
     assert answer.status == 404
     expect(stranger.page.get_by_role("heading")).to_be_visible()
-    theirs, unknown = (stranger.ask("GET", f"/chat/{one}") for one in (chat.id, NOBODYS))
+    theirs, unknown = (stranger.ask("GET", f"/chat/{one}") for one in (chat.id, UNKNOWN_ID))
     assert theirs.status == unknown.status == 404
     assert theirs.text() == unknown.text()
     assert stranger.ask("GET", f"/conversations/{chat.id}/export").status == 404
 
 
-def test_who_comes_after_finds_no_draft_of_the_account(visit: Visit) -> None:
+def test_the_next_person_in_the_tab_finds_no_draft_of_the_account(visit: Visit) -> None:
     chat = visit().open()
     chat.write("Begun as a guest")
     sign_up(chat, f"ada-{secrets.token_hex(4)}")
@@ -79,5 +79,5 @@ def test_who_comes_after_finds_no_draft_of_the_account(visit: Visit) -> None:
     expect(chat.page.locator("#me-open")).to_have_text("Guest")
     chat.ready()
     expect(chat.page.get_by_role("textbox", name="Message")).to_have_value("")
-    kept = chat.page.evaluate("() => JSON.stringify({...sessionStorage})")
-    assert "Nobody else's business" not in kept
+    storage = chat.page.evaluate("() => JSON.stringify({...sessionStorage})")
+    assert "Nobody else's business" not in storage

@@ -1,4 +1,4 @@
-"""Answering once more, writing further, showing another version: what is asked and shown."""
+"""Try again, Continue and versions: the commands that the page sends, and what it shows."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from chatsite.events import Delta, PathChanged, Refusal, TurnEnded, TurnStarted
 from chatsite.messages import Message
 from chatsite.views import Problem
 from tests.browser.conftest import Visit
-from tests.browser.told import CONVERSATION, Told, snapshot, view
+from tests.browser.scripted_page import CONVERSATION, ScriptedPage, snapshot, view
 
 pytestmark = pytest.mark.browser
-ASKED = view(Message.user("How high is it?", id="u"), 1)
+QUESTION = view(Message.user("How high is it?", id="u"), 1)
 BUSY = Problem(code="refused", message="Not now. Nothing was changed.")
 
 
 def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: Visit) -> None:
     stopped = view(Message.assistant("It is **twelve", id="a1"), 2, "stopped")
-    told = Told(visit(), snapshot(ASKED, stopped))
-    chat, words = told.chat, told.chat.answers.locator(".md")
+    scripted = ScriptedPage(visit(), snapshot(QUESTION, stopped))
+    chat, words = scripted.chat, scripted.chat.answers.locator(".md")
 
     chat.endings.get_by_role("button", name="Continue").dblclick()
-    refused = told.commands("continue")
-    assert [one["message"] for one in refused] == ["a1"], "who presses twice means it once"
-    told.tell(Refusal(ref=refused[0]["ref"], problem=BUSY))
+    refused = scripted.commands("continue")
+    assert [one["message"] for one in refused] == ["a1"], "a double click sends one command"
+    scripted.send(Refusal(ref=refused[0]["ref"], problem=BUSY))
     expect(chat.notice).to_have_text(BUSY.message)
     chat.endings.get_by_role("button", name="Continue").click()
-    told.tell(
+    scripted.send(
         TurnStarted(
             conversation=CONVERSATION,
             turn="t2",
-            client_id=told.commands("continue")[1]["client_id"],
-            messages=(ASKED,),
+            client_id=scripted.commands("continue")[1]["client_id"],
+            messages=(QUESTION,),
             gone=("a1",),
             text="It is **twelve",
         ),
@@ -41,20 +41,20 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     expect(words).to_have_text("It is twelve metres high.")
     expect(chat.writing).to_have_count(1)
     whole = view(Message.assistant("It is **twelve metres** high.", id="a1"), 2)
-    told.tell(TurnEnded(turn="t2", state="complete", message=whole, receipt=None, problem=None))
+    scripted.send(TurnEnded(turn="t2", state="complete", message=whole, receipt=None, problem=None))
     expect(chat.endings).to_have_count(0)
 
     again = chat.answers.get_by_role("button", name="Try again")
     again.click()
-    told.tell(
+    scripted.send(
         TurnStarted(
-            conversation=CONVERSATION, turn="t3", client_id="x", messages=(ASKED,), gone=("a1",)
+            conversation=CONVERSATION, turn="t3", client_id="x", messages=(QUESTION,), gone=("a1",)
         )
     )
     expect(words).to_have_text("")
-    assert told.commands("again")[0]["message"] == "a1"
+    assert scripted.commands("again")[0]["message"] == "a1"
     other = view(Message.assistant("Ten.", id="a2"), 3, versions=("a1", "a2"))
-    told.tell(TurnEnded(turn="t3", state="complete", message=other, receipt=None, problem=None))
+    scripted.send(TurnEnded(turn="t3", state="complete", message=other, receipt=None, problem=None))
     expect(words).to_have_text("Ten.")
 
     versions = chat.page.get_by_role("group", name="Versions of this answer")
@@ -63,15 +63,15 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     versions.get_by_role("button", name="Earlier version").click()
     expect(chat.page.locator("#status")).to_have_text("Another version of the answer is shown.")
     first = view(whole.message, 2, versions=("a1", "a2"))
-    told.snapshot = snapshot(ASKED, first)
-    told.tell(PathChanged())
+    scripted.snapshot = snapshot(QUESTION, first)
+    scripted.send(PathChanged())
     expect(words).to_have_text("It is twelve metres high.")
     expect(versions).to_have_text("1 / 2")
     expect(versions.get_by_role("button", name="Later version")).to_be_focused()
 
-    failed = view(ASKED.message, 1, problem=Problem(code="timeout", message="It took too long."))
-    told.tell(snapshot(failed))
+    failed = view(QUESTION.message, 1, problem=Problem(code="timeout", message="It took too long."))
+    scripted.send(snapshot(failed))
     expect(chat.endings).to_contain_text("It took too long.")
     chat.endings.get_by_role("button", name="Try again").click()
     expect(chat.endings.get_by_role("button", name="Write it again")).to_be_visible()
-    assert told.commands("again")[-1]["message"] == "u"
+    assert scripted.commands("again")[-1]["message"] == "u"

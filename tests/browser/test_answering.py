@@ -42,7 +42,7 @@ def test_markdown_is_rendered_while_it_is_written(chat: Chat) -> None:
     chat.begin(answer(CODE, rate=8), shows="def add")
     expect(chat.writing.locator(".body strong")).to_have_text("the function")
     expect(chat.writing.locator(".code code")).to_contain_text("def add(a, b):")
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     expect(chat.answers.last.locator(".body .md p").last).to_have_text("That is all.")
 
 
@@ -60,7 +60,7 @@ def test_what_is_typed_during_an_answer_is_not_sent_and_not_lost(
     chat: Chat, fake: FakeOpenAI
 ) -> None:
     chat.begin("Tell me much. [[tokens=400;rate=100]]", shows="w3")
-    asked = len(fake.requests)
+    requests_before = len(fake.requests)
     chat.write("And then?")
     expect(chat.notice).to_contain_text("An answer is still being written.")
     expect(chat.draft).to_have_value("And then?")
@@ -68,7 +68,7 @@ def test_what_is_typed_during_an_answer_is_not_sent_and_not_lost(
     expect(chat.endings).to_contain_text("Stopped. What was written is kept.")
     expect(chat.notice).to_be_hidden()
     expect(chat.draft).to_have_value("And then?")
-    assert len(fake.requests) == asked
+    assert len(fake.requests) == requests_before
 
 
 def test_a_failed_answer_says_why_and_gives_the_text_back(chat: Chat) -> None:
@@ -80,30 +80,30 @@ def test_a_failed_answer_says_why_and_gives_the_text_back(chat: Chat) -> None:
     expect(chat.draft).to_have_value(text)
 
 
-def test_a_text_that_no_frame_holds_is_refused_before_it_is_sent(
+def test_a_text_too_long_for_a_frame_is_refused_before_it_is_sent(
     chat: Chat, fake: FakeOpenAI
 ) -> None:
-    asked, text = len(fake.requests), "ä" * 33_000
+    requests_before, text = len(fake.requests), "ä" * 33_000
     chat.write(text)
     expect(chat.notice).to_contain_text("longer than one message can be (64 KiB)")
     expect(chat.draft).to_have_value(text)
     expect(chat.users).to_have_count(0)
-    assert len(fake.requests) == asked
+    assert len(fake.requests) == requests_before
     expect(chat.banner).to_be_hidden()
 
 
-def test_the_transcript_follows_the_answer_unless_the_reader_went_up(chat: Chat) -> None:
+def test_the_transcript_follows_the_answer_unless_the_reader_scrolled_up(chat: Chat) -> None:
     long, newest = "x\n\n" * 60, chat.page.locator("#newest")
     chat.say(answer(long))
     chat.begin(answer(long, rate=40), shows="x")
-    expect(chat.over).to_have_count(2)
+    expect(chat.receipt_buttons).to_have_count(2)
     expect(newest).to_be_hidden()
     expect(chat.answers.last.locator(".acts")).to_be_in_viewport()
     chat.begin(answer(long, rate=40), shows="x")
     chat.page.locator("#log").hover()
     chat.page.mouse.wheel(0, -1500)
     expect(newest).to_be_visible()
-    expect(chat.over).to_have_count(3)
+    expect(chat.receipt_buttons).to_have_count(3)
     expect(chat.answers.last.locator(".acts")).not_to_be_in_viewport()
     newest.click()
     expect(newest).to_be_hidden()

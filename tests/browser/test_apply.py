@@ -1,4 +1,4 @@
-"""The page's one function for events: complete, and equal to a fresh snapshot."""
+"""`apply`, the page's function for events: it handles all, and gives a fresh snapshot's state."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from chatsite.messages import Message, ToolCall
 from chatsite.views import MessageView, Problem, TurnView
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
-from tests.browser.told import CONVERSATION, Told, snapshot, view
+from tests.browser.scripted_page import CONVERSATION, ScriptedPage, snapshot, view
 from tests.running import ROOT
 
 MARKDOWN = "# Title\n\nA [link](https://example.org) and `code`:\n\n1. one\n2. two\n\n```js\n1\n```"
 
 
-def test_it_has_a_case_for_every_event_and_for_nothing_else() -> None:
+def test_apply_has_a_case_for_every_event_and_for_nothing_else() -> None:
     source = (ROOT / "static" / "chat" / "state" / "apply.js").read_text()
     cases = re.findall(r'^\s*case "(\w+)":', source, flags=re.MULTILINE)
     assert sorted(cases) == sorted(kind.type for kind in (*get_args(Event), *get_args(Reply)))
@@ -71,7 +71,7 @@ def test_a_snapshot_and_the_events_after_it_show_what_a_fresh_one_shows(chat: Ch
 HTML = "(all) => all.map((one) => one.innerHTML)"
 
 # A turn with two calls at once, the second of which fails.
-ASKED = view(Message.user("What do 92 metres cost, and how is the weather?", id="u"), 1)
+QUESTION = view(Message.user("What do 92 metres cost, and how is the weather?", id="u"), 1)
 CALLS = (
     ToolCall(id="k1", name="calculator", arguments={"expression": "184000 / 92"}),
     ToolCall(id="k2", name="weather", arguments={"city": "Malo", "days": 2}),
@@ -95,27 +95,27 @@ REPORT = view(replace(Message.assistant("It rains.", id="b"), source="briefing")
 
 @pytest.mark.browser
 def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visit) -> None:
-    told = Told(visit(), snapshot(ASKED))
-    writing, status = told.chat.writing, told.chat.page.locator("#status")
-    told.tell(
-        TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
+    scripted = ScriptedPage(visit(), snapshot(QUESTION))
+    writing, status = scripted.chat.writing, scripted.chat.page.locator("#status")
+    scripted.send(
+        TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(QUESTION,)),
         Waiting(turn="t", sentence="It is busy.", seconds=30.0),
     )
     expect(writing).to_contain_text("It is busy. Trying again in 30 s.")
     expect(status).to_have_text("It is busy. Trying again in 30 s.")
-    told.tell(*(Reading(turn="t", read=read, total=3400) for read in (512, 1024)))
+    scripted.send(*(Reading(turn="t", read=read, total=3400) for read in (512, 1024)))
     expect(writing).to_contain_text("reading 1,024 of 3,400 tokens…")
     expect(status).to_have_text("The model reads 3,400 tokens first.")
-    told.expect_the_same(
-        snapshot(ASKED, turn=TurnView(id="t", user_message="u", reading=(1024, 3400)))
+    scripted.expect_no_change(
+        snapshot(QUESTION, turn=TurnView(id="t", user_message="u", reading=(1024, 3400)))
     )
-    told.tell(Delta(turn="t", offset=0, text="First 𝔘", part="reasoning"))
+    scripted.send(Delta(turn="t", offset=0, text="First 𝔘", part="reasoning"))
     expect(writing).to_contain_text("writing…")
     expect(writing.locator("summary")).to_have_text("Thinking…")
-    told.expect_the_same(
-        snapshot(ASKED, turn=TurnView(id="t", user_message="u", reasoning="First 𝔘"))
+    scripted.expect_no_change(
+        snapshot(QUESTION, turn=TurnView(id="t", user_message="u", reasoning="First 𝔘"))
     )
-    told.tell(
+    scripted.send(
         Delta(turn="t", offset=7, text=" the price.", part="reasoning"),
         Delta(turn="t", offset=0, text="Let me see 👍🏽."),
         Calling(turn="t", name="calculator"),
@@ -129,39 +129,39 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
         reasoning="First 𝔘 the price.",
         calling=("calculator",),
     )
-    told.expect_the_same(snapshot(ASKED, turn=first))
-    told.tell(
+    scripted.expect_no_change(snapshot(QUESTION, turn=first))
+    scripted.send(
         CallsStarted(turn="t", messages=(CALLING, *RUNNING)),
         CallEnded(turn="t", message=RESULTS[1]),
     )
-    lines = told.chat.page.locator(".call summary")
+    lines = scripted.chat.page.locator(".call summary")
     expect(lines).to_have_text(
         ["Using calculator…", 'Used weather(city: "Malo", days: 2)→ failed: No connection.']
     )
     running = TurnView(id="t", user_message="u")
-    told.expect_the_same(snapshot(ASKED, CALLING, RUNNING[0], RESULTS[1], turn=running))
-    told.tell(
+    scripted.expect_no_change(snapshot(QUESTION, CALLING, RUNNING[0], RESULTS[1], turn=running))
+    scripted.send(
         CallEnded(turn="t", message=RESULTS[0]),
         Delta(turn="t", offset=0, text="**2,0"),
         TurnEnded(turn="t", state="complete", message=ENDED, receipt=None, problem=CUT),
     )
     expect(lines.first).to_have_text('Used calculator("184000 / 92")→ 2000')
-    expect(told.chat.endings).to_have_text("The server cut the prompt.")
-    expect(told.chat.answers).to_have_count(1)
+    expect(scripted.chat.endings).to_have_text("The server cut the prompt.")
+    expect(scripted.chat.answers).to_have_count(1)
     lines.first.click()
-    expect(told.chat.page.locator(".call pre").first).to_have_text(
+    expect(scripted.chat.page.locator(".call pre").first).to_have_text(
         '{\n  "expression": "184000 / 92"\n}'
     )
-    told.expect_the_same(snapshot(ASKED, CALLING, *RESULTS, ENDED))
+    scripted.expect_no_change(snapshot(QUESTION, CALLING, *RESULTS, ENDED))
     lines.first.click()
-    told.expect_the_same_in_a_new_page()
-    again = told.chat.page.get_by_role("button", name="Try again")
+    scripted.expect_no_change_in_a_new_page()
+    again = scripted.chat.page.get_by_role("button", name="Try again")
     expect(again).to_have_count(1)
-    told.tell(snapshot(ASKED, CALLING, *RESULTS, ENDED, REPORT))
-    expect(told.chat.page.get_by_text("It rains.")).to_be_visible()
-    expect(again).to_have_count(0)  # it would be refused: the report stays where it stands
-    told.tell(snapshot(ASKED, CALLING, *RESULTS, REPORT))  # a report is no part of an answer
-    expect(told.chat.answers).to_have_count(2)
+    scripted.send(snapshot(QUESTION, CALLING, *RESULTS, ENDED, REPORT))
+    expect(scripted.chat.page.get_by_text("It rains.")).to_be_visible()
+    expect(again).to_have_count(0)  # it would be refused, since the report keeps its place
+    scripted.send(snapshot(QUESTION, CALLING, *RESULTS, REPORT))  # a report is no part of an answer
+    expect(scripted.chat.answers).to_have_count(2)
     expect(again).to_have_count(0)
 
 
@@ -173,14 +173,14 @@ def in_the_cache(*views: MessageView, status: int) -> tuple[MessageView, ...]:
 def test_what_a_cleanup_unloads_shows_what_a_fresh_snapshot_shows(visit: Visit) -> None:
     first = (view(Message.user("One.", id="u1"), 1), view(Message.assistant("1.", id="a1"), 2))
     second = (view(Message.user("Two.", id="u2"), 3), view(Message.assistant("2.", id="a2"), 4))
-    told = Told(visit(), snapshot(*first, *second))
-    mark = told.chat.users.first.locator(".mark")
+    scripted = ScriptedPage(visit(), snapshot(*first, *second))
+    mark = scripted.chat.users.first.locator(".mark")
     expect(mark).to_be_hidden()
     for status in (0, -1):
-        told.tell(CacheChanged(status={"u1": status, "a1": status, "elsewhere": status}))
+        scripted.send(CacheChanged(status={"u1": status, "a1": status, "elsewhere": status}))
         expect(mark).to_have_text("Not sent: unloaded by a cleanup · Bring back")
-        told.expect_the_same(snapshot(*in_the_cache(*first, status=status), *second))
-    expect(told.chat.page.locator("article.out")).to_have_count(2)
-    told.tell(CacheChanged(status={"u1": 1, "a1": 1}))
+        scripted.expect_no_change(snapshot(*in_the_cache(*first, status=status), *second))
+    expect(scripted.chat.page.locator("article.out")).to_have_count(2)
+    scripted.send(CacheChanged(status={"u1": 1, "a1": 1}))
     expect(mark).to_be_hidden()
-    told.expect_the_same(snapshot(*first, *second))
+    scripted.expect_no_change(snapshot(*first, *second))

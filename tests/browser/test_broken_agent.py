@@ -1,4 +1,4 @@
-"""A broken template doesn't stop anything; the page says what is wrong with it."""
+"""A broken template stops no other agent; the page says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -24,11 +24,11 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         (folder / "agents" / slug).mkdir(parents=True)
         (folder / "agents" / slug / "template.json").write_text(json.dumps(template))
     agents = str(folder / "agents")
-    with Server(folder / "var", **asking(fake, AGENTS_DIR=agents)) as running:
+    with Server(folder / "var", **provider_environment(fake, AGENTS_DIR=agents)) as running:
         yield running
 
 
-def test_it_is_listed_with_its_file_its_key_and_the_reason(visit: Visit) -> None:
+def test_a_broken_agent_is_listed_with_its_file_its_key_and_the_reason(visit: Visit) -> None:
     chat = visit().open()
     chat.page.locator("#agent-open").click()
     broken = chat.popover.locator(".agent-broken")
@@ -40,7 +40,7 @@ def test_it_is_listed_with_its_file_its_key_and_the_reason(visit: Visit) -> None
     chat.say("The good one answers.")
 
 
-def test_its_own_address_says_why_it_cannot_answer(visit: Visit) -> None:
+def test_the_address_of_a_broken_agent_says_why_it_cannot_answer(visit: Visit) -> None:
     chat = visit()
     chat.page.goto("/chat?agent=bad")
     expect(chat.banner).to_contain_text("This agent can't answer now")

@@ -1,4 +1,4 @@
-"""The KV cache at the page: its strip, making room, and bringing back."""
+"""The KV cache in the panel: its strip, cleanups, and bringing messages back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from chatsite.events import CacheChanged, Delta, TurnStarted
 from chatsite.messages import Message
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
+from tests.browser.scripted_page import CONVERSATION, ScriptedPage, snapshot, view
 from tests.browser.test_accessibility import violations
-from tests.browser.told import CONVERSATION, Told, snapshot, view
 from tests.running import Server
 from tests.story.agents import brief_demo
 
@@ -26,7 +26,7 @@ LOADS = 90_000
 
 
 def piece(seq: int, role: str, start: int, size: int, status: int = 1) -> dict[str, Any]:
-    """A message's, or with seq 0 that of what stands before the first."""
+    """The strip's piece of a message; `seq` 0 is the part before the first message."""
     return {
         "key": f"m{seq}" if seq else "",
         "seq": seq,
@@ -92,16 +92,16 @@ FOUND = {
 }
 
 
-class Keeper:
-    """Answers in the server's place; `asked` are the bodies of what was to be changed, `held` the
-    questions that are left open on purpose."""
+class FakeCacheApi:
+    """Answers the cache API instead of the server; `changes` are the requested changes, `held` the
+    requests that stay unanswered until `answer_late`."""
 
     def __init__(self, chat: Chat) -> None:
-        self.asked: list[tuple[str, Any]] = []
+        self.changes: list[tuple[str, Any]] = []
         self.held: list[Route] = []
         self.hold = True
-        chat.page.route("**/cache?*", self._told)
-        chat.page.route("**/cache/*", self._changed)
+        chat.page.route("**/cache?*", self._on_read)
+        chat.page.route("**/cache/*", self._on_change)
 
     def answer_at_once(self) -> None:
         self.hold = False
@@ -111,33 +111,33 @@ class Keeper:
         for route in self.held:
             route.fulfill(json=found)
 
-    def _told(self, route: Route) -> None:
+    def _on_read(self, route: Route) -> None:
         if self.hold:
             self.held.append(route)
         else:
             route.fulfill(json=FOUND)
 
-    def _changed(self, route: Route) -> None:
+    def _on_change(self, route: Route) -> None:
         name = route.request.url.rsplit("/", 1)[1]
-        self.asked.append((name, json.loads(route.request.post_data or "{}")))
+        self.changes.append((name, json.loads(route.request.post_data or "{}")))
         route.fulfill(json={"turns": [2, 4], "messages": 4, "tokens": 140, "status": {}})
 
 
-def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
+def test_the_strip_can_be_read_and_walked_and_a_cleanup_frees_cells(visit: Visit) -> None:
     chat = visit()
-    keeper = Keeper(chat)
+    api = FakeCacheApi(chat)
     part = chat.panel.locator("[data-section=cache]")
     chat.open("/chat?debug=true").say("One.")
     expect(part).to_contain_text("Looking at it…")
     chat.page.locator("#new").click()
     expect(part).to_be_hidden()
-    keeper.answer_at_once()
+    api.answer_at_once()
     chat.row("One.").get_by_role("link").click()
     expect(part.locator("h3")).to_have_text("KV cache270 of 2,048 cells · 184 reused")
     strip = part.get_by_role("listbox")
     pieces = strip.get_by_role("option")
     expect(pieces).to_have_count(6)
-    keeper.answer_late(FOUND | {"available": False, "note": "Too late."})
+    api.answer_late(FOUND | {"available": False, "note": "Too late."})
     expect(pieces.nth(1)).to_have_accessible_name("2 user, took 30 cells, unloaded: “Text 2.”")
     pieces.nth(3).click()
     expect(pieces.nth(3)).to_have_attribute("aria-selected", "true")
@@ -166,7 +166,7 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
     chat.toasts.get_by_role("button", name="Bring back").click()
     part.get_by_role("button", name="Bring all back").click()
     expect(chat.page.locator("#status")).to_have_text("2 turns brought back.")
-    assert keeper.asked == [
+    assert api.changes == [
         ("cleanup", {"strategy": "keepSystemPromptOnly", "query": "debug=true"}),
         ("bring_back", {"turns": [2, 4]}),
         ("bring_back", {}),
@@ -175,7 +175,7 @@ def test_the_strip_is_read_and_walked_and_makes_room(visit: Visit) -> None:
 
 @pytest.fixture
 def embedded(tmp_path: Path) -> Iterator[Server]:
-    """The model on this machine answers, in a few tokens each time."""
+    """A server on which the embedded model answers in a few tokens."""
     agents = brief_demo(tmp_path / "agents", tokens=6)
     with Server(
         tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="", AGENTS_DIR=str(agents)
@@ -183,8 +183,8 @@ def embedded(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def places(server: Server) -> list[tuple[int, int, int]]:
-    """Of every message that is or was sent: its cells, the first of them, and its state."""
+def cached_messages(server: Server) -> list[tuple[int, int, int]]:
+    """For every message that was sent: number of cells, first cell, and state."""
     with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as stored:
         return stored.execute(
             "SELECT kv_size, kv_start_position, kv_status FROM conversations_message "
@@ -202,7 +202,7 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
     part = chat.panel.locator("[data-section=cache]")
     loaded = part.locator(".kv-loaded[role=option]")
     expect(loaded).to_have_count(4)
-    for shown, (size, start, status) in zip(loaded.all(), places(embedded), strict=True):
+    for shown, (size, start, status) in zip(loaded.all(), cached_messages(embedded), strict=True):
         assert status == 1
         words = shown.get_attribute("aria-label") or ""
         assert f"{size} cells from {start} on, loaded" in words
@@ -220,22 +220,22 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
     expect(part.locator(".kv-gone[role=option]")).to_have_count(2)
     part.get_by_role("button", name="Bring all back").click()
     expect(marks).to_have_count(0)
-    assert [status for _, _, status in places(embedded)] == [1] * 6
-    chat.page.close()  # it would look for the server that ends here
+    assert [status for _, _, status in cached_messages(embedded)] == [1] * 6
+    chat.page.close()  # the page would look for the server, which stops here
 
 
-def test_a_cleanup_that_comes_by_itself_is_said_with_the_way_back(visit: Visit) -> None:
+def test_an_automatic_cleanup_is_announced_with_a_button_that_undoes_it(visit: Visit) -> None:
     older = view(Message.user("How high is it?", id="u1"), 1)
     answer = view(Message.assistant("Ten metres.", id="a1"), 2)
-    asked = view(Message.user("And how deep?", id="u2"), 3)
-    told = Told(visit(), snapshot(older, answer))
-    told.tell(
-        TurnStarted(conversation=CONVERSATION, turn="t2", client_id="x", messages=(asked,)),
+    question = view(Message.user("And how deep?", id="u2"), 3)
+    scripted = ScriptedPage(visit(), snapshot(older, answer))
+    scripted.send(
+        TurnStarted(conversation=CONVERSATION, turn="t2", client_id="x", messages=(question,)),
         CacheChanged(status={"u1": 0, "a1": 0}),
         Delta(turn="t2", offset=0, text="Six."),
     )
-    toasts = told.chat.page.locator("#toasts")
+    toasts = scripted.chat.page.locator("#toasts")
     expect(toasts).to_contain_text("The model's window is full: 1 older turn unloaded.")
     expect(toasts.get_by_role("button", name="Bring back")).to_be_visible()
-    told.tell(CacheChanged(status={"u1": -1, "a1": -1}))
+    scripted.send(CacheChanged(status={"u1": -1, "a1": -1}))
     expect(toasts.locator(".toast")).to_have_count(1)

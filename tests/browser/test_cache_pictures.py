@@ -18,7 +18,7 @@ DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 400, "height": 860}
 LARGEST = 250_000
 LOADS = 90_000
-ASKED = (
+QUESTIONS = (
     "What is a quay?",
     "Why does the tide come twice a day?",
     "How deep does a harbour have to be?",
@@ -43,7 +43,7 @@ def take(chat: Chat, path: Path, *shown: Locator) -> None:
     assert path.stat().st_size < LARGEST, path
 
 
-def at_its_top(place: Locator) -> None:
+def scroll_to_top(place: Locator) -> None:
     place.evaluate(
         """(one) => {
           const box = one.closest(".log, .insp");
@@ -52,34 +52,32 @@ def at_its_top(place: Locator) -> None:
     )
 
 
-def test_what_lies_in_the_cache_after_a_cleanup(
-    visit: Visit, tmp_path: Path, pictures: Path
-) -> None:
+def test_the_cache_after_a_cleanup(visit: Visit, tmp_path: Path, pictures: Path) -> None:
     with Server(tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="") as server:
         chat = visit(base_url=server.url, viewport=DESK).open("/chat?agent=demo&debug=true")
         expect(chat.page.locator("#engine")).to_be_hidden(timeout=LOADS)
-        for number, question in enumerate(ASKED, 1):
+        for number, question in enumerate(QUESTIONS, 1):
             chat.write(question)
-            expect(chat.over).to_have_count(number, timeout=LOADS)
+            expect(chat.receipt_buttons).to_have_count(number, timeout=LOADS)
             expect(chat.writing).to_have_count(0)
         assert chat.ask("PATCH", f"/conversations/{chat.id}", {"title": "The harbour"}).ok
         part = chat.panel.locator("[data-section=cache]")
-        expect(part.locator(".kv-turns tbody tr")).to_have_count(len(ASKED))
+        expect(part.locator(".kv-turns tbody tr")).to_have_count(len(QUESTIONS))
         part.get_by_role("button", name="Keep the newer half").click()
         expect(part.locator(".kv-back")).to_be_visible()
         mark = chat.page.locator(".mark.unloaded").last
         expect(mark).to_be_visible()
         expect(chat.toasts.locator(".toast")).to_have_count(0)
-        # What was unloaded leaves the cache a moment later, without a question.
+        # Unloaded messages leave the cache a moment later, without a request.
         expect(part.locator(".kv-marked[role=option]")).to_have_count(0, timeout=LOADS)
         part.locator("[role=option].kv-loaded").first.click()
-        at_its_top(chat.users.filter(has=chat.page.locator(".mark.unloaded")).last)
-        at_its_top(part)
+        scroll_to_top(chat.users.filter(has=chat.page.locator(".mark.unloaded")).last)
+        scroll_to_top(part)
         strip = part.get_by_role("listbox")
         take(chat, pictures / "panel-cache.png", strip, mark)
         chat.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
         take(chat, pictures / "panel-cache-dark.png", strip, mark)
         chat.page.set_viewport_size(PHONE)
-        at_its_top(part)
+        scroll_to_top(part)
         take(chat, pictures / "panel-cache-phone.png", strip)
         chat.page.close()

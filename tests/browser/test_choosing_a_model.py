@@ -1,4 +1,4 @@
-"""Which model answers can be chosen in the page, for one conversation."""
+"""A person chooses in the page which model answers in a conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tests.fakes.openai_server import FakeOpenAI
 pytestmark = pytest.mark.browser
 
 
-def test_a_model_is_chosen_answers_and_stays_over_a_reload(visit: Visit, fake: FakeOpenAI) -> None:
+def test_a_chosen_model_answers_and_stays_chosen_after_a_reload(
+    visit: Visit, fake: FakeOpenAI
+) -> None:
     chat = visit().open()
     shown = chat.page.locator("#model")
     own = shown.inner_text()

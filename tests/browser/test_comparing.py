@@ -1,4 +1,4 @@
-"""The same turn under other policies, the receipt as a file, and what an address may say."""
+"""The comparison with other policies, copying a receipt, and links that may not choose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def shut(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("shut")
-    with Server(folder, **asking(fake, HISTORY_URL="off")) as running:
+def without_links(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("without_links")
+    with Server(folder, **provider_environment(fake, HISTORY_URL="off")) as running:
         yield running
 
 
@@ -27,7 +27,7 @@ def test_one_click_in_the_comparison_changes_what_the_next_message_is_sent_with(
 ) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
     chat.turns("One.", "Two.")
-    asked = len(fake.requests)
+    requests_before = len(fake.requests)
     table = chat.panel.locator("[data-section=compare] table")
     now = table.locator("tr.now")
     expect(now.locator("th")).to_contain_text("lastN 1")
@@ -39,7 +39,7 @@ def test_one_click_in_the_comparison_changes_what_the_next_message_is_sent_with(
     sent = now.locator("td").first.inner_text()
     expect(chat.fact("Messages")).to_contain_text(f"{sent} sent")
     assert "historyPolicy=all" in chat.page.url
-    assert len(fake.requests) == asked
+    assert len(fake.requests) == requests_before
 
 
 def test_a_receipt_is_copied_as_it_is_stored(visit: Visit) -> None:
@@ -53,8 +53,8 @@ def test_a_receipt_is_copied_as_it_is_stored(visit: Visit) -> None:
     assert copied == stored.json()
 
 
-def test_where_links_decide_nothing_the_page_says_why(visit: Visit, shut: Server) -> None:
-    chat = visit(base_url=shut.url).open("/chat?historyPolicy=all&debug=true")
+def test_the_page_says_why_links_can_not_choose(visit: Visit, without_links: Server) -> None:
+    chat = visit(base_url=without_links.url).open("/chat?historyPolicy=all&debug=true")
     chat.say("One.")
     expect(chat.chip).to_have_text("Last 20 user messages")
     row = chat.panel.locator("[data-section=compare] tbody tr").filter(has_text="none")

@@ -1,4 +1,4 @@
-"""Lines break and servers die: nothing is lost, nothing is said twice."""
+"""Connections break and servers die: nothing is lost and nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
-from tests.browser.watching import OFFLINE, Watch
+from tests.browser.conftest import Visit, provider_environment
+from tests.browser.watch import OFFLINE, Watch
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -30,66 +30,66 @@ window.WebSocket = class extends WebSocket {
 """
 
 
-def break_off_when(kind: str, *, heard: bool) -> Callable[[WebSocketRoute], None]:
-    """A line that breaks, once, at the first command of this kind: before the server hears it,
-    or after it was heard and before its answer comes back."""
+def break_off_when(kind: str, *, delivered: bool) -> Callable[[WebSocketRoute], None]:
+    """Break the connection once, at the first command of this kind: `delivered` says whether the
+    server gets the command (its answer is lost) or not."""
     broken: list[str] = []
 
-    def handle(line: WebSocketRoute) -> None:
-        server = line.connect_to_server()
+    def handle(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
 
         def from_page(frame: str | bytes) -> None:
             if not broken and json.loads(frame)["type"] == kind:
                 broken.append(kind)
-                server.on_message(lambda answer: line.close(code=1011))
-                if heard:
+                server.on_message(lambda answer: socket.close(code=1011))
+                if delivered:
                     server.send(frame)
                 else:
-                    line.close(code=1011)
+                    socket.close(code=1011)
                 return
             server.send(frame)
 
-        line.on_message(from_page)
+        socket.on_message(from_page)
 
     return handle
 
 
-@pytest.mark.parametrize("heard", [True, False], ids=["after", "before"])
-def test_a_message_whose_line_broke_is_sent_again_and_stored_once(
-    heard: bool, visit: Visit, fake: FakeOpenAI
+@pytest.mark.parametrize("delivered", [True, False], ids=["after", "before"])
+def test_a_message_whose_connection_broke_is_sent_again_and_stored_once(
+    delivered: bool, visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit()
-    chat.page.route_web_socket("**/ws", break_off_when("send", heard=heard))
+    chat.page.route_web_socket("**/ws", break_off_when("send", delivered=delivered))
     chat.open()
-    asked = len(fake.requests)
+    requests_before = len(fake.requests)
     chat.say("Is this heard once?")
     expect(chat.users).to_have_count(1)
-    assert len(fake.requests) == asked + 1
+    assert len(fake.requests) == requests_before + 1
     assert [one["role"] for one in chat.stored()] == ["assistant", "user", "assistant"]
 
 
-def test_what_is_typed_and_sent_while_offline_goes_out_once_when_the_line_is_back(
+def test_a_message_sent_offline_is_delivered_once_and_a_draft_is_kept(
     chat: Chat, fake: FakeOpenAI, watch: Watch
 ) -> None:
     watch.allow(OFFLINE)
-    asked = len(fake.requests)
+    requests_before = len(fake.requests)
     chat.page.context.set_offline(True)
     expect(chat.banner).to_contain_text(AWAY)
     chat.write("Sent while offline.")
     expect(chat.users.locator(".state")).to_have_text("sending…")
     chat.draft.fill("A draft.")
     chat.page.context.set_offline(False)
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     expect(chat.banner).to_be_hidden()
     expect(chat.draft).to_have_value("A draft.")
     expect(chat.users).to_have_count(1)
-    assert len(fake.requests) == asked + 1
+    assert len(fake.requests) == requests_before + 1
     chat.reload()
     expect(chat.draft).to_have_value("A draft.")
     expect(chat.users).to_have_count(1)
 
 
-def test_offline_in_the_middle_of_an_answer_the_whole_of_it_is_there_in_the_end(
+def test_an_answer_is_complete_after_the_page_was_offline_in_the_middle_of_it(
     chat: Chat, watch: Watch
 ) -> None:
     watch.allow(OFFLINE)
@@ -97,13 +97,13 @@ def test_offline_in_the_middle_of_an_answer_the_whole_of_it_is_there_in_the_end(
     chat.page.context.set_offline(True)
     expect(chat.banner).to_contain_text(AWAY)
     chat.page.context.set_offline(False)
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     whole = " ".join(f"w{n}" for n in range(80))
     expect(chat.answers.last.locator(".body")).to_have_text(whole)
 
 
 @pytest.mark.parametrize("size", [65_537, 5_000_000])
-def test_a_frame_that_is_too_long_closes_the_line_and_the_page_comes_back(
+def test_a_frame_that_is_too_long_closes_the_socket_and_the_page_reconnects(
     size: int, visit: Visit
 ) -> None:
     chat = visit()
@@ -119,10 +119,10 @@ def test_after_kill_9_the_text_up_to_the_last_second_is_there_and_marked_interru
     visit: Visit, fake: FakeOpenAI, watch: Watch, tmp_path: Path
 ) -> None:
     watch.allow(OFFLINE)
-    with Server(tmp_path / "var", **asking(fake)) as server:
+    with Server(tmp_path / "var", **provider_environment(fake)) as server:
         chat = visit(base_url=server.url).open()
         chat.begin("Count. [[tokens=900;rate=20]]", shows="w19")
-        # More than a second later.
+        # More than a second later, so that the first words are saved.
         expect(chat.writing.locator(".body")).to_contain_text("w45")
         server.kill()
         expect(chat.banner).to_contain_text(AWAY)

@@ -1,4 +1,4 @@
-"""The embedded model, at the page."""
+"""The embedded model in the browser."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.engine]
 LOADS = 90_000
 
 
-def test_it_answers_and_the_page_calls_it_a_demonstration(visit: Visit, tmp_path: Path) -> None:
+def test_the_embedded_model_answers_and_the_page_calls_it_a_demonstration(
+    visit: Visit, tmp_path: Path
+) -> None:
     with Server(tmp_path / "var", CHAT_ENGINE="auto", OPENAI_API_KEY="") as server:
         chat = visit(base_url=server.url)
         chat.page.goto("/chat?agent=demo")
         expect(chat.page.locator("#col .intro-model")).to_contain_text("demonstration")
         expect(chat.page.locator("#engine")).to_be_hidden(timeout=LOADS)
         chat.write("What is photosynthesis?")
-        expect(chat.over).to_have_count(1, timeout=LOADS)
+        expect(chat.receipt_buttons).to_have_count(1, timeout=LOADS)
         expect(chat.endings).to_have_count(0)
         assert len(chat.answers.last.locator(".body").inner_text().split()) > 3
         expect(chat.page.locator("#model")).to_contain_text("SmolLM2")
-        chat.page.close()  # it would look for the server that ends here
+        chat.page.close()  # the page would look for the server, which stops here

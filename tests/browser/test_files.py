@@ -1,4 +1,4 @@
-"""Files in a message: dropped, pasted, called off and sent, and what reaches the model of them."""
+"""Files in a message: dropped, pasted, cancelled and sent, and the parts the model gets."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from playwright.sync_api import Route, expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
-from tests.browser.watching import Watch, refused
+from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 from tests.files.given import pdf, picture
 
 pytestmark = pytest.mark.browser
-# Nothing but a person can drag a file; what a browser then does is the same.
+# A test can't drag a file, so it dispatches the events that a browser then would.
 DROP = """(files) => {
   const dataTransfer = new DataTransfer();
   for (const [name, type, content] of files) {
     const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
     dataTransfer.items.add(new File([bytes], name, { type }));
   }
-  const said = { bubbles: true, cancelable: true, dataTransfer };
-  document.querySelector("#log").dispatchEvent(new DragEvent("dragover", said));
+  const options = { bubbles: true, cancelable: true, dataTransfer };
+  document.querySelector("#log").dispatchEvent(new DragEvent("dragover", options));
   const shown = !document.querySelector("#drop").hidden;
-  document.querySelector("#log").dispatchEvent(new DragEvent("drop", said));
+  document.querySelector("#log").dispatchEvent(new DragEvent("drop", options));
   return shown && document.querySelector("#drop").hidden;
 }"""
 PASTE = """(text) => {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text);
-  const said = { bubbles: true, cancelable: true, clipboardData };
-  document.querySelector("#draft").dispatchEvent(new ClipboardEvent("paste", said));
+  const options = { bubbles: true, cancelable: true, clipboardData };
+  document.querySelector("#draft").dispatchEvent(new ClipboardEvent("paste", options));
 }"""
 
 
 def drop(chat: Chat, **files: bytes) -> None:
-    """Each under its name, with `_` for the dot; the place to drop them is shown meanwhile."""
-    said = [
+    """Drop each file under its name, with `_` for the dot; check that the drop area is shown."""
+    typed = [
         (name.replace("_", "."), "image/png" if name.endswith("png") else "", content)
         for name, content in files.items()
     ]
-    encoded = [(name, type, base64.b64encode(content).decode()) for name, type, content in said]
+    encoded = [(name, type, base64.b64encode(content).decode()) for name, type, content in typed]
     assert chat.page.evaluate(DROP, encoded)
 
 
@@ -65,7 +65,7 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
         if route.request.headers["x-file-name"] != "wrong.txt":
             route.continue_()
     expect(chat.users.locator(".files")).to_contain_text("File: survey.pdf")
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     expect(chips).to_have_count(0)
     size = "(image) => image.complete && [image.naturalWidth, image.naturalHeight]"
     page.wait_for_function(f"() => ({size})(document.querySelector('.thumb img'))")
@@ -75,9 +75,9 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
     assert violations(page) == []
 
     parts = fake.requests[-1]["messages"][-1]["content"]
-    said = "\n".join(part["text"] for part in parts if part["type"] == "text")
-    assert "What does the survey say?" in said
-    assert "File: survey.pdf" in said and "File: map.png" in said and "wrong.txt" not in said
+    texts = "\n".join(part["text"] for part in parts if part["type"] == "text")
+    assert "What does the survey say?" in texts
+    assert "File: survey.pdf" in texts and "File: map.png" in texts and "wrong.txt" not in texts
     picture_part = next(part for part in parts if part["type"] == "image_url")
     assert picture_part["image_url"]["url"].startswith("data:image/png;base64,")
     assert [part["type"] for part in parts].count("file") == 1, parts
@@ -86,7 +86,7 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
 def test_a_text_that_is_too_long_becomes_a_file_and_a_draft_keeps_its_files(
     visit: Visit, watch: Watch
 ) -> None:
-    watch.allow(refused(400))
+    watch.allow(failed_request(400))
     chat = visit().open()
     chips, page = chat.page.locator(".piece"), chat.page
     page.evaluate(PASTE, "words " * 20_000)

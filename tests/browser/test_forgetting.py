@@ -1,4 +1,4 @@
-"""The whole story: a fact of an early turn is lost, the page says why, and it comes back."""
+"""A fact of an early turn is forgotten, the page says why, and another policy sends it again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.sailing import knows, sailed
 from tests.browser.voyage import BERTH, LOST, QUESTION
+from tests.browser.voyage_setup import knows, store_voyage
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.browser
 LAST_FIVE = "historyPolicy=lastN&historyLength=5"
 
 
-def test_what_sixty_turns_buried_is_explained_and_found_again(
+def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     visit: Visit, server: Server, fake: FakeOpenAI
 ) -> None:
     chat = visit().open()
     page = chat.page
-    conversation = sailed(chat, server, fake, query=LAST_FIVE)
+    conversation = store_voyage(chat, server, fake, query=LAST_FIVE)
 
-    # The line shows it before anything is asked: the draft is one of the five.
+    # The horizon shows the loss before anything is sent: the draft is one of the five.
     chat.open(f"/chat/{conversation}?{LAST_FIVE}&debug=true")
     expect(page.locator(".horizon-place + article")).to_contain_text("Anything to do to the boat")
     expect(chat.fact("Messages")).to_have_text("122 in the conversation, 9 sent")
@@ -30,13 +30,13 @@ def test_what_sixty_turns_buried_is_explained_and_found_again(
     expect(answer).to_contain_text(LOST[:60])
     assert not knows(fake.requests[-1])
 
-    # Why did it forget? The rule, since when, and who set it.
+    # "Why did it forget?" names the rule, when it applied first, and who set it.
     page.get_by_role("button", name="Show earlier messages").click()
-    told = chat.users.filter(has_text=BERTH)
-    expect(told).to_have_class("m user out")
-    told.hover()
-    told.get_by_role("button", name="Actions for").click()
-    told.get_by_role("button", name="Why did it forget?").click()
+    early_turn = chat.users.filter(has_text=BERTH)
+    expect(early_turn).to_have_class("m user out")
+    early_turn.hover()
+    early_turn.get_by_role("button", name="Actions for").click()
+    early_turn.get_by_role("button", name="Why did it forget?").click()
     why = page.get_by_role("dialog", name="Why did it forget?")
     expect(why).to_contain_text(
         "It left the context with your message “Ida gets seasick in cars. Should I worry?” "
@@ -46,19 +46,19 @@ def test_what_sixty_turns_buried_is_explained_and_found_again(
     expect(why).to_contain_text("Your next message will not see it either.")
     why.get_by_role("button", name="Close").click()
 
-    # Another policy, chosen in the page: what matters for the draft is marked before it is sent.
+    # Under another policy the page marks the turns relevant to the draft before it is sent.
     chat.chip.click()
     chat.popover.get_by_label("The newest and what matters now").check()
     chat.popover.get_by_label("At most this many tokens").fill("1500")
     expect(chat.chip).to_have_text("The newest and what is relevant, up to 1,500 tokens")
     page.keyboard.press("Escape")
-    expect(told.locator(".mark")).to_be_hidden()
+    expect(early_turn.locator(".mark")).to_be_hidden()
     chat.draft.fill(QUESTION)
-    expect(told.locator(".mark")).to_contain_text("it shares")
+    expect(early_turn.locator(".mark")).to_contain_text("it shares")
     expect(chat.say(QUESTION)).to_contain_text(BERTH)
     assert knows(fake.requests[-1])
 
-    # And the panel says why it came along.
+    # The panel says why the turn was sent.
     chat.panel.get_by_role("button", name="Last answer").click()
     fate = chat.panel.locator(".fate li", has=page.locator(".place", has_text="8"))
     expect(fate.filter(has_text="quoted").filter(has_text="berth")).to_have_count(1)

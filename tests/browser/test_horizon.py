@@ -23,7 +23,7 @@ def four_turns(visit: Visit) -> Chat:
 
 def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) -> None:
     chat = four_turns
-    # The next message is one of the two, so of the four only the last goes with it.
+    # The next message is one of the two, so only the last of the four turns is sent with it.
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Four.")
     expect(chat.page.locator("article.out")).to_have_count(7)
     expect(chat.horizon.get_by_role("separator")).to_have_attribute(
@@ -33,10 +33,10 @@ def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) ->
     expect(chat.meter).to_contain_text("3 of 10 messages")
 
 
-def test_it_moves_with_the_length_before_anything_is_sent(
+def test_the_line_moves_with_the_length_before_anything_is_sent(
     four_turns: Chat, fake: FakeOpenAI
 ) -> None:
-    chat, asked = four_turns, len(fake.requests)
+    chat, requests_before = four_turns, len(fake.requests)
     chat.chip.click()
     chat.popover.get_by_role("button", name="One more").click()
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
@@ -48,10 +48,10 @@ def test_it_moves_with_the_length_before_anything_is_sent(
     expect(chat.horizon).to_contain_text("only your next message")
     assert len(chat.above_the_line()) == 9
     assert "historyPolicy=none" in chat.page.url
-    assert len(fake.requests) == asked
+    assert len(fake.requests) == requests_before
 
 
-def test_the_choice_stands_in_the_address_and_a_reload_keeps_it(four_turns: Chat) -> None:
+def test_the_choice_is_in_the_address_and_a_reload_keeps_it(four_turns: Chat) -> None:
     chat = four_turns
     length = chat.page.evaluate("history.length")
     chat.chip.click()
@@ -70,8 +70,8 @@ def test_the_choice_stands_in_the_address_and_a_reload_keeps_it(four_turns: Chat
 
 def test_what_is_sent_is_what_the_line_showed(four_turns: Chat, fake: FakeOpenAI) -> None:
     four_turns.say("Five.")
-    asked = fake.requests[-1]["messages"]
-    assert [one["content"] for one in asked if one["role"] == "user"] == ["Four.", "Five."]
+    messages = fake.requests[-1]["messages"]
+    assert [one["content"] for one in messages if one["role"] == "user"] == ["Four.", "Five."]
     expect(four_turns.page.locator(".horizon-place + article")).to_contain_text("Five.")
 
 

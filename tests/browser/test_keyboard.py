@@ -74,7 +74,7 @@ def test_a_chat_is_begun_searched_sent_and_stopped_by_keys(chat: Chat) -> None:
 def test_shift_enter_makes_a_line_and_enter_sends_both(chat: Chat) -> None:
     for key in ("a", "Shift+Enter", "b", "Enter"):
         chat.draft.press(key)
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     assert chat.stored()[1]["content"] == "a\nb"
 
 

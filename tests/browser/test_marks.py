@@ -24,8 +24,8 @@ def choose(row: Locator, words: str) -> None:
     menu(row).get_by_role("button", name=words, exact=True).click()
 
 
-def asked(fake: FakeOpenAI) -> list[str]:
-    """What the user is made to say in the last request."""
+def sent_texts(fake: FakeOpenAI) -> list[str]:
+    """The user messages of the last request."""
     return [m["content"] for m in fake.requests[-1]["messages"] if m["role"] == "user"]
 
 
@@ -36,24 +36,26 @@ def forgetful(visit: Visit) -> Chat:
     return chat.turns(FACT, "Hello.", "And in winter?")
 
 
-def test_it_tells_why_it_forgot_and_a_pin_brings_it_back(forgetful: Chat, fake: FakeOpenAI) -> None:
+def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
+    forgetful: Chat, fake: FakeOpenAI
+) -> None:
     chat, fact = forgetful, forgetful.users.first
     other = chat.tab()
     chat.page.bring_to_front()
     choose(fact, "Why did it forget?")
-    told = chat.page.get_by_role("dialog", name="Why did it forget?")
-    expect(told).to_contain_text(
+    dialog = chat.page.get_by_role("dialog", name="Why did it forget?")
+    expect(dialog).to_contain_text(
         "It left the context with your message “And in winter?” (turn 3, the 2nd after it), "
         "because it is older than the last 2 user messages (set in the page's address)."
     )
-    expect(told).to_contain_text("Your next message will not see it either.")
-    told.get_by_role("button", name="Pin it").click()
-    expect(told).to_be_hidden()
+    expect(dialog).to_contain_text("Your next message will not see it either.")
+    dialog.get_by_role("button", name="Pin it").click()
+    expect(dialog).to_be_hidden()
     for tab in (chat, other):
         expect(tab.users.first.get_by_role("heading")).to_contain_text("pinned")
         expect(tab.users.first.locator(".mark")).to_have_text("Still sent: its turn is pinned")
     chat.say("What can I eat?")
-    assert asked(fake) == [FACT, "And in winter?", "What can I eat?"]
+    assert sent_texts(fake) == [FACT, "And in winter?", "What can I eat?"]
     choose(fact, "Why is it sent?")
     why = chat.page.get_by_role("dialog", name="Why is it sent?")
     expect(why).to_contain_text("It came back with your message “What can I eat?” (turn 4")
@@ -63,7 +65,7 @@ def test_it_tells_why_it_forgot_and_a_pin_brings_it_back(forgetful: Chat, fake: 
     expect(fact.locator(".mark")).to_be_hidden()
 
 
-def test_a_reply_takes_what_it_replies_to_along(forgetful: Chat, fake: FakeOpenAI) -> None:
+def test_a_reply_is_sent_with_the_message_it_replies_to(forgetful: Chat, fake: FakeOpenAI) -> None:
     chat = forgetful
     bar = chat.page.get_by_role("group", name="Reply")
     choose(chat.users.first, "Reply")
@@ -79,14 +81,16 @@ def test_a_reply_takes_what_it_replies_to_along(forgetful: Chat, fake: FakeOpenA
     expect(bar).to_contain_text(FACT)
     chat.say("So what do I eat in winter?")
     expect(bar).to_be_hidden()
-    assert asked(fake) == [FACT, "And in winter?", "So what do I eat in winter?"]
+    assert sent_texts(fake) == [FACT, "And in winter?", "So what do I eat in winter?"]
     quote = chat.users.last.get_by_role("button", name="Reply to your message")
     expect(quote).to_have_text(FACT)
     quote.click()
     expect(chat.users.first).to_be_focused()
 
 
-def test_what_is_above_is_forgotten_and_remembered_again(chat: Chat, fake: FakeOpenAI) -> None:
+def test_the_messages_above_are_forgotten_and_remembered_again(
+    chat: Chat, fake: FakeOpenAI
+) -> None:
     chat.turns(FACT, "Hello.", "And in winter?")
     row = chat.users.nth(1)
     row.get_by_role("button", name="Actions for").focus()
@@ -103,11 +107,11 @@ def test_what_is_above_is_forgotten_and_remembered_again(chat: Chat, fake: FakeO
     choose(chat.users.nth(2), "Leave out")
     expect(chat.users.nth(2).get_by_role("heading")).to_contain_text("left out")
     chat.say("And now?")
-    assert asked(fake) == ["Hello.", "And now?"]
+    assert sent_texts(fake) == ["Hello.", "And now?"]
     chat.reload()
     expect(chat.users.nth(2).get_by_role("heading")).to_contain_text("left out")
     line.get_by_role("button", name="Remember again").click()
     expect(line).to_be_hidden()
     choose(chat.users.nth(2), "Take back in")
     chat.say("And then?")
-    assert asked(fake) == [FACT, "Hello.", "And in winter?", "And now?", "And then?"]
+    assert sent_texts(fake) == [FACT, "Hello.", "And in winter?", "And now?", "And then?"]

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Locator, ViewportSize, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.browser.story import restore_others
 from tests.browser.test_files import drop
 from tests.fakes.openai_server import FakeOpenAI
@@ -29,13 +29,13 @@ PHONE: ViewportSize = {"width": 400, "height": 860}
 LARGEST = 200_000
 
 NOTE = "Keep: the quay is 92 metres long, and its repair may cost 184,000 euros."
-NOTED = "Noted: a quay of 92 metres, and at most 184,000 euros for its repair."
-ASKED = "What is that for each metre? And what did I learn about high water?"
+NOTE_REPLY = "Noted: a quay of 92 metres, and at most 184,000 euros for its repair."
+QUESTION = "What is that for each metre? And what did I learn about high water?"
 THOUGHT = (
     "The price of a metre is 184,000 divided by 92. I calculate that instead of guessing. Nothing "
     "about high water was said here, so I look for it in the other conversations."
 )
-FOUND = (
+ANSWER = (
     "A metre may cost **2,000 euros**.\n\nHigh water comes twice a day because the moon pulls "
     "hardest on the water nearest to it and least on the water opposite. You asked about that in "
     "*Why tides come twice a day*."
@@ -44,14 +44,14 @@ CALLS = (
     'calculator:{"expression": "184000 / 92"}|search_history:{"query": "high water", "results": 3}'
 )
 SURVEY = ("Survey of the old quay", "Length 92 m", "Three slabs have sunk")
-READ = (
+FILES_ANSWER = (
     "The survey asks for three things: new slabs at the **third steps**, dredging to 2.5 metres, "
     "and a rail along the whole 92 metres. On the map the steps are the mark in the middle."
 )
-# What Ollama tells: one model is loaded, the other has a window that somebody set.
-HERE = ("qwen3:8b", "llama3.2:3b")
+# What Ollama reports: one model is loaded, the other has a configured window.
+OLLAMA_MODELS = ("qwen3:8b", "llama3.2:3b")
 OLLAMA = {
-    "/api/tags": {"models": [{"name": name, "digest": name} for name in HERE]},
+    "/api/tags": {"models": [{"name": name, "digest": name} for name in OLLAMA_MODELS]},
     "/api/ps": {"models": [{"name": "qwen3:8b", "context_length": 16_384}]},
     "/api/show": {"capabilities": ["completion", "tools"], "parameters": "num_ctx 8192"},
 }
@@ -66,15 +66,15 @@ def pictures() -> Path:
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOpenAI]:
-    """It lists the agents' own model and no other."""
+    """A server that lists only the agents' own model."""
     with FakeOpenAI(models=("gpt-6-luna",)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with FakeOpenAI(models=HERE, pages=OLLAMA) as ollama:
-        environment = asking(
+    with FakeOpenAI(models=OLLAMA_MODELS, pages=OLLAMA) as ollama:
+        environment = provider_environment(
             fake,
             ANTHROPIC_API_KEY="sk-canary-b",
             GROQ_API_KEY="sk-canary-c",
@@ -94,7 +94,7 @@ def take(chat: Chat, path: Path, *shown: Locator) -> None:
     assert path.stat().st_size < LARGEST, path
 
 
-def in_the_dark(chat: Chat) -> None:
+def use_dark_scheme(chat: Chat) -> None:
     chat.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
 
 
@@ -103,19 +103,19 @@ def directive(text: str, **keys: str) -> str:
     return f"[[b64={encoded}{''.join(f';{key}={value}' for key, value in keys.items())}]]"
 
 
-def titled(chat: Chat, title: str) -> Chat:
+def set_title(chat: Chat, title: str) -> Chat:
     assert chat.ask("PATCH", f"/conversations/{chat.id}", {"title": title}).ok
     expect(chat.page).to_have_title(f"{title} · Chatsite")
     return chat
 
 
-def told(chat: Chat, fake: FakeOpenAI) -> Chat:
-    """A conversation in which an answer was made with two tools."""
+def open_tool_conversation(chat: Chat, fake: FakeOpenAI) -> Chat:
+    """Open a conversation whose answer used two tools."""
     chat.open("/chat?agent=archivist")
     restore_others(chat)
-    fake.script += [NOTED, directive("", calls=CALLS, think=THOUGHT), directive(FOUND)]
-    chat.turns(NOTE, ASKED)
-    titled(chat, "The old quay")
+    fake.script += [NOTE_REPLY, directive("", calls=CALLS, think=THOUGHT), directive(ANSWER)]
+    chat.turns(NOTE, QUESTION)
+    set_title(chat, "The old quay")
     calls = chat.page.locator(".call summary")
     expect(calls).to_have_count(2)
     chat.page.locator("summary", has_text="Thought").click()
@@ -124,10 +124,10 @@ def told(chat: Chat, fake: FakeOpenAI) -> Chat:
 
 
 def test_an_answer_with_thoughts_and_tools(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
-    chat = told(visit(viewport=DESK), fake)
+    chat = open_tool_conversation(visit(viewport=DESK), fake)
     last = chat.answers.last.locator(".md").last
     take(chat, pictures / "tools.png", last)
-    in_the_dark(chat)
+    use_dark_scheme(chat)
     take(chat, pictures / "tools-dark.png", last)
 
 
@@ -157,7 +157,7 @@ def coast() -> bytes:
     return out.getvalue()
 
 
-def attached(chat: Chat, count: int, **files: bytes) -> None:
+def attach_files(chat: Chat, count: int, **files: bytes) -> None:
     drop(chat, **files)
     expect(chat.page.locator(".piece")).to_have_count(count)
     expect(chat.page.get_by_role("progressbar", name="Upload of")).to_have_count(0)
@@ -165,11 +165,11 @@ def attached(chat: Chat, count: int, **files: bytes) -> None:
 
 def test_files_of_a_message_and_of_a_draft(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
     chat = visit(viewport=LOW).open()
-    attached(chat, 2, survey_pdf=pdf(*SURVEY), coast_png=coast())
-    fake.script.append(READ)
+    attach_files(chat, 2, survey_pdf=pdf(*SURVEY), coast_png=coast())
+    fake.script.append(FILES_ANSWER)
     chat.say("What has to be done at the quay, and where is that on the map?")
-    titled(chat, "The old quay")
-    attached(
+    set_title(chat, "The old quay")
+    attach_files(
         chat, 2, prices_csv=b"what,euros\nslabs,61000\n", tide_mp3=b"ID3\x04" + bytes(6) + SOUND
     )
     chat.draft.fill("What does it cost by this list?")
@@ -177,7 +177,7 @@ def test_files_of_a_message_and_of_a_draft(visit: Visit, fake: FakeOpenAI, pictu
     expect(note).to_be_visible()
     take(chat, pictures / "files.png", note)
     chat.page.set_viewport_size(PHONE)
-    in_the_dark(chat)
+    use_dark_scheme(chat)
     take(chat, pictures / "files-phone.png", note)
 
 
@@ -190,12 +190,12 @@ def test_the_models_to_choose_from_and_a_failure(
     chat = visit(viewport=LOW).open()
     fake.script.append("Set the table for four, and leave one place for who comes late.")
     chat.say("Four or five may come for dinner. How do I set the table?")
-    titled(chat, "A table for four or five")
+    set_title(chat, "A table for four or five")
     chat.page.set_viewport_size(HIGH)
     chat.page.locator("#model").click()
     expect(chat.popover).to_contain_text("qwen3:8b")
     take(chat, pictures / "models.png", chat.popover)
-    in_the_dark(chat)
+    use_dark_scheme(chat)
     chat.page.set_viewport_size(PHONE)
     take(chat, pictures / "models-phone.png", chat.popover)
     chat.page.emulate_media(color_scheme="light", reduced_motion="reduce")

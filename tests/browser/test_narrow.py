@@ -23,10 +23,10 @@ def phone(visit: Visit) -> Chat:
 
 
 def say(phone: Chat, text: str) -> None:
-    number = phone.over.count() + 1
+    number = phone.receipt_buttons.count() + 1
     phone.draft.fill(text)
     phone.send_button.tap()
-    expect(phone.over).to_have_count(number)
+    expect(phone.receipt_buttons).to_have_count(number)
 
 
 def overflow(page: Page) -> int:
@@ -52,7 +52,7 @@ def test_nothing_makes_the_page_scroll_sideways(phone: Chat) -> None:
 
 def test_the_panel_is_a_sheet_at_the_bottom(phone: Chat) -> None:
     say(phone, "What did you see?")
-    phone.over.tap()
+    phone.receipt_buttons.tap()
     expect(phone.panel).to_be_in_viewport()
     box = phone.panel.bounding_box()
     assert box is not None

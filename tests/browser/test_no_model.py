@@ -1,4 +1,4 @@
-"""Where no model can run, an echo answers, and the page says why and what to do."""
+"""Without a model the echo provider answers, and the page says why and what to do."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def test_an_engine_that_can_not_run_is_explained_in_the_conversation(
         chat.say("Is anybody there?")
         expect(chat.answers.last).to_contain_text("Echo: you said “Is anybody there?”")
         expect(line).to_contain_text("Correct it and start the server again.")
-        chat.page.close()  # it would look for the server that ends here
+        chat.page.close()  # the page would look for the server, which stops here

@@ -1,4 +1,4 @@
-"""People bring their own model: its tools, its failures and what its server does without a word."""
+"""People use their own model: its tools, its failures, and a server that cuts prompts silently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.browser.test_accessibility import violations
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, START_SECONDS, Server
@@ -32,7 +32,7 @@ AGENTS = {
     },
 }
 GATE = {"command": sys.executable, "args": [str(ROOT / "tests" / "fakes" / "mcp_server.py")]}
-# Each sentence is soon gone again: a page that is looked at only now and then would miss it.
+# Each sentence is shown only briefly, so polling could miss it.
 RECORD = """() => {
   window.waits = [];
   new MutationObserver(() => {
@@ -44,7 +44,7 @@ RECORD = """() => {
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOpenAI]:
-    """A server that keeps only the end of what it is sent."""
+    """A server that silently keeps only the end of a prompt."""
     with FakeOpenAI(keep=2048) as running:
         yield running
 
@@ -54,10 +54,10 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("own")
     for slug, template in AGENTS.items():
         (folder / "agents" / slug).mkdir(parents=True)
-        said = json.dumps({"version": "1.0", "agentId": slug, **template})
-        (folder / "agents" / slug / "template.json").write_text(said)
+        text = json.dumps({"version": "1.0", "agentId": slug, **template})
+        (folder / "agents" / slug / "template.json").write_text(text)
     (folder / "tools.json").write_text(json.dumps({"mcpServers": {"gate": GATE}}))
-    environment = asking(
+    environment = provider_environment(
         fake,
         AGENTS_DIR=str(folder / "agents"),
         TOOLS_FILE=str(folder / "tools.json"),
@@ -70,7 +70,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def wait_for_tools(server: Server) -> None:
-    """A message waits for a tool server too, but only some seconds: too few on a busy machine."""
+    """A message too waits for a tool server, but not long enough on a busy machine."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         with urllib.request.urlopen(f"{server.url}/chat?agent=handy", timeout=5) as page:
@@ -81,8 +81,8 @@ def wait_for_tools(server: Server) -> None:
 
 
 def directive(*calls: tuple[str, dict[str, str]], text: str) -> str:
-    said = "|".join(f"{name}:{json.dumps(arguments)}" for name, arguments in calls)
-    return f"[[calls={said};text={text}]]"
+    joined = "|".join(f"{name}:{json.dumps(arguments)}" for name, arguments in calls)
+    return f"[[calls={joined};text={text}]]"
 
 
 def test_tools_that_are_missing_are_named_and_a_call_is_shown_from_its_beginning(
@@ -99,17 +99,17 @@ def test_tools_that_are_missing_are_named_and_a_call_is_shown_from_its_beginning
     assert "tools" not in fake.requests[-1]
 
     chat.open("/chat?agent=handy")
-    let_go = tmp_path / "let go"
-    calls = (("calculator", {"expression": "7*6"}), ("gate__wait", {"path": str(let_go)}))
+    release = tmp_path / "let go"
+    calls = (("calculator", {"expression": "7*6"}), ("gate__wait", {"path": str(release)}))
     chat.write(f"Open it. {directive(*calls, text='It is open.')}")
     lines, status = chat.page.locator(".call summary"), chat.page.locator("#status")
     expect(lines).to_have_text(['Used calculator("7*6")→ 42', "Using gate__wait…"])
     lines.last.click()
     expect(chat.page.locator(".call.running")).to_contain_text("No result yet.")
     assert violations(chat.page) == []
-    let_go.touch()
+    release.touch()
     expect(lines.last).to_contain_text("→ let go")
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     expect(chat.answers.locator(".md").last).to_have_text("It is open.")
     expect(status).not_to_contain_text("Using")
     sent = fake.requests[-1]["messages"]
@@ -119,7 +119,7 @@ def test_tools_that_are_missing_are_named_and_a_call_is_shown_from_its_beginning
     ]
 
 
-def test_a_prompt_that_its_server_cut_is_found_out_and_a_wait_is_shown_before_an_answer(
+def test_a_prompt_cut_by_its_server_is_detected_and_a_wait_is_shown_before_an_answer(
     visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit().open("/chat?agent=handy&debug=true")
@@ -128,13 +128,13 @@ def test_a_prompt_that_its_server_cut_is_found_out_and_a_wait_is_shown_before_an
     cut = "not the history policy, cut this prompt without saying so"
     expect(chat.endings).to_contain_text(cut)
     expect(chat.endings).to_contain_text("2,048")
-    last_answer(chat)
+    show_last_answer(chat)
     expect(chat.panel).to_contain_text(cut)
     chat.reload()
     expect(chat.endings).to_contain_text(cut)
 
     chat.page.evaluate(RECORD)
-    last_answer(chat)
+    show_last_answer(chat)
     chat.say("Busy? [[mode=429;retry_ms=600;fails=1;text=Not any more.]]")
     expect(chat.answers.last.locator(".md").last).to_have_text("Not any more.")
     waited = chat.page.evaluate("waits")[0]
@@ -143,5 +143,5 @@ def test_a_prompt_that_its_server_cut_is_found_out_and_a_wait_is_shown_before_an
     expect(chat.panel.locator(".compare .now")).to_have_count(1)
 
 
-def last_answer(chat: Chat) -> None:
+def show_last_answer(chat: Chat) -> None:
     chat.panel.get_by_role("button", name="Last answer").click()

@@ -1,4 +1,4 @@
-"""The meter and the debug panel tell of the same decisions."""
+"""The meter and the debug panel show the same decisions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, asking
-from tests.browser.watching import Watch, refused
+from tests.browser.conftest import Visit, provider_environment
+from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -18,7 +18,9 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def debugging(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("debugging"), **asking(fake, DEBUG="true")) as running:
+    with Server(
+        tmp_path_factory.mktemp("debugging"), **provider_environment(fake, DEBUG="true")
+    ) as running:
         yield running
 
 
@@ -46,10 +48,10 @@ def test_the_meter_follows_what_is_typed(visit: Visit) -> None:
     expect(chat.panel.locator("[data-section=parts] h3 small")).to_contain_text(shown[1])
 
 
-def test_an_older_answer_tells_what_the_model_saw_then(visit: Visit) -> None:
+def test_an_older_answer_shows_what_the_model_saw_then(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=none")
     chat.turns("One.", "Two.", "Three.")
-    chat.over.first.click()
+    chat.receipt_buttons.first.click()
     expect(chat.panel).to_be_visible()
     assert "debug=true" in chat.page.url
     expect(chat.panel.locator(".switch [aria-pressed=true]")).to_have_text("Answer 1")
@@ -57,7 +59,7 @@ def test_an_older_answer_tells_what_the_model_saw_then(visit: Visit) -> None:
     expect(chat.panel.locator("[data-section=request]")).to_be_hidden()
 
 
-def test_the_exact_request_is_shown_with_debug_alone(
+def test_the_exact_request_is_shown_only_with_debug(
     visit: Visit, debugging: Server, fake: FakeOpenAI, watch: Watch
 ) -> None:
     chat = visit(base_url=debugging.url).open("/chat?debug=true")
@@ -65,21 +67,21 @@ def test_the_exact_request_is_shown_with_debug_alone(
     chat.panel.get_by_role("button", name="Last answer").click()
     chat.panel.get_by_text("The exact request").click()
     shown = chat.panel.locator(".request li pre")
-    asked = fake.requests[-1]["messages"]
-    expect(shown).to_have_count(len(asked))
-    assert shown.all_text_contents() == [one["content"] for one in asked]
+    messages = fake.requests[-1]["messages"]
+    expect(shown).to_have_count(len(messages))
+    assert shown.all_text_contents() == [one["content"] for one in messages]
     turn = re.search(r"request:([0-9a-f-]{36})", chat.panel.inner_html())
     assert turn
     elsewhere = visit().open()
     elsewhere.say("The same without DEBUG.")
-    watch.allow(refused(404))
+    watch.allow(failed_request(404))
     turns = elsewhere.page.evaluate(
         """async (turn) => (await fetch(`/turns/${turn}/request`)).status""", turn[1]
     )
     assert turns == 404
 
 
-def test_a_verdict_leads_to_its_message(visit: Visit) -> None:
+def test_a_verdict_links_to_its_message(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
     chat.turns("One.", "Two.")
     expect(chat.fact("Messages")).to_have_text("6 in the conversation, 1 sent")
@@ -89,7 +91,7 @@ def test_a_verdict_leads_to_its_message(visit: Visit) -> None:
     expect(chat.users.first).to_be_focused()
 
 
-def test_a_token_budget_is_the_measure_where_it_is_the_limit(visit: Visit) -> None:
+def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Visit) -> None:
     chat = visit().open("/chat?historyTokens=1000&debug=true")
     expect(chat.chip).to_have_text("Last 20 user messages, up to 1,000 tokens")
     expect(chat.setting("token budget", "URL").locator(".win")).to_have_text("1000")

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.browser.story import DRAFT, REASON, WALK, restore_others
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
@@ -39,12 +39,14 @@ def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "3", "HISTORY_TOKENS": "1000",
         "HISTORY_REASON": REASON,
     }  # fmt: skip
-    with Server(tmp_path_factory.mktemp("lock"), **asking(fake, **environment)) as running:
+    with Server(
+        tmp_path_factory.mktemp("lock"), **provider_environment(fake, **environment)
+    ) as running:
         yield running
 
 
-def told(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
-    """The conversation of the pictures, with a few others in the list."""
+def open_conversation(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
+    """Open the conversation of the pictures, with a few others in the list."""
     chat.open(f"/chat?{query}")
     restore_others(chat)
     for question, reply in WALK:
@@ -56,7 +58,7 @@ def told(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
     expect(chat.horizon).to_be_visible()
     expect(chat.page.locator(".hljs-keyword").first).to_be_visible()
     words = chat.meter.locator(".meter-words")
-    # What comes next is asked for after the last answer: the greeting, the walk, and the draft.
+    # The preview after the last answer counts the greeting, the walk, and the draft.
     expect(words).to_contain_text(f"of {2 * len(WALK) + 2} messages")
     empty = words.inner_text()
     chat.draft.fill(DRAFT)
@@ -73,8 +75,8 @@ def take(chat: Chat, path: Path) -> None:
     assert path.stat().st_size < LARGEST
 
 
-def compared(chat: Chat) -> None:
-    """The comparison is of the draft: its row in force takes what the meter says."""
+def wait_for_comparison(chat: Chat) -> None:
+    """Wait until the comparison is about the draft: its current row has the meter's tokens."""
     tokens = chat.meter.locator(".meter-words").inner_text().split()[0]
     expect(chat.panel.locator(".compare .now td").nth(1)).to_have_text(tokens)
 
@@ -84,20 +86,20 @@ LAST_TWO = "historyPolicy=lastN&historyLength=2"
 
 
 def test_the_conversation_in_light_and_dark(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
-    chat = told(visit(viewport=DESK), fake, query=LAST_THREE)
+    chat = open_conversation(visit(viewport=DESK), fake, query=LAST_THREE)
     take(chat, pictures / "chat-light.png")
     chat.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     take(chat, pictures / "chat-dark.png")
 
 
-def test_the_panel_beside_it(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
-    chat = told(visit(viewport=DESK), fake, query=f"{LAST_THREE}&debug=true")
-    compared(chat)
+def test_the_panel_beside_the_conversation(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
+    chat = open_conversation(visit(viewport=DESK), fake, query=f"{LAST_THREE}&debug=true")
+    wait_for_comparison(chat)
     take(chat, pictures / "panel.png")
 
 
 def test_the_phone(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
-    chat = told(visit(viewport=PHONE), fake, query=LAST_TWO)
+    chat = open_conversation(visit(viewport=PHONE), fake, query=LAST_TWO)
     take(chat, pictures / "phone.png")
 
 
@@ -105,8 +107,8 @@ def test_the_lock_and_its_reason(
     visit: Visit, locked: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=DESK, base_url=locked.url)
-    told(chat, fake, query="historyPolicy=all&debug=true")
-    compared(chat)
+    open_conversation(chat, fake, query="historyPolicy=all&debug=true")
+    wait_for_comparison(chat)
     chat.chip.click()
     expect(chat.popover).to_contain_text(REASON)
     take(chat, pictures / "lock.png")

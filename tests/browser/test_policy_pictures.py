@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Locator, ViewportSize, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
-from tests.browser.sailing import sailed
+from tests.browser.conftest import Visit, provider_environment
 from tests.browser.voyage import BERTH, DINNER, QUESTION
+from tests.browser.voyage_setup import store_voyage
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
 
@@ -25,8 +25,8 @@ WITH_PANEL: ViewportSize = {"width": 1280, "height": 800}
 HIGH: ViewportSize = {"width": 960, "height": 720}
 PHONE: ViewportSize = {"width": 400, "height": 800}
 LARGEST = 200_000
-# Agents as the demo one, with a policy that only a template may name.
-NAMED = {
+# Copies of the demo agent, with a policy that only a template may choose.
+TEMPLATE_SETTINGS = {
     "summary": {"historyPolicy": "summary", "historyTokens": 2500},
     "triage": {
         "historyPolicy": "relevant",
@@ -48,14 +48,14 @@ def pictures() -> Path:
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     agents = tmp_path_factory.mktemp("agents")
     shutil.copytree(ROOT / "agents", agents, dirs_exist_ok=True)
-    for slug, settings in NAMED.items():
+    for slug, settings in TEMPLATE_SETTINGS.items():
         template = json.loads((agents / "demo/template.json").read_text())
         template["agentId"] = slug
         template["chatSettings"] |= settings
         (agents / slug).mkdir()
         (agents / slug / "template.json").write_text(json.dumps(template))
     folder = tmp_path_factory.mktemp("policies")
-    with Server(folder, **asking(fake, AGENTS_DIR=str(agents))) as running:
+    with Server(folder, **provider_environment(fake, AGENTS_DIR=str(agents))) as running:
         yield running
 
 
@@ -67,22 +67,22 @@ def take(chat: Chat, path: Path, *, of: Locator | None = None) -> None:
     assert path.stat().st_size < LARGEST, path
 
 
-def at(chat: Chat, conversation: str, query: str, *, draft: str = QUESTION) -> Chat:
-    """The conversation with a draft, and the page has said what that would be sent with."""
+def open_with_draft(chat: Chat, conversation: str, query: str, *, draft: str = QUESTION) -> Chat:
+    """Open the conversation with a draft, and wait for the draft's preview."""
     chat.open(f"/chat/{conversation}?{query}")
     hide = chat.page.get_by_role("button", name="Hide the sidebar")
     if hide.is_visible():
         hide.click()
     words = chat.meter.locator(".meter-words")
-    before, kept = words.inner_text(), chat.draft.input_value()
+    before, old_draft = words.inner_text(), chat.draft.input_value()
     chat.draft.fill(draft)
-    if draft != kept:
+    if draft != old_draft:
         expect(words).not_to_have_text(before)
     return chat
 
 
-def at_the_top(place: Locator) -> None:
-    """Scrolls the transcript, or the panel, so that it stands near its top."""
+def scroll_to_top(place: Locator) -> None:
+    """Scroll the transcript, or the panel, so that `place` is near its top."""
     place.evaluate(
         """(one) => {
           const box = one.closest(".log, .insp");
@@ -95,87 +95,87 @@ def test_what_each_plain_policy_sends(
     visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=NARROW).open()
-    id = sailed(chat, server, fake, query="historyPolicy=lastN&historyLength=5")
-    take(at(chat, id, "historyPolicy=none"), pictures / "none.png")
-    take(at(chat, id, "historyPolicy=lastN&historyLength=3"), pictures / "last-n.png")
+    id = store_voyage(chat, server, fake, query="historyPolicy=lastN&historyLength=5")
+    take(open_with_draft(chat, id, "historyPolicy=none"), pictures / "none.png")
+    take(open_with_draft(chat, id, "historyPolicy=lastN&historyLength=3"), pictures / "last-n.png")
     chat.page.set_viewport_size(HIGH)
-    at(chat, id, "historyPolicy=all")
+    open_with_draft(chat, id, "historyPolicy=all")
     chat.chip.click()
     take(chat, pictures / "all.png")
     chat.page.set_viewport_size(WITH_PANEL)
-    at(chat, id, "historyPolicy=tokens&historyTokens=1000&debug=true")
-    compared(chat)
-    at_the_top(chat.horizon)
+    open_with_draft(chat, id, "historyPolicy=tokens&historyTokens=1000&debug=true")
+    wait_for_comparison(chat)
+    scroll_to_top(chat.horizon)
     take(chat, pictures / "tokens.png")
 
 
-def test_what_is_found_again_and_why_it_was_lost(
+def test_a_turn_that_is_found_again_and_why_it_was_lost(
     visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=WITH_PANEL).open()
-    id = sailed(chat, server, fake, query="historyPolicy=lastN&historyLength=5")
-    at(chat, id, "historyPolicy=relevant&historyTokens=1500&debug=true")
-    take(chat, pictures / "compare.png", of=compared(chat))
+    id = store_voyage(chat, server, fake, query="historyPolicy=lastN&historyLength=5")
+    open_with_draft(chat, id, "historyPolicy=relevant&historyTokens=1500&debug=true")
+    take(chat, pictures / "compare.png", of=wait_for_comparison(chat))
     chat.page.set_viewport_size(NARROW)
-    at(chat, id, "historyPolicy=lastN&historyLength=5")
-    why(chat)
+    open_with_draft(chat, id, "historyPolicy=lastN&historyLength=5")
+    open_why_dialog(chat)
     take(chat, pictures / "why.png")
     chat.page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     chat.page.set_viewport_size(PHONE)
     take(chat, pictures / "why-phone.png")
     chat.page.emulate_media(color_scheme="light", reduced_motion="reduce")
     chat.page.set_viewport_size(WITH_PANEL)
-    at(chat, id, "historyPolicy=relevant&historyTokens=1500&debug=true", draft="")
-    answered(chat, QUESTION)
+    open_with_draft(chat, id, "historyPolicy=relevant&historyTokens=1500&debug=true", draft="")
+    ask_and_open_receipt(chat, QUESTION)
     take(chat, pictures / "relevant.png")
 
 
-def why(chat: Chat) -> None:
-    told = chat.users.filter(has_text=BERTH)
+def open_why_dialog(chat: Chat) -> None:
+    early_turn = chat.users.filter(has_text=BERTH)
     chat.page.get_by_role("button", name="Show earlier messages").click()
-    told.hover()
-    told.get_by_role("button", name="Actions for").click()
-    told.get_by_role("button", name="Why did it forget?").click()
+    early_turn.hover()
+    early_turn.get_by_role("button", name="Actions for").click()
+    early_turn.get_by_role("button", name="Why did it forget?").click()
     expect(chat.page.get_by_role("button", name="Pin it")).to_be_visible()
 
 
-def compared(chat: Chat) -> Locator:
-    """The table of other policies, which is about the draft."""
+def wait_for_comparison(chat: Chat) -> Locator:
+    """Wait until the table of other policies is about the draft; return the table."""
     table = chat.panel.locator("[data-section=compare]")
     tokens = chat.meter.locator(".meter-words").inner_text().split()[0]
     expect(table.locator("tr.now td").nth(1)).to_have_text(tokens)
     return table
 
 
-def answered(chat: Chat, question: str) -> None:
-    """The answer, and in the panel how what it was given was chosen."""
+def ask_and_open_receipt(chat: Chat, question: str) -> None:
+    """Send the question and show in the panel how the sent messages were chosen."""
     chat.say(question)
     chat.panel.get_by_role("button", name="Last answer").click()
     expect(chat.panel.locator("table.compare")).to_be_visible()
-    at_the_top(chat.panel.locator("[data-section=parts]"))
+    scroll_to_top(chat.panel.locator("[data-section=parts]"))
 
 
 def test_what_a_fast_model_chose(
     visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=WITH_PANEL).open()
-    id = sailed(chat, server, fake, agent="triage")
-    at(chat, id, "debug=true", draft="")
-    answered(chat, DINNER)
+    id = store_voyage(chat, server, fake, agent="triage")
+    open_with_draft(chat, id, "debug=true", draft="")
+    ask_and_open_receipt(chat, DINNER)
     take(chat, pictures / "triage.png")
 
 
-def test_what_stands_in_the_summary(
+def test_what_the_summary_holds(
     visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=WITH_PANEL).open()
-    id = sailed(chat, server, fake, agent="summary")
-    at(chat, id, "debug=true")
-    at_the_top(chat.page.locator("article:has(+ .horizon-place)"))
+    id = store_voyage(chat, server, fake, agent="summary")
+    open_with_draft(chat, id, "debug=true")
+    scroll_to_top(chat.page.locator("article:has(+ .horizon-place)"))
     take(chat, pictures / "summary.png")
     chat.page.set_viewport_size(NARROW)
-    at(chat, id, "")
-    at_the_top(chat.horizon)
+    open_with_draft(chat, id, "")
+    scroll_to_top(chat.horizon)
     chat.horizon.get_by_role("button").click()
     expect(chat.page.get_by_role("dialog")).to_be_visible()
     take(chat, pictures / "summary-window.png")
@@ -185,8 +185,8 @@ def test_what_a_strategy_put_together(
     visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
 ) -> None:
     chat = visit(viewport=WITH_PANEL).open()
-    id = sailed(chat, server, fake, agent="keeper", query="historyTokens=1500", keep=NOTES)
-    at(chat, id, "historyTokens=1500&debug=true", draft="")
-    answered(chat, QUESTION)
-    at_the_top(chat.panel.locator("[data-section=verdicts]"))
+    id = store_voyage(chat, server, fake, agent="keeper", query="historyTokens=1500", keep=NOTES)
+    open_with_draft(chat, id, "historyTokens=1500&debug=true", draft="")
+    ask_and_open_receipt(chat, QUESTION)
+    scroll_to_top(chat.panel.locator("[data-section=verdicts]"))
     take(chat, pictures / "strategy.png")

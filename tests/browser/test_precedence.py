@@ -1,4 +1,4 @@
-"""Environment over URL over template over built in: as the page shows it."""
+"""The page shows the order of settings: environment, URL, template, built in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, asking
+from tests.browser.conftest import Visit, provider_environment
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -20,23 +20,23 @@ REASON = "Short memory keeps the costs of the spring course down."
 def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
     folder = tmp_path_factory.mktemp("locked")
-    with Server(folder, **asking(fake, **environment)) as running:
+    with Server(folder, **provider_environment(fake, **environment)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def bare(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """An agent whose template says nothing of the history."""
+    """An agent whose template sets nothing of the history."""
     folder = tmp_path_factory.mktemp("bare")
     template = {"version": "1.0", "agentId": "bare", "name": "Bare", "personality": "You answer."}
     (folder / "agents" / "bare").mkdir(parents=True)
     (folder / "agents" / "bare" / "template.json").write_text(json.dumps(template))
     agents = str(folder / "agents")
-    with Server(folder / "var", **asking(fake, AGENTS_DIR=agents)) as running:
+    with Server(folder / "var", **provider_environment(fake, AGENTS_DIR=agents)) as running:
         yield running
 
 
-def test_the_environment_locks_what_a_link_says(
+def test_the_environment_locks_the_settings_of_a_link(
     visit: Visit, locked: Server, fake: FakeOpenAI
 ) -> None:
     chat = visit(base_url=locked.url).open("/chat?historyPolicy=all&debug=true")
@@ -50,8 +50,8 @@ def test_the_environment_locks_what_a_link_says(
         "historyPolicy=all locked: the environment sets HISTORY_POLICY"
     )
     chat.turns("One.", "Two.", "Three.")
-    asked = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
-    assert asked == ["Two.", "Three."]
+    texts = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
+    assert texts == ["Two.", "Three."]
 
 
 def test_the_chip_of_a_locked_policy_shows_the_lock_and_the_reason(
@@ -74,14 +74,14 @@ def test_a_link_overrules_the_template(visit: Visit) -> None:
     expect(chat.setting("length", "template").locator("s")).to_have_text("20")
 
 
-def test_where_the_link_says_nothing_the_template_decides(visit: Visit) -> None:
+def test_the_template_decides_where_the_link_sets_nothing(visit: Visit) -> None:
     chat = visit().open("/chat?agent=rewriter&debug=true")
     expect(chat.fact("Policy")).to_have_text("none")
     expect(chat.fact("Source")).to_have_text("template")
     expect(chat.setting("policy", "built in").locator("s")).to_have_text("lastN")
 
 
-def test_where_nobody_says_anything_the_built_in_values_apply(visit: Visit, bare: Server) -> None:
+def test_the_built_in_values_apply_where_nothing_is_set(visit: Visit, bare: Server) -> None:
     chat = visit(base_url=bare.url).open("/chat?agent=bare&debug=true")
     expect(chat.chip).to_have_text("Last 20 user messages")
     expect(chat.fact("Source")).to_have_text("built in")

@@ -1,4 +1,4 @@
-"""An answer belongs to the process: tabs come and go while it is written."""
+"""An answer is written by the server's process, whichever tabs open and close meanwhile."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def shown(chat: Chat) -> str:
 def test_a_reload_in_the_middle_keeps_the_text_and_the_rest_follows(
     chat: Chat, fake: FakeOpenAI
 ) -> None:
-    asked = len(fake.requests)
+    requests_before = len(fake.requests)
     chat.begin(LONG, shows="w12")
     chat.page.reload()
     expect(chat.writing.locator(".body")).to_contain_text("w0 w1 w2")
-    expect(chat.over).to_have_count(1)
+    expect(chat.receipt_buttons).to_have_count(1)
     assert shown(chat) == WHOLE == chat.stored()[-1]["content"].strip()
-    assert len(fake.requests) == asked + 1
+    assert len(fake.requests) == requests_before + 1
 
 
 def test_a_second_tab_joins_in_the_middle_and_both_end_alike(chat: Chat) -> None:
@@ -36,7 +36,7 @@ def test_a_second_tab_joins_in_the_middle_and_both_end_alike(chat: Chat) -> None
     other.page.goto(chat.page.url)
     expect(other.writing.locator(".body")).to_contain_text("w0 w1 w2")
     for tab in (chat, other):
-        expect(tab.over).to_have_count(1)
+        expect(tab.receipt_buttons).to_have_count(1)
         assert shown(tab) == WHOLE
     assert chat.transcript() == other.transcript()
 
@@ -71,7 +71,7 @@ def test_closing_the_page_is_not_stop(visit: Visit, fake: FakeOpenAI) -> None:
     later = Chat(chat.page.context.new_page())
     chat.page.close()
     later.page.goto(address)
-    expect(later.over).to_have_count(1)
+    expect(later.receipt_buttons).to_have_count(1)
     assert shown(later) == WHOLE
     expect(later.endings).to_have_count(0)
     assert fake.client_aborts == aborted

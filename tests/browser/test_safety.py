@@ -1,4 +1,4 @@
-"""Nothing that a model, a person or a title says runs, and nothing of it makes a request."""
+"""No text of a model, a person or a title runs as code or makes a request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import payloads
 from tests.browser.chat import Chat, answer
-from tests.browser.watching import Watch
+from tests.browser.watch import Watch
 
 pytestmark = pytest.mark.browser
 OWN = re.compile(r"^(GET /(chat|static|conversations|turns)\b|POST /conversations/import$)")
@@ -20,12 +20,14 @@ def check(page: Page, watch: Watch) -> None:
     """Nothing ran, nothing was fetched, nothing but text and harmless links is there."""
     assert page.evaluate("typeof window.__xss") == "undefined"
     base = page.evaluate("location.origin")
-    asked = [one.replace(base, "", 1) for one in watch.requests]
-    assert [one for one in asked if not OWN.match(one)] == []
-    made = "img, picture, svg image, video, audio, source, iframe, object, embed, link, meta, base"
-    live = "script, style, form, input, template, math, portal, frameset, [style], [id], [name]"
+    requests = [one.replace(base, "", 1) for one in watch.requests]
+    assert [one for one in requests if not OWN.match(one)] == []
+    loading = (
+        "img, picture, svg image, video, audio, source, iframe, object, embed, link, meta, base"
+    )
+    active = "script, style, form, input, template, math, portal, frameset, [style], [id], [name]"
     for place in ("#col .body", "#convs a.conv", ".toast", "#title"):
-        for kind in (made, live):
+        for kind in (loading, active):
             inside = ", ".join(f"{place} {one.strip()}" for one in kind.split(","))
             assert page.locator(inside).evaluate_all("(all) => all.map((x) => x.outerHTML)") == []
     links = page.locator("#col .body a[href]").evaluate_all(
@@ -42,7 +44,7 @@ def check(page: Page, watch: Watch) -> None:
 
 
 def move_over(chat: Chat) -> None:
-    """Hovers over what was said and tabs through it: nothing waits for that."""
+    """Hover over some of the messages: no handler may react to that."""
     for body in chat.page.locator("#col .body").all()[:: TOGETHER * 2]:
         body.hover(force=True)
 
@@ -55,7 +57,7 @@ def saved(title: str, *texts: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_payloads() -> None:
     assert len(set(payloads.ALL)) >= 60
 
 
@@ -72,12 +74,12 @@ def test_stored_messages_of_both_roles_stay_text(chat: Chat, watch: Watch) -> No
         check(chat.page, watch)
 
 
-@pytest.mark.parametrize("crumbs", [{}, {"rate": 150}], ids=["at once", "piece by piece"])
+@pytest.mark.parametrize("pace", [{}, {"rate": 150}], ids=["at once", "piece by piece"])
 def test_an_answer_stays_text_while_it_is_written(
-    crumbs: dict[str, int], chat: Chat, watch: Watch
+    pace: dict[str, int], chat: Chat, watch: Watch
 ) -> None:
     for start in range(0, len(payloads.ALL), TOGETHER):
-        chat.say(answer("\n\n".join(payloads.ALL[start : start + TOGETHER]), **crumbs))
+        chat.say(answer("\n\n".join(payloads.ALL[start : start + TOGETHER]), **pace))
         assert chat.page.evaluate("typeof window.__xss") == "undefined"
     move_over(chat)
     check(chat.page, watch)

@@ -1,4 +1,4 @@
-"""The conversations: found, named, cleared, deleted and brought back, saved and restored."""
+"""The list of conversations: search, rename, clear, delete and undo, save and restore."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.watching import Watch, refused
+from tests.browser.watch import Watch, failed_request
 
 pytestmark = pytest.mark.browser
 
@@ -128,7 +128,7 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
 def test_a_damaged_file_is_refused_with_the_reason(
     content: str, words: str, chat: Chat, tmp_path: Path, watch: Watch
 ) -> None:
-    watch.allow(refused(400))
+    watch.allow(failed_request(400))
     path = tmp_path / "damaged.json"
     path.write_text(content)
     restore(chat, path)

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, asking
-from tests.browser.watching import Watch, refused
+from tests.browser.conftest import Visit, provider_environment
+from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -22,11 +22,11 @@ NOTES = "The user plans a walk in May and has 90 euros a day."
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     environment = {"HISTORY_POLICY": "summary", "HISTORY_TOKENS": "700"}
     folder = tmp_path_factory.mktemp("summary")
-    with Server(folder, **asking(fake, **environment)) as running:
+    with Server(folder, **provider_environment(fake, **environment)) as running:
         yield running
 
 
-def opened(chat: Chat) -> Locator:
+def open_summary(chat: Chat) -> Locator:
     chat.horizon.get_by_role("button").click()
     return chat.page.get_by_role("dialog")
 
@@ -34,17 +34,17 @@ def opened(chat: Chat) -> Locator:
 def test_the_summary_is_read_edited_brought_back_and_switched_off(
     visit: Visit, fake: FakeOpenAI, watch: Watch
 ) -> None:
-    watch.allow(refused(400))
+    watch.allow(failed_request(400))
     chat = visit().open()
     for number in range(3):
         fake.script.extend([LONG, NOTES] if number else [LONG])
         chat.say(f"Question {number}?")
-        while fake.script:  # the notes are asked for after the answer
+        while fake.script:  # the summary is requested after the answer
             chat.page.wait_for_timeout(20)
     button = chat.horizon.get_by_role("button")
     expect(button).to_contain_text("Summary of")
     other = chat.tab()
-    dialog = opened(chat)
+    dialog = open_summary(chat)
     text = dialog.get_by_label("What the model reads")
     expect(text).to_have_value(NOTES)
 
@@ -55,14 +55,14 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     text.fill("Ada walks in May.")
     chat.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    dialog = opened(chat)
+    dialog = open_summary(chat)
     expect(text).to_have_value("Ada walks in May.")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
     for tab in (chat, other):
         expect(tab.horizon.get_by_role("button")).to_contain_text("by you")
 
-    dialog = opened(chat)
+    dialog = open_summary(chat)
     dialog.get_by_text("2 older versions").click()
     expect(dialog.locator(".summary-words").first).to_have_text(NOTES)
     dialog.get_by_role("button", name="Bring version 2 back").click()
@@ -72,14 +72,14 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     dialog.get_by_role("button", name="Close").click()
     expect(button).to_contain_text("switched off")
     with chat.page.expect_response("**/summary/switch"):
-        opened(chat).get_by_role("switch").check()
+        open_summary(chat).get_by_role("switch").check()
     chat.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(button).not_to_contain_text("switched off")
     expect(chat.horizon).to_contain_text("sees only a summary")
     fake.script.append("A last answer.")
     chat.say("And on the last day?")
-    # The provider is other tests' too: this question is asked nowhere else.
-    said = [request["messages"] for request in fake.requests]
-    sent = next(m for m in said if m[-1]["content"] == "And on the last day?")
+    # Other tests use the same fake provider, but only this one sends this question.
+    requests = [request["messages"] for request in fake.requests]
+    sent = next(m for m in requests if m[-1]["content"] == "And on the last day?")
     assert NOTES in str(sent)

@@ -10,7 +10,7 @@ from pathlib import Path
 TEXT = Path(__file__).with_suffix(".txt")
 TITLE = "A week on the Tern"
 QUESTION = "We can see the lighthouse. Which berth is ours at Aldersund, and what opens the gate?"
-# What the fourth turn says, and nothing else does.
+# Facts of the fourth turn; no other turn contains them.
 BERTH, GATE = "B17", "4602"
 FOUND = f"**{BERTH}**, on the second jetty, and the gate opens with **{GATE}**. Well sailed!"
 LOST = (
@@ -22,7 +22,7 @@ PANCAKES = (
     "The pancakes that are left on the list, sweet and savoury: no meat, for Ruth. Read the labels "
     "once more because of Jonas: **no nuts and no traces of them**."
 )
-# What a note-taker writes down, each where its first word stands in what it is shown.
+# The fake note-taker's notes: it writes a note if the note's key occurs in what it reads.
 NOTES = {
     "31": "The user has chartered the Tern, 31 feet, with Jonas, Ruth and Ida, who is eleven.",
     "noon": "Begin and end at Aldersund, from Saturday at noon to the next Saturday at ten.",
@@ -38,30 +38,30 @@ NOTES = {
     "spring": "Out of Sandby they went with a spring from the bow.",
     "25 metres": "Anchored in Kestrel Sound on 25 metres of chain, alarm at 40.",
 }
-# From one message to the next.
+# The time from one message to the next.
 PACE = timedelta(minutes=4)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One turn, so long `before` the question."""
+class VoyageTurn:
+    """One turn, at the time `before` the last question."""
 
     question: str
     answer: str
     before: timedelta
 
 
-def voyage() -> list[Said]:
-    """In the file `# 3 days before` begins a day and `> ` a question; all up to the next one is
-    its answer."""
-    return [said for day in TEXT.read_text().split("# ")[1:] for said in _turns(day)]
+def voyage() -> list[VoyageTurn]:
+    """Parse the file: `# 3 days before` begins a day, `> ` a question; the lines up to the next
+    question are its answer."""
+    return [turn for day in TEXT.read_text().split("# ")[1:] for turn in _turns(day)]
 
 
-def _turns(day: str) -> Iterator[Said]:
+def _turns(day: str) -> Iterator[VoyageTurn]:
     heading, _, text = day.partition("\n")
     count, unit = heading.split()[:2]
     before = timedelta(**{unit: int(count)})
     for turn in f"\n{text}".split("\n> ")[1:]:
         question, _, answer = turn.partition("\n")
-        yield Said(question, answer.strip(), before)
+        yield VoyageTurn(question, answer.strip(), before)
         before -= PACE

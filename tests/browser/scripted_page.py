@@ -1,4 +1,4 @@
-"""A page whose server is the test: it tells events by hand and hears what the page asks for."""
+"""A page whose server is the test: the test sends events and records the page's commands."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ AGENT: dict[str, Any] = {
     "provider": PROVIDER,
     "broken": None,
 }
-# What is being written is drawn at most once in 40 ms.
+# The page draws an answer that is being written at most once in 40 ms.
 SETTLED = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 60))"
-# Attributes in one order, whenever they were set.
+# Sorts the attributes: their order depends on when they were set.
 CANONICAL = """() => [...document.querySelectorAll("#col article.m")].map((one) => {
   const copy = one.cloneNode(true);
   for (const element of [copy, ...copy.querySelectorAll("*")]) {
-    const said = [...element.attributes].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const { name } of said) element.removeAttribute(name);
-    for (const { name, value } of said) element.setAttribute(name, value);
+    const attributes = [...element.attributes].sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const { name } of attributes) element.removeAttribute(name);
+    for (const { name, value } of attributes) element.setAttribute(name, value);
   }
   return copy.outerHTML;
 }).join("")"""
@@ -60,69 +60,69 @@ def snapshot(*messages: MessageView, turn: TurnView | None = None, **more: Any) 
     )
 
 
-class Told:
-    """`page` shows what it is told; `asked` are its commands but for previews."""
+class ScriptedPage:
+    """`send` gives the page events; `received` are the page's commands except previews."""
 
     def __init__(self, chat: Chat, first: Snapshot, decision: dict[str, Any] | None = None) -> None:
         self.chat = chat
         self.snapshot = first
         self.decision = decision
-        self.asked: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         self.count = 0
-        chat.page.route_web_socket(re.compile(r"/ws"), self._connected)
+        chat.page.route_web_socket(re.compile(r"/ws"), self._on_connection)
         self._open()
 
-    def tell(self, *events: Event | Reply) -> None:
-        """The page chose the conversation's id itself."""
+    def send(self, *events: Event | Reply) -> None:
+        """Put in the conversation's id, which the page chose itself."""
         for event in events:
-            said = event.to_dict()
-            if said.get("conversation"):
-                said["conversation"]["id"] = self.id
-            if "conversation_id" in said:
-                said["conversation_id"] = self.id
-            self.socket.send(json.dumps(said))
+            payload = event.to_dict()
+            if payload.get("conversation"):
+                payload["conversation"]["id"] = self.id
+            if "conversation_id" in payload:
+                payload["conversation_id"] = self.id
+            self.socket.send(json.dumps(payload))
 
     def _open(self) -> None:
-        """Not under its own address: the server knows nothing of what is told."""
+        """Open a new chat: the real server doesn't know the scripted conversation."""
         self.chat.page.goto("/chat?agent=demo")
         self.chat.messages.first.wait_for()
 
-    def _connected(self, socket: WebSocketRoute) -> None:
+    def _on_connection(self, socket: WebSocketRoute) -> None:
         self.socket = socket
-        socket.on_message(self._heard)
+        socket.on_message(self._on_frame)
 
-    def _heard(self, frame: str | bytes) -> None:
+    def _on_frame(self, frame: str | bytes) -> None:
         command = json.loads(frame)
         if command["type"] == "open":
             self.id = command["conversation"]
-            self.tell(self.snapshot)
+            self.send(self.snapshot)
         elif command["type"] == "preview":
-            self.tell(Preview(ref=command["ref"], decision=self.decision))
+            self.send(Preview(ref=command["ref"], decision=self.decision))
         else:
-            self.asked.append(command)
+            self.received.append(command)
 
     def commands(self, kind: str) -> list[dict[str, Any]]:
-        """Those of a kind that the page has sent until now."""
-        self.chat.page.evaluate("0")  # what is on its way arrives before the answer
-        return [one for one in self.asked if one["type"] == kind]
+        """The commands of one kind that the page has sent so far."""
+        self.chat.page.evaluate("0")  # commands on their way arrive before this answer
+        return [one for one in self.received if one["type"] == kind]
 
     def html(self) -> str:
-        """The transcript; how long a thought took is known only where somebody watched."""
+        """The transcript, without durations of thoughts, which a new page does not know."""
         found: str = self.chat.page.evaluate(CANONICAL)
         return re.sub(r"Thought for [^<]*", "Thoughts", found)
 
-    def expect_the_same(self, fresh: Snapshot) -> None:
-        """A fresh snapshot changes nothing of what is shown. A new title says that it is there."""
+    def expect_no_change(self, fresh: Snapshot) -> None:
+        """A fresh snapshot doesn't change the transcript; its new title shows that it arrived."""
         page = self.chat.page
         page.evaluate(SETTLED)
         before, self.count = self.html(), self.count + 1
         self.snapshot = replace(fresh, conversation=replace(CONVERSATION, title=f"{self.count}"))
-        self.tell(self.snapshot)
+        self.send(self.snapshot)
         expect(page).to_have_title(f"{self.count} · Chatsite")
         page.evaluate(SETTLED)
         assert self.html() == before
 
-    def expect_the_same_in_a_new_page(self) -> None:
+    def expect_no_change_in_a_new_page(self) -> None:
         before = self.html()
         self._open()
         self.chat.page.evaluate(SETTLED)

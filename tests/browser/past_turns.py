@@ -1,7 +1,7 @@
-"""Run beside a server: turns as its pages would make them, days apart.
+"""A program that runs the voyage's turns beside a server, with a clock set to past days.
 
-The turns are real ones: stored, decided, asked of the provider, kept with their receipts. Only the
-clock is ours. `tests.browser.sailing` starts it; nothing of the tests' own settings is read here.
+The turns are real: decided, sent to the provider, and stored with their receipts. Only the clock is
+fake. `tests.browser.voyage_setup` starts the program, which reads the server's own settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TO_ANSWER = timedelta(seconds=6)
 
 
 class Clock:
-    """Stands still until it is set."""
+    """A clock that shows the time it was set to."""
 
     def __init__(self) -> None:
         self.now = datetime.now(UTC)
@@ -32,30 +32,30 @@ class Clock:
         return self.now
 
 
-async def live(guest: str, asked: Mapping[str, Any], clock: Clock) -> str:
-    """The voyage as a conversation of this guest, up to now; its id."""
+async def run_voyage(guest: str, options: Mapping[str, Any], clock: Clock) -> str:
+    """Run the voyage as a conversation of this guest that ends now; return its id."""
     from chatsite.conversations.values.owners import Owner
     from chatsite.events import TurnEnded
     from chatsite.wiring import Site
 
     site, end, id = Site(), clock.now, str(uuid.uuid4())
-    asking = site.page_request(
+    page_request = site.page_request(
         owner=Owner(guest=guest),
         staff=False,
         conversation=id,
-        agent=asked["agent"],
-        query=asked["query"],
+        agent=options["agent"],
+        query=options["query"],
     )
-    _, reader = await site.snapshots.open(asking)
-    for number, said in enumerate(voyage(), 1):
-        clock.now = end - said.before
-        text = f"Keep: {said.question}" if number in asked["keep"] else said.question
-        await site.turns.send(asking, client_id=str(uuid.uuid4()), text=text)
+    _, reader = await site.snapshots.open(page_request)
+    for number, turn in enumerate(voyage(), 1):
+        clock.now = end - turn.before
+        text = f"Keep: {turn.question}" if number in options["keep"] else turn.question
+        await site.turns.send(page_request, client_id=str(uuid.uuid4()), text=text)
         clock.now += TO_ANSWER
         while not isinstance(ended := await reader.read(), TurnEnded):
             pass
         assert ended.state == "complete", ended.problem
-        # Minutes pass: what was begun after the answer ends before the next message.
+        # Tasks that began after the answer end before the next message, as over some minutes.
         if others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)
     reader.close()
@@ -63,16 +63,16 @@ async def live(guest: str, asked: Mapping[str, Any], clock: Clock) -> str:
     return id
 
 
-def main(asked: Mapping[str, Any]) -> None:
+def main(options: Mapping[str, Any]) -> None:
     django.setup()
     from django.contrib.sessions.backends.db import SessionStore
 
     from chatsite.startup import prepare_storage
 
-    prepare_storage()  # the server's key, without which no session can be read
-    guest = SessionStore(session_key=asked["session"])["guest"]
+    prepare_storage()  # the server's key, needed to read a session
+    guest = SessionStore(session_key=options["session"])["guest"]
     with patch("django.utils.timezone.now", clock := Clock()):
-        print(asyncio.run(live(guest, asked, clock)))
+        print(asyncio.run(run_voyage(guest, options, clock)))
 
 
 if __name__ == "__main__":

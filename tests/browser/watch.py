@@ -1,4 +1,4 @@
-"""What a page did that it must not do: errors in its console, and requests nobody expects."""
+"""Record a page's console errors and requests, to find those that a test doesn't expect."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request, WebError
 
-# The console says most violations itself; a listener says them all, and which directive it was.
-TELL_OF_CSP = """
+# The console shows most violations itself; a listener gets them all, with the directive.
+REPORT_CSP_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => {
   console.error(`CSP: ${event.effectiveDirective} refused ${event.blockedURI}`);
 });
 """
-# What a browser writes while a server is away, or where an answer is meant to be an error.
+# What a browser logs while the server can't be reached.
 OFFLINE = r"WebSocket connection to|net::ERR_"
 
 
-def refused(status: int) -> str:
-    """The console's words for a request that was answered with this status."""
+def failed_request(status: int) -> str:
+    """What the console logs for a request that was answered with this status."""
     return rf"the server responded with a status of {status}"
 
 
 class Watch:
-    """Follows every page of the contexts it was given; `check()` fails on what wasn't allowed."""
+    """Follows the pages of browser contexts; `check()` fails on errors that aren't allowed."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -30,13 +30,13 @@ class Watch:
         self.allowed: list[str] = []
 
     def follow(self, context: BrowserContext) -> None:
-        context.add_init_script(TELL_OF_CSP)
-        context.on("console", self._said)
-        context.on("weberror", self._failed)
-        context.on("request", self._asked)
+        context.add_init_script(REPORT_CSP_VIOLATIONS)
+        context.on("console", self._on_console)
+        context.on("weberror", self._on_error)
+        context.on("request", self._on_request)
 
     def allow(self, *patterns: str) -> None:
-        """Errors in which one of these regular expressions is found are expected in this test."""
+        """Expect errors in which one of these regular expressions is found."""
         self.allowed += patterns
 
     def check(self) -> None:
@@ -47,12 +47,12 @@ class Watch:
         ]
         assert not unexpected, "\n".join(unexpected)
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.errors.append(f"console: {message.text} ({message.location.get('url', '')})")
 
-    def _failed(self, error: WebError) -> None:
+    def _on_error(self, error: WebError) -> None:
         self.errors.append(f"uncaught: {error.error.stack or error.error.message}")
 
-    def _asked(self, request: Request) -> None:
+    def _on_request(self, request: Request) -> None:
         self.requests.append(f"{request.method} {request.url}")

@@ -1,4 +1,4 @@
-"""Sixty turns without sixty clicks, and a provider that knows only what it was sent."""
+"""Store the voyage's sixty turns, and a fake provider that knows only what a request contains."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
 
 
-def sailed(
+def store_voyage(
     chat: Chat,
     server: Server,
     fake: FakeOpenAI,
@@ -34,16 +34,16 @@ def sailed(
     query: str = "",
     keep: Collection[int] = (),
 ) -> str:
-    """The voyage as a conversation of this guest, made under the settings of `query`; its id.
+    """Store the voyage for this guest under the settings of `query`; return the conversation's id.
 
     Turns in `keep` begin with "Keep:". The page must have been open once, so that the guest is
     known.
     """
-    fake.script.append(answering())
+    fake.script.append(voyage_answers())
     cookies = {one["name"]: one["value"] for one in chat.page.context.cookies()}
-    asked = {"session": cookies["sessionid"], "agent": agent, "query": query, "keep": list(keep)}
+    options = {"session": cookies["sessionid"], "agent": agent, "query": query, "keep": list(keep)}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.browser.living", json.dumps(asked)],
+        [sys.executable, "-m", "tests.browser.past_turns", json.dumps(options)],
         cwd=ROOT,
         env=dict(server.environment),
         capture_output=True,
@@ -56,9 +56,9 @@ def sailed(
     return conversation
 
 
-def answering() -> Callable[[Mapping[str, Any]], str]:
-    """What the provider answers: only what the request lets it know."""
-    answers = {said.question: said.answer for said in voyage()} | {DINNER: PANCAKES}
+def voyage_answers() -> Callable[[Mapping[str, Any]], str]:
+    """The fake provider's answer function: it uses only what the request contains."""
+    answers = {turn.question: turn.answer for turn in voyage()} | {DINNER: PANCAKES}
 
     def answer(body: Mapping[str, Any]) -> str:
         texts = [str(message["content"]) for message in body["messages"]]
@@ -67,9 +67,9 @@ def answering() -> Callable[[Mapping[str, Any]], str]:
             return FOUND if knows(body) else LOST
         if question in answers:
             return answers[question]
-        # Nobody at the page: a selection, or a summary.
+        # The request isn't a chat turn: a selection or a summary.
         if "positions" in question:
-            return json.dumps({"relevant": _telling(question)})
+            return json.dumps({"relevant": _food_turns(question)})
         shown = "\n".join(texts)
         return "\n".join(note for word, note in NOTES.items() if word in shown)
 
@@ -77,11 +77,11 @@ def answering() -> Callable[[Mapping[str, Any]], str]:
 
 
 def knows(body: Mapping[str, Any]) -> bool:
-    """Whether a request holds the fact of the early turn."""
+    """Whether a request contains the fact of the early turn."""
     return any(GATE in str(message["content"]) for message in body["messages"])
 
 
-def _telling(question: str) -> list[int]:
+def _food_turns(question: str) -> list[int]:
     """The positions of the turns that are about what can be eaten."""
     turns = re.split(r"^\[(\d+)\]", question, flags=re.MULTILINE)
     numbered = zip(turns[1::2], turns[2::2], strict=True)
