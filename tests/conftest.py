@@ -1,4 +1,4 @@
-"""Which tests are `slow` by what they use: those that start the whole server as a process."""
+"""Marks tests as `slow` that start the whole server as a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STORIES = Path(__file__).parent / "story"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark them here, once, instead of in some 25 modules."""
+    """Mark the tests here, once, instead of in some 25 modules."""
     for item in items:
         if STORIES in item.path.parents or "server" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""A pytest plugin for CI: a skipped test fails the run; what is skipped there is tested nowhere.
+"""A pytest plugin for CI: a skipped test fails the run, since no other run would execute it.
 
 Loaded with `-p tests.no_skips`. An expected failure is not a skip.
 """
@@ -9,7 +9,7 @@ import pytest
 
 
 class NoSkips:
-    """Counts what was skipped and turns a run that passed otherwise into a failed one."""
+    """Collects skipped tests and fails a run that would otherwise pass."""
 
     def __init__(self) -> None:
         self.skipped: list[str] = []

@@ -1,4 +1,4 @@
-"""A person at the page, without a browser: a session, a socket, and what it said."""
+"""A person without a browser: a session, and sockets whose events are recorded."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Person:
         await self.http.close()
 
     def cookie(self, name: str) -> str:
-        """Its value, "" where there is none."""
+        """The value of a cookie, "" if there is none."""
         jar = self.http.cookie_jar.filter_cookies(URL(self.url))
         return jar[name].value if name in jar else ""
 
     def headers(self) -> dict[str, str]:
-        """What the page's own script sends along."""
+        """The headers that the page's script sends."""
         return {"X-CSRFToken": self.cookie("csrftoken"), "Origin": self.url}
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, expect: int = 200
     ) -> dict[str, Any]:
-        """JSON over HTTP, as the page asks it."""
+        """A JSON request over HTTP, as the page makes it."""
         async with self.http.request(
             method, self.url + path, json=body, headers=self.headers()
         ) as answer:
@@ -85,19 +85,19 @@ class Person:
             await self.ask("PATCH", f"/messages/{message['id']}", {"excluded": on})
 
     async def cells(self, conversation: str) -> int:
-        """How many of the engine's cells it takes, in a slot or on disk."""
+        """How many of the engine's cells the conversation uses, in a slot or on disk."""
         view = await self.ask("GET", f"/conversations/{conversation}/cache")
         return int(view["used"])
 
     async def fewer_cells(self, conversation: str, than: int) -> int:
-        """Wait until it takes fewer; how many these are."""
+        """Wait until the conversation uses fewer cells than `than`; return how many."""
         async with asyncio.timeout(PATIENCE):
             while (left := await self.cells(conversation)) >= than:  # noqa: ASYNC110 - a server
                 await asyncio.sleep(0.05)
         return left
 
     async def ready_page(self, conversation: str | None = None) -> Page:
-        """The same, once the model on this machine is ready."""
+        """Open a page and wait until the embedded model is ready."""
         page = await self.page(conversation)
         engine = page.snapshot["engine"]
         while engine["state"] == "loading":
@@ -107,7 +107,7 @@ class Person:
 
 
 class Page:
-    """A socket that has opened one conversation; keeps every event it got."""
+    """A socket that has opened one conversation; records every event."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Page:
         return event
 
     async def until(self, *types: str) -> dict[str, Any]:
-        """The next event of one of these types; a refusal nobody waits for fails the test."""
+        """The next event of one of these types; an unexpected refusal fails the test."""
         while True:
             event = await self.event()
             if event["type"] in types:

@@ -33,29 +33,29 @@ def free_port() -> int:
 
 # Collecting static files and creating the tables take seconds; the first server of a test run does
 # both for all later servers of this checkout.
-_MADE = Path(tempfile.mkdtemp(prefix="chatsite-test-made-"))
+_PREPARED = Path(tempfile.mkdtemp(prefix="chatsite-test-made-"))
 _DATABASE = "chatsite.sqlite3"
 
 
-def _take_what_was_made(folder: Path) -> None:
-    if (_MADE / "static").is_dir() and not (folder / "static").exists():
-        shutil.copytree(_MADE / "static", folder / "static", copy_function=os.link)
-        shutil.copy(_MADE / "static.stamp", folder)
-    if (_MADE / _DATABASE).is_file() and not (folder / _DATABASE).exists():
-        shutil.copy(_MADE / _DATABASE, folder)
+def _copy_prepared_files(folder: Path) -> None:
+    if (_PREPARED / "static").is_dir() and not (folder / "static").exists():
+        shutil.copytree(_PREPARED / "static", folder / "static", copy_function=os.link)
+        shutil.copy(_PREPARED / "static.stamp", folder)
+    if (_PREPARED / _DATABASE).is_file() and not (folder / _DATABASE).exists():
+        shutil.copy(_PREPARED / _DATABASE, folder)
 
 
-def _keep_what_was_made(folder: Path, *, is_new: bool) -> None:
-    """No static files are collected with DEBUG; the tables are kept while they are empty."""
-    if (folder / "static.stamp").is_file() and not (_MADE / "static").exists():
-        shutil.copytree(folder / "static", _MADE / "static")
-        shutil.copy(folder / "static.stamp", _MADE)
-    if is_new and not (_MADE / _DATABASE).exists():
-        copy_database(folder, _MADE)
+def _store_prepared_files(folder: Path, *, is_new: bool) -> None:
+    """With DEBUG there are no static files to store; the tables are stored while they are empty."""
+    if (folder / "static.stamp").is_file() and not (_PREPARED / "static").exists():
+        shutil.copytree(folder / "static", _PREPARED / "static")
+        shutil.copy(folder / "static.stamp", _PREPARED)
+    if is_new and not (_PREPARED / _DATABASE).exists():
+        copy_database(folder, _PREPARED)
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """What a server has stored, also while it runs, into a folder that has no database yet."""
+    """Copy a server's database, also while it runs, into a folder that has none yet."""
     target.mkdir(parents=True, exist_ok=True)
     with (
         closing(sqlite3.connect(source / _DATABASE)) as stored,
@@ -68,7 +68,7 @@ class Server:
     """`with Server(folder, HISTORY_POLICY="none") as server:` runs until the block ends.
 
     Without `CHAT_ENGINE` the echo provider answers, unless `OPENAI_BASE_URL` names a server.
-    `flags` are the interpreter's: development mode, unless speed is measured. `root` is the
+    `flags` are the interpreter's: development mode, except in measurements of speed. `root` is the
     checkout that is served, for measuring another version beside this one.
     """
 
@@ -98,14 +98,14 @@ class Server:
 
     @property
     def log(self) -> str:
-        """All that the server has printed, over every start in this folder."""
+        """The output of all the server's starts in this folder."""
         return (self.folder / "server.log").read_text()
 
     def start(self) -> Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         is_new = not (self.folder / _DATABASE).exists()
         if self.root == ROOT:
-            _take_what_was_made(self.folder)
+            _copy_prepared_files(self.folder)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.flags, "manage.py", "serve"],
@@ -121,7 +121,7 @@ class Server:
             self.kill()
             raise
         if self.root == ROOT:
-            _keep_what_was_made(self.folder, is_new=is_new)
+            _store_prepared_files(self.folder, is_new=is_new)
         return self
 
     def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
@@ -139,7 +139,7 @@ class Server:
         raise AssertionError(f"the server isn't up after {START_SECONDS} s:\n{self.log}")
 
     def manage(self, *arguments: str, **environment: str) -> str:
-        """What `manage.py` prints in this server's folder; it must succeed."""
+        """Run `manage.py` in this server's folder; return its output. A failure fails the test."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self.root,
@@ -152,12 +152,12 @@ class Server:
         return done.stdout + done.stderr
 
     def add_user(self, name: str, password: str) -> None:
-        """An account that is staff."""
+        """Add a staff account."""
         options = ("--noinput", f"--username={name}", f"--email={name}@example.org")
         self.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=password)
 
     def stop(self) -> int:
-        """End it as an administrator would; its exit code."""
+        """Stop the server as an administrator would; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         try:

@@ -1,4 +1,4 @@
-"""The application's settings with an environment of their own: nothing of the developer's."""
+"""The application's settings with an environment of their own, not the developer's."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Running the set-up's scripts on programs that a test puts in their way."""
+"""Runs the set-up scripts with programs that a test provides."""
 
 from __future__ import annotations
 

@@ -1,30 +1,30 @@
-"""Twenty short conversations, to see whether the engine goes on with the same words."""
+"""Twenty short conversations, to test whether the engine's answers stay the same."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM
-from tests.token_ids import Said
+from tests.token_ids import RoleText
 
 
 class ShortTalk(NamedTuple):
-    """One turn, and the question after it."""
+    """One turn and a follow-up question."""
 
-    told: str
-    answered: str
-    asked: str
-
-    @property
-    def turn(self) -> list[Said]:
-        return [("user", self.told), ("assistant", self.answered)]
+    statement: str
+    reply: str
+    follow_up: str
 
     @property
-    def question(self) -> Said:
-        return ("user", self.asked)
+    def turn(self) -> list[RoleText]:
+        return [("user", self.statement), ("assistant", self.reply)]
+
+    @property
+    def question(self) -> RoleText:
+        return ("user", self.follow_up)
 
 
-SYSTEM: Said = ("system", TRAINED_SYSTEM)
+SYSTEM: RoleText = ("system", TRAINED_SYSTEM)
 TALKS = tuple(
     ShortTalk(*talk.splitlines())
     for talk in """\

@@ -1,4 +1,4 @@
-"""What `manage.py check` says of agents and history settings."""
+"""What `manage.py check` reports about agents and history settings."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.wiring import Site
 
 SHIPPED = Path(__file__).parents[1] / "agents"
-Put = Callable[..., None]
+WriteAgent = Callable[..., None]
 
 
 @pytest.fixture
-def put(tmp_path: Path, settings: Settings) -> Put:
+def write_agent(tmp_path: Path, settings: Settings) -> WriteAgent:
     """Write templates into an empty folder of agents."""
     settings.AGENTS_DIR = tmp_path
     settings.HISTORY_ENVIRONMENT = {}
@@ -37,21 +37,21 @@ def put(tmp_path: Path, settings: Settings) -> Put:
     return write
 
 
-def said(messages: list[CheckMessage]) -> list[tuple[str | None, str]]:
+def ids_and_messages(messages: list[CheckMessage]) -> list[tuple[str | None, str]]:
     return [(message.id, message.msg) for message in messages]
 
 
-def test_a_broken_template_is_a_warning_with_file_key_and_reason(put: Put) -> None:
-    put("ada", name=3)
+def test_a_broken_template_is_a_warning_with_file_key_and_reason(write_agent: WriteAgent) -> None:
+    write_agent("ada", name=3)
     (message,) = check_templates(None)
     assert message.id == "chatsite.W001"
     assert message.msg == "ada/template.json: name: must be text, not a number."
     assert not message.is_serious()
 
 
-def test_unknown_keys_are_mentioned(put: Put) -> None:
-    put("ada", {"colour": "red"}, surprise=1)
-    assert said(check_templates(None)) == [
+def test_unknown_keys_are_mentioned(write_agent: WriteAgent) -> None:
+    write_agent("ada", {"colour": "red"}, surprise=1)
+    assert ids_and_messages(check_templates(None)) == [
         (
             "chatsite.I001",
             "ada/template.json: kept but without effect: surprise, chatSettings.colour.",
@@ -59,14 +59,14 @@ def test_unknown_keys_are_mentioned(put: Put) -> None:
     ]
 
 
-def test_an_agent_id_that_is_not_the_folder_is_mentioned(put: Put) -> None:
-    put("ada", agentId="bob")
+def test_an_agent_id_that_is_not_the_folder_is_mentioned(write_agent: WriteAgent) -> None:
+    write_agent("ada", agentId="bob")
     (message,) = check_templates(None)
     assert message.id == "chatsite.I002"
 
 
-def test_a_bad_history_setting_is_shown_as_passed_over(put: Put) -> None:
-    put("ada", {"historyPolicy": "everything", "historyLength": "20", "historyTokens": 0})
+def test_a_bad_history_setting_is_shown_as_passed_over(write_agent: WriteAgent) -> None:
+    write_agent("ada", {"historyPolicy": "everything", "historyLength": "20", "historyTokens": 0})
     messages = check_templates(None)
     assert [message.id for message in messages] == ["chatsite.W002"] * 3
     policy, length, tokens = messages
@@ -76,9 +76,9 @@ def test_a_bad_history_setting_is_shown_as_passed_over(put: Put) -> None:
     assert tokens.hint == "What applies instead: the model's window (built in)."
 
 
-def test_so_is_a_bad_setting_of_triage(put: Put) -> None:
-    put("ada", {"historySelector": "Triage", "conversation": {"lookback_count": "25"}})
-    put("bob", {"conversation": "on"})
+def test_a_bad_triage_setting_is_shown_as_passed_over(write_agent: WriteAgent) -> None:
+    write_agent("ada", {"historySelector": "Triage", "conversation": {"lookback_count": "25"}})
+    write_agent("bob", {"conversation": "on"})
     selector, lookback, whole = check_templates(None)
     assert "chatSettings.historySelector: passed over: " in selector.msg
     assert "chatSettings.conversation.lookback_count: passed over: " in lookback.msg
@@ -86,8 +86,8 @@ def test_so_is_a_bad_setting_of_triage(put: Put) -> None:
     assert "bob/template.json: chatSettings.conversation: passed over: " in whole.msg
 
 
-def test_so_is_a_cleanup_strategy_that_there_isnt(put: Put) -> None:
-    put("ada", {"cacheCleanup": "KeepSystemPromptOnly"})
+def test_an_unknown_cleanup_strategy_is_shown_as_passed_over(write_agent: WriteAgent) -> None:
+    write_agent("ada", {"cacheCleanup": "KeepSystemPromptOnly"})
     (message,) = check_templates(None)
     assert message.id == "chatsite.W002"
     assert "chatSettings.cacheCleanup 'KeepSystemPromptOnly' is passed over." in message.msg
@@ -95,10 +95,10 @@ def test_so_is_a_cleanup_strategy_that_there_isnt(put: Put) -> None:
     assert message.hint == "What applies instead: removeOldestMessages (built in)."
 
 
-def test_the_environment_does_not_hide_what_is_bad_in_a_template(
-    put: Put, settings: Settings
+def test_the_environment_does_not_hide_a_bad_value_in_a_template(
+    write_agent: WriteAgent, settings: Settings
 ) -> None:
-    put("ada", {"historyLength": 2.5})
+    write_agent("ada", {"historyLength": 2.5})
     settings.HISTORY_ENVIRONMENT = {"HISTORY_LENGTH": "3"}
     (message,) = check_templates(None)
     assert message.id == "chatsite.W002"
@@ -113,9 +113,9 @@ def test_the_environment_does_not_hide_what_is_bad_in_a_template(
     ],
 )
 def test_a_strategy_that_is_broken_or_missing_is_a_warning(
-    put: Put, tmp_path: Path, chat: dict[str, object], source: str | None, words: str
+    write_agent: WriteAgent, tmp_path: Path, chat: dict[str, object], source: str | None, words: str
 ) -> None:
-    put("ada", chat)
+    write_agent("ada", chat)
     if source is not None:
         (tmp_path / "ada" / "strategy.py").write_text(source)
     (message,) = check_templates(None)
@@ -125,7 +125,9 @@ def test_a_strategy_that_is_broken_or_missing_is_a_warning(
     assert not message.is_serious()
 
 
-def test_good_templates_and_an_empty_environment_say_nothing(put: Put, settings: Settings) -> None:
+def test_good_templates_and_an_empty_environment_give_no_message(
+    write_agent: WriteAgent, settings: Settings
+) -> None:
     settings.AGENTS_DIR = SHIPPED
     assert check_templates(None) == check_variables(None) == check_vectors(None) == []
 
@@ -137,14 +139,18 @@ def test_good_templates_and_an_empty_environment_say_nothing(put: Put, settings:
         (False, "finds older messages by their words alone; `make embeddings` installs"),
     ],
 )
-def test_how_older_messages_are_searched_is_told_where_an_agent_searches(
-    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: bool, words: str
+def test_the_check_names_the_search_method_where_an_agent_searches(
+    write_agent: WriteAgent,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    installed: bool,
+    words: str,
 ) -> None:
     found = SentenceVectors(tmp_path) if installed else None
     monkeypatch.setattr(SentenceVectors, "find", lambda: found)
-    put("ada", {"historyPolicy": "relevant"})
-    put("bob", {"historyPolicy": "relevant", "historySelector": "triage"})
-    put("cleo")
+    write_agent("ada", {"historyPolicy": "relevant"})
+    write_agent("bob", {"historyPolicy": "relevant", "historySelector": "triage"})
+    write_agent("cleo")
     (message,) = check_vectors(None)
     assert message.id == "chatsite.I003"
     assert message.msg.startswith("ada: the policy relevant ")
@@ -152,14 +158,16 @@ def test_how_older_messages_are_searched_is_told_where_an_agent_searches(
     assert not message.is_serious()
 
 
-def test_it_is_told_too_where_the_environment_lets_all_search(put: Put, settings: Settings) -> None:
-    put("ada")
+def test_the_check_names_the_search_method_where_the_environment_lets_all_search(
+    write_agent: WriteAgent, settings: Settings
+) -> None:
+    write_agent("ada")
     assert check_vectors(None) == []
     settings.HISTORY_ENVIRONMENT = {"HISTORY_POLICY": "relevant"}
     assert [message.id for message in check_vectors(None)] == ["chatsite.I003"]
 
 
-VAIN: list[tuple[dict[str, str], str, str]] = [
+WITHOUT_EFFECT: list[tuple[dict[str, str], str, str]] = [
     ({"HISTORY_LENGTH": "5"}, "HISTORY_LENGTH", "archivist (all), rewriter (none) doesn't use it"),
     ({"HISTORY_LENGTH": "0", "HISTORY_POLICY": "all"}, "HISTORY_LENGTH", "demo (all), "),
     ({"DEFAULT_HISTORY_LENGTH": "5"}, "DEFAULT_HISTORY_LENGTH", "archivist (all)"),
@@ -176,13 +184,13 @@ VAIN: list[tuple[dict[str, str], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("environment", "name", "why"), VAIN)
+@pytest.mark.parametrize(("environment", "name", "why"), WITHOUT_EFFECT)
 def test_a_variable_without_effect_is_named_with_the_reason(
-    put: Put, settings: Settings, environment: dict[str, str], name: str, why: str
+    write_agent: WriteAgent, settings: Settings, environment: dict[str, str], name: str, why: str
 ) -> None:
-    put("demo", {"historyPolicy": "lastN"})
-    put("archivist", {"historyPolicy": "all"})
-    put("rewriter", {"historyPolicy": "none"})
+    write_agent("demo", {"historyPolicy": "lastN"})
+    write_agent("archivist", {"historyPolicy": "all"})
+    write_agent("rewriter", {"historyPolicy": "none"})
     settings.HISTORY_ENVIRONMENT = environment
     (message,) = check_variables(None)
     assert message.id == "chatsite.W003"
@@ -210,16 +218,16 @@ def test_a_variable_without_effect_is_named_with_the_reason(
     ],
 )
 def test_variables_with_an_effect_are_not_mentioned(
-    put: Put, settings: Settings, environment: dict[str, str]
+    write_agent: WriteAgent, settings: Settings, environment: dict[str, str]
 ) -> None:
-    put("demo", {"historyPolicy": "lastN"})
-    put("archivist", {"historyPolicy": "all"})
+    write_agent("demo", {"historyPolicy": "lastN"})
+    write_agent("archivist", {"historyPolicy": "all"})
     settings.HISTORY_ENVIRONMENT = environment
     assert check_variables(None) == []
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         ({"CHAT_MODEL": "gpt-x"}, "CHAT_MODEL is set without effect: it names a model of a prov"),
         ({"FAST_MODEL": "groq:x"}, "FAST_MODEL is set without effect: it names a model of a prov"),
@@ -240,22 +248,22 @@ def test_variables_with_an_effect_are_not_mentioned(
     ],
 )
 def test_a_model_or_a_key_that_nobody_can_use_is_named(
-    put: Put, settings: Settings, changed: dict[str, object], said: str
+    write_agent: WriteAgent, settings: Settings, changed: dict[str, object], expected: str
 ) -> None:
-    put("demo", nodes=["llm.openai"])
+    write_agent("demo", nodes=["llm.openai"])
     settings.LOCAL_SERVERS = False
     for name, value in changed.items():
         setattr(settings, name, value)
     messages = [message.msg for message in check_variables(None)]
-    assert len(messages) == bool(said) and "".join(messages).startswith(said)
+    assert len(messages) == bool(expected) and "".join(messages).startswith(expected)
 
 
-def test_the_checks_run_with_the_others_of_django() -> None:
+def test_the_checks_run_with_those_of_django() -> None:
     register_checks()
     assert {check_templates, check_variables, check_vectors} <= set(registry.get_checks())
 
 
-async def test_a_server_that_starts_tells_the_same(
+async def test_a_starting_server_logs_the_search_method(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     settings: Settings,
@@ -269,5 +277,5 @@ async def test_a_server_that_starts_tells_the_same(
     with caplog.at_level("INFO", "chatsite"):
         await site.start()
     await site.stop()
-    (told,) = [line for line in caplog.messages if line.startswith("The selector lexical ")]
-    assert "`make embeddings` installs sentence vectors" in told
+    (line,) = [line for line in caplog.messages if line.startswith("The selector lexical ")]
+    assert "`make embeddings` installs sentence vectors" in line

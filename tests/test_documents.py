@@ -13,7 +13,7 @@ from chatsite.history.settings.sources import TABLE, URL_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
-EXPLAINED = (ROOT / "docs/policies.md").read_text()
+POLICIES_DOCUMENT = (ROOT / "docs/policies.md").read_text()
 DOCUMENTS = [
     str(path.relative_to(ROOT))
     for folder in (ROOT, ROOT / "docs", ROOT / ".github", ROOT / ".github/ISSUE_TEMPLATE")
@@ -28,22 +28,22 @@ DOTTED = rf"`((?:chatsite\.)?(?:{PARTS})(?:\.(?!(?:{ENDINGS})\b)\w+)+)`"
 FILES = rf"`((?:[\w.*-]+/)*[\w.*-]+\.(?:{ENDINGS}))(?:: \w+)?`"
 NAMES = sorted(set(re.findall(DOTTED, STORY)))
 MODULES = sorted(set(re.findall(r"`(static/chat/[\w/-]+\.js): (\w+)`", STORY)))
-# Files of an administrator, an agent or a run, not of the project.
-OF_OTHERS = {"models.json", "tools.json", "agents/pirate/template.json"}
+# Files that an administrator, an agent or a run makes, not part of the project.
+FOREIGN_FILES = {"models.json", "tools.json", "agents/pirate/template.json"}
 
 
-def found(dotted: str) -> bool:
-    """Whether the name leads from a module of ours to something that is there."""
+def is_found(dotted: str) -> bool:
+    """Whether the dotted name leads from one of our modules to something that exists."""
     parts = f"chatsite.{dotted.removeprefix('chatsite.')}".split(".")
     for length in range(len(parts), 0, -1):
         try:
-            there: object = importlib.import_module(".".join(parts[:length]))
+            value: object = importlib.import_module(".".join(parts[:length]))
         except ModuleNotFoundError:
             continue
         for name in parts[length:]:
-            if not hasattr(there, name):
+            if not hasattr(value, name):
                 return False
-            there = getattr(there, name)
+            value = getattr(value, name)
         return True
     return False
 
@@ -62,7 +62,7 @@ def test_the_story_of_one_message_can_be_read_in_five_minutes() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_function_that_the_story_names_exists(name: str) -> None:
-    assert found(name)
+    assert is_found(name)
 
 
 @pytest.mark.parametrize(("file", "name"), MODULES)
@@ -71,28 +71,28 @@ def test_every_function_of_the_page_that_the_story_names_exists(file: str, name:
 
 
 def test_a_name_that_does_not_exist_is_noticed() -> None:
-    assert not found("turns.turns.Turns.forget_everything")
+    assert not is_found("turns.turns.Turns.forget_everything")
 
 
 def is_a_file(name: str, document: Path) -> bool:
-    """Whether a document's `name` is a file of ours, as a path from any of the places that
-    documents mean, or, without a folder, as a name that stands somewhere in the project."""
-    if name in OF_OTHERS:
+    """Whether a document's `name` is one of our files: a path from one of the places that
+    documents mean, or, without a folder, the name of any file in the project."""
+    if name in FOREIGN_FILES:
         return True
     if "/" not in name:
-        return bool(owned(name))
+        return bool(project_files(name))
     places = (ROOT, ROOT / "chatsite", document.parent)
     return any(next(place.glob(name), None) for place in places)
 
 
 @lru_cache
-def owned(name: str) -> tuple[Path, ...]:
+def project_files(name: str) -> tuple[Path, ...]:
     folders = ("agents", "chatsite", "docs", "scripts", "static", "templates", "tests")
     found = [path for folder in folders for path in (ROOT / folder).rglob(name)]
     return (*found, *ROOT.glob(name))
 
 
-def test_every_document_is_looked_at() -> None:
+def test_every_document_is_checked() -> None:
     assert {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} < set(DOCUMENTS)
     assert {"CHANGELOG.md", "docs/README.md", ".github/pull_request_template.md"} < set(DOCUMENTS)
     index = (ROOT / "docs/README.md").read_text()
@@ -111,7 +111,7 @@ def test_no_line_is_wider_than_an_editor_shows_beside_another(document: str) -> 
 def test_what_a_document_names_in_the_code_exists(document: str) -> None:
     path = ROOT / document
     text = path.read_text()
-    assert [name for name in re.findall(DOTTED, text) if not found(name)] == []
+    assert [name for name in re.findall(DOTTED, text) if not is_found(name)] == []
     assert [name for name in re.findall(FILES, text) if not is_a_file(name, path)] == []
 
 
@@ -163,56 +163,58 @@ def test_every_file_that_a_document_links_to_exists(document: str) -> None:
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """The tables' rows: the cells after the first one, by what stands there in backticks."""
+    """The tables' rows: the first cell's name in backticks, and the other cells."""
     lines = re.findall(r"^\| `([^`]+)` \| (.*) \|$", text, flags=re.MULTILINE)
     return {name: [cell.strip() for cell in cells.split("|")] for name, cells in lines}
 
 
 def test_the_policies_are_all_explained_and_no_others() -> None:
-    headings = re.findall(r"^## (\w+)$", EXPLAINED, flags=re.MULTILINE)
+    headings = re.findall(r"^## (\w+)$", POLICIES_DOCUMENT, flags=re.MULTILINE)
     assert [name for name in headings if name in POLICIES.names] == list(POLICIES.names)
-    selectors = re.findall(r"^### Selector `(\w+)`$", EXPLAINED, flags=re.MULTILINE)
+    selectors = re.findall(r"^### Selector `(\w+)`$", POLICIES_DOCUMENT, flags=re.MULTILINE)
     assert selectors == list(POLICIES.selectors)
 
 
 def test_every_setting_of_the_history_is_explained() -> None:
-    named = set(re.findall(r"[A-Za-z_]+", EXPLAINED))
+    named = set(re.findall(r"[A-Za-z_]+", POLICIES_DOCUMENT))
     assert set(ENVIRONMENT_NAMES) - named == set()
     assert {*URL_NAMES, *(row.template for row in TABLE)} - named == set()
 
 
 def test_no_setting_is_explained_that_nobody_reads() -> None:
-    variables = set(re.findall(r"\b[A-Z]+_[A-Z_]+[A-Z]\b", EXPLAINED))
+    variables = set(re.findall(r"\b[A-Z]+_[A-Z_]+[A-Z]\b", POLICIES_DOCUMENT))
     known = re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
     assert variables - set(known) == set()
-    assert set(re.findall(r"\bhistory[A-Z]\w*", EXPLAINED)) == {
+    assert set(re.findall(r"\bhistory[A-Z]\w*", POLICIES_DOCUMENT)) == {
         *URL_NAMES,
         *(row.template for row in TABLE),
     }
 
 
-def test_what_is_built_in_is_what_the_document_says() -> None:
+def test_the_document_gives_the_built_in_values() -> None:
     settings = resolve(environment={}, url={}, template={}).conversation.all
-    said = rows(EXPLAINED)
+    documented = rows(POLICIES_DOCUMENT)
     shown = {name: f"{setting.value:g}" if isinstance(setting.value, float) else setting.value
              for name, setting in settings.items()}  # fmt: skip
     for name, value in shown.items():
-        variable, built_in = said[name][:2]
+        variable, built_in = documented[name][:2]
         assert variable == f"`CONVERSATION_{name.upper()}`"
         assert built_in.strip("`") == str(value).replace("True", "true").replace("False", "false")
 
 
-def test_the_commands_and_their_options_are_those_there_are() -> None:
+def test_the_documented_commands_and_options_exist() -> None:
     folder = ROOT / "chatsite/web/management/commands"
-    there = {path.stem for path in folder.glob("[a-z]*.py")} - {"serve", "seed"}
+    commands = {path.stem for path in folder.glob("[a-z]*.py")} - {"serve", "seed"}
     about_files = set(re.findall(r"manage\.py (\w+)", (ROOT / "docs/files.md").read_text()))
-    there -= about_files
+    commands -= about_files
     assert about_files == {"purge"}
-    assert set(re.findall(r"manage\.py (\w+)", EXPLAINED)) == there
-    for name in there:
+    assert set(re.findall(r"manage\.py (\w+)", POLICIES_DOCUMENT)) == commands
+    for name in commands:
         parser = load_command_class("chatsite.web", name).create_parser("manage.py", name)
         options = {option for action in parser._actions for option in action.option_strings}
         row = next(
-            line for line in EXPLAINED.splitlines() if line.startswith(f"| `manage.py {name}")
+            line
+            for line in POLICIES_DOCUMENT.splitlines()
+            if line.startswith(f"| `manage.py {name}")
         )
         assert set(re.findall(r"--[a-z-]+", row)) - options == set()

@@ -1,4 +1,4 @@
-"""What happens is also what is sent: every event and reply is JSON that names its type."""
+"""Every event and reply is sent as JSON that names its type."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from chatsite.views import ConversationView, MessageView, Problem, Quote, Summar
 
 NOW = "2026-01-31T12:00:00+00:00"
 CONVERSATION = ConversationView(id="c", agent="demo", title="Trip", created=NOW, updated=NOW)
-ASKED = MessageView(
+QUESTION = MessageView(
     message=Message(
         id="m1",
         role="user",
@@ -49,7 +49,7 @@ ASKED = MessageView(
     state="complete",
     created=NOW,
 )
-ANSWERED = MessageView(
+TOOL_CALL = MessageView(
     message=Message(
         id="m2",
         role="assistant",
@@ -69,7 +69,7 @@ RESULT = MessageView(
     state="running",
     created=NOW,
 )
-FINAL = MessageView(
+ANSWER = MessageView(
     message=Message.assistant("The coast.", id="m4", reasoning="By the sea."),
     seq=4,
     state="complete",
@@ -84,7 +84,7 @@ EVENTS: tuple[Event | Reply, ...] = (
         conversation_id="c",
         conversation=CONVERSATION,
         agent={"slug": "demo"},
-        messages=(ASKED, ANSWERED),
+        messages=(QUESTION, TOOL_CALL),
         earlier=True,
         turn=TurnView(
             id="t",
@@ -108,12 +108,12 @@ EVENTS: tuple[Event | Reply, ...] = (
         receipt=None,
         engine={},
     ),
-    TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(ASKED,)),
+    TurnStarted(conversation=CONVERSATION, turn="t", client_id="x", messages=(QUESTION,)),
     TurnStarted(
         conversation=CONVERSATION,
         turn="t",
         client_id="x",
-        messages=(ASKED,),
+        messages=(QUESTION,),
         gone=("m2", "m3"),
         text="So",
         reasoning="Hm.",
@@ -122,14 +122,14 @@ EVENTS: tuple[Event | Reply, ...] = (
     Delta(turn="t", offset=2, text=" far"),
     Delta(turn="t", offset=3, text=" Well", part="reasoning"),
     Calling(turn="t", name="search"),
-    CallsStarted(turn="t", messages=(ANSWERED, RESULT)),
+    CallsStarted(turn="t", messages=(TOOL_CALL, RESULT)),
     CallEnded(turn="t", message=RESULT),
     Waiting(turn="t", sentence="It is busy.", seconds=3.0),
     Reading(turn="t", read=512, total=3400),
-    TurnEnded(turn="t", state="stopped", message=ANSWERED, receipt={}, problem=PROBLEM),
+    TurnEnded(turn="t", state="stopped", message=TOOL_CALL, receipt={}, problem=PROBLEM),
     TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
     TurnEnded(
-        turn="t", state="complete", message=FINAL, receipt={}, problem=None, messages=(RESULT,)
+        turn="t", state="complete", message=ANSWER, receipt={}, problem=None, messages=(RESULT,)
     ),
     Renamed(title="Journey"),
     Marked(message="m1", pinned=True, excluded=False, forget_above=0),
@@ -145,30 +145,30 @@ EVENTS: tuple[Event | Reply, ...] = (
 )
 
 
-def test_every_kind_is_looked_at_here() -> None:
+def test_every_kind_of_event_is_tested_here() -> None:
     assert {type(event) for event in EVENTS} == {*get_args(Event), *get_args(Reply)}
 
 
-def test_no_two_kinds_have_one_type() -> None:
+def test_no_two_kinds_of_event_share_a_type() -> None:
     kinds = (*get_args(Event), *get_args(Reply))
     assert len({kind.type for kind in kinds}) == len(kinds)
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
-def test_it_is_json_that_names_its_type(event: Event | Reply) -> None:
-    said = event.to_dict()
-    assert said["type"] == event.type
-    assert json.loads(json.dumps(said, allow_nan=False)) == said
+def test_an_event_is_json_that_names_its_type(event: Event | Reply) -> None:
+    payload = event.to_dict()
+    assert payload["type"] == event.type
+    assert json.loads(json.dumps(payload, allow_nan=False)) == payload
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.type)
-def test_it_says_every_field(event: Event | Reply) -> None:
-    """A refusal says its problem's code and message as its own."""
+def test_an_event_contains_every_field(event: Event | Reply) -> None:
+    """A refusal has its problem's code and message as its own fields."""
     flat = {"problem"} if isinstance(event, Refusal) else set()
     assert {field.name for field in fields(event)} - flat <= set(event.to_dict())
 
 
-def test_a_refusal_says_what_it_refuses_and_why() -> None:
+def test_a_refusal_names_the_refused_command_and_the_reason() -> None:
     assert Refusal(ref="7", problem=PROBLEM).to_dict() == {
         "type": "refused",
         "ref": "7",
@@ -177,18 +177,18 @@ def test_a_refusal_says_what_it_refuses_and_why() -> None:
     }
 
 
-def test_a_message_says_its_content_calls_attachments_and_tokens() -> None:
-    asked, answered = ASKED.to_dict(), ANSWERED.to_dict()
-    assert asked["tokens"] == {"count": 4, "tokenizer": "words", "basis": "counted"}
-    assert asked["attachments"][0]["name"] == "map.png"
-    assert answered["content"] is None
-    assert answered["calls"][0]["arguments"] == {"words": ["sea", 1.5, None]}
-    assert (answered["turn"], answered["state"]) == ("t", "stopped")
-    assert (asked["reply"], answered["reply"]["text"]) == (None, "Where to?")
+def test_a_message_contains_its_content_calls_attachments_and_tokens() -> None:
+    question, tool_call = QUESTION.to_dict(), TOOL_CALL.to_dict()
+    assert question["tokens"] == {"count": 4, "tokenizer": "words", "basis": "counted"}
+    assert question["attachments"][0]["name"] == "map.png"
+    assert tool_call["content"] is None
+    assert tool_call["calls"][0]["arguments"] == {"words": ["sea", 1.5, None]}
+    assert (tool_call["turn"], tool_call["state"]) == ("t", "stopped")
+    assert (question["reply"], tool_call["reply"]["text"]) == (None, "Where to?")
 
 
-def test_an_answer_says_its_thoughts_its_versions_and_what_it_is_the_result_of() -> None:
-    answer, result = FINAL.to_dict(), RESULT.to_dict()
+def test_an_answer_contains_its_reasoning_and_versions_and_a_result_names_its_call() -> None:
+    answer, result = ANSWER.to_dict(), RESULT.to_dict()
     assert (answer["reasoning"], answer["versions"]) == ("By the sea.", ["m0", "m2"])
     assert answer["problem"]["code"] == "server_cut"
     assert (result["call_id"], result["state"], result["calls"]) == ("k", "running", [])

@@ -1,4 +1,4 @@
-"""The locks are whole, agree, and hold on any machine."""
+"""The lock files are complete, agree with each other, and work on any machine."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class TestLocks:
             assert pinned in versions.get(pinned.split("==")[0], {pinned})
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_what_is_asked_for_is_in_its_lock(self, kind: str) -> None:
+    def test_every_direct_requirement_is_in_its_lock(self, kind: str) -> None:
         locked = {name.split("==")[0] for name in requirements(lock_of(kind))}
         lines = (ROOT / "requirements" / f"{kind}.in").read_text().splitlines()
-        asked = {re.split(r"[=<>\[]", line)[0] for line in lines if line and line[0] not in "#-"}
-        assert asked
-        assert asked <= locked
+        direct = {re.split(r"[=<>\[]", line)[0] for line in lines if line and line[0] not in "#-"}
+        assert direct
+        assert direct <= locked

@@ -36,7 +36,7 @@ class TestMakefile:
 
 
 class TestOneRuleInOnePlace:
-    """What an editor, a commit and a hosted CI follow is what make and .ci/run say."""
+    """An editor, a commit and a hosted CI follow the rules of make and .ci/run."""
 
     def test_the_hooks_are_our_own_and_run_what_make_lint_runs(self) -> None:
         hooks = (ROOT / ".pre-commit-config.yaml").read_text()
@@ -65,7 +65,7 @@ class TestOneRuleInOnePlace:
 
 
 class TestRunningTheSuite:
-    """The real script, with a Python that notes how pytest is called and fails when told to."""
+    """The real script, with a fake Python that records the calls and can fail the first one."""
 
     def run_suite(
         self,
@@ -112,7 +112,7 @@ class TestRunningTheSuite:
         _, calls = self.run_suite(tmp_path, ci="true")
         assert all("-p tests.no_skips" in call for call in calls)
 
-    def test_a_missing_browser_is_said_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
+    def test_a_missing_browser_is_reported_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
         assert "need Chromium at /no/chromium" in answer.stderr
         assert calls[-1] == "-m pytest -m engine and not browser"
@@ -135,7 +135,7 @@ class TestNoSkips:
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
-                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # they take longer than the test
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # plugins load slowly
             },
             capture_output=True,
             text=True,
@@ -158,7 +158,7 @@ class TestNoSkips:
         assert answer.returncode == 1
 
     @pytest.mark.slow
-    def test_an_expected_failure_does_not(self, tmp_path: Path) -> None:
+    def test_an_expected_failure_does_not_fail_the_run(self, tmp_path: Path) -> None:
         answer = self.outcome(
             tmp_path, "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"
         )

@@ -13,7 +13,7 @@ CHAT = ROOT / "static" / "chat"
 IMPORT = re.compile(r"""^(?:import|export)\b[^;'"]*["'](\.\.?/[^"']+)["'];""", flags=re.MULTILINE)
 MODULES = sorted(CHAT.rglob("*.js"))
 
-# A folder may import from itself and from the steps before it; folders of one step are apart.
+# A folder may import from itself and from the steps before it, not from others of its step.
 LADDER = (
     {"state"},
     {"net", "elements"},
@@ -61,11 +61,11 @@ def test_a_folder_holds_at_most_twelve_modules() -> None:
 
 def test_main_is_reached_from_nowhere_and_reaches_every_module() -> None:
     reached: set[Path] = set()
-    left = [CHAT / "main.js"]
-    while left:
-        module = left.pop()
+    waiting = [CHAT / "main.js"]
+    while waiting:
+        module = waiting.pop()
         if module.suffix == ".js" and module.is_relative_to(CHAT) and module not in reached:
             reached.add(module)
-            left += imports(module)
+            waiting += imports(module)
     # A classic script in the page's head, so that the theme is there before the first paint.
     assert set(MODULES) - reached == {CHAT / "shell" / "theme-start.js"}

@@ -11,15 +11,15 @@ import pytest
 from chatsite.history import POLICIES
 
 PROGRAM = Path(__file__).resolve().parent.parent / "chatsite"
-# One module a policy, and the kit that tries our own policies, which is a test.
+# One module a policy, and the conformance kit, which tests our own policies.
 OWN_MODULES = PROGRAM / "history" / "policies"
 KIT = PROGRAM / "conformance"
 
 NAMES = {policy.name for policy in POLICIES.rows} | set(POLICIES.selectors)
-# These are no words of their own in English or in a protocol: nothing else is called so.
-TELLING = {"lastN", "lexical", "triage"}
-# What is compared with a name by the code that this test is to find.
-ABOUT = ("policy", "selector")
+# These names mean nothing else in English or in a protocol, so each occurrence counts.
+UNAMBIGUOUS = {"lastN", "lexical", "triage"}
+# The words in the names of values that hold a policy or selector.
+SUBJECTS = ("policy", "selector")
 
 MODULES = sorted(
     path
@@ -30,13 +30,13 @@ MODULES = sorted(
 )
 
 
-def asked(tree: ast.Module) -> list[int]:
-    """Lines that look at which policy or selector it is."""
-    asks = _Asks(tree)
-    return sorted({node.lineno for node in ast.walk(tree) if asks.found_in(node)})  # type: ignore[attr-defined]
+def lines_that_ask(tree: ast.Module) -> list[int]:
+    """The lines that ask which policy or selector it is."""
+    questions = _PolicyQuestions(tree)
+    return sorted({node.lineno for node in ast.walk(tree) if questions.found_in(node)})  # type: ignore[attr-defined]
 
 
-class _Asks:
+class _PolicyQuestions:
     """Knows a module's constants, so that a name is found behind them too."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -51,7 +51,7 @@ class _Asks:
     def found_in(self, node: ast.AST) -> bool:
         match node:
             case ast.Constant():
-                return node.value in TELLING
+                return node.value in UNAMBIGUOUS
             case ast.Compare():
                 return self._is_compared([node.left, *node.comparators])
             case ast.Match():
@@ -59,14 +59,14 @@ class _Asks:
             case ast.Subscript():
                 return self._is_compared([node.value, node.slice])
             case ast.keyword():
-                return node.arg in ABOUT and self._names_one(node.value)
+                return node.arg in SUBJECTS and self._names_one(node.value)
             case ast.Tuple() | ast.List() | ast.Set():
                 texts = [e.value for e in node.elts if isinstance(e, ast.Constant)]
                 return 1 < len(node.elts) == len(texts) and set(texts) <= NAMES
         return False
 
     def _is_compared(self, sides: list[ast.AST]) -> bool:
-        """Whether one of the sides is about policies and another one names one."""
+        """Whether one side is about policies and another side names a policy."""
         return any(
             is_about_policies(one) and self._names_one(other)
             for one in sides
@@ -93,12 +93,12 @@ def is_about_policies(node: ast.AST) -> bool:
     words = [inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
     words += [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
     words += list(strings(node))
-    return any(about in word.lower() for word in words for about in (*ABOUT, "policies"))
+    return any(about in word.lower() for word in words for about in (*SUBJECTS, "policies"))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PROGRAM)))
 def test_no_module_asks_which_policy_it_is(path: Path) -> None:
-    assert asked(ast.parse(path.read_text(encoding="utf-8"))) == []
+    assert lines_that_ask(ast.parse(path.read_text(encoding="utf-8"))) == []
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_no_module_asks_which_policy_it_is(path: Path) -> None:
         "name = 'lastN'",
     ],
 )
-def test_what_asks_is_found(line: str) -> None:
-    assert asked(ast.parse(line))
+def test_a_line_that_asks_for_the_policy_is_found(line: str) -> None:
+    assert lines_that_ask(ast.parse(line))
 
 
 @pytest.mark.parametrize(
     "line", ["x = row['tokens']", "if kind == 'summary': pass", "role in ('all', 'other')"]
 )
-def test_other_words_are_let_through(line: str) -> None:
-    assert not asked(ast.parse(line))
+def test_other_words_are_allowed(line: str) -> None:
+    assert not lines_that_ask(ast.parse(line))

@@ -1,4 +1,4 @@
-"""What the environment may say, and what a bad value is answered with before anything starts."""
+"""Valid environment variables, and the error for a bad value before anything starts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ READERS = ("text", "choice", "flag", "number", "folder", "address", "models_file
 
 
 def read_names() -> set[str]:
-    """Every name that settings.py reads, as its source and the table of servers say it."""
+    """Every name that settings.py reads, taken from its source and the table of servers."""
     names = set(ENVIRONMENT_NAMES)
     for server in SERVERS.values():
         names |= {server.address, *([server.key] if server.key else [])}
@@ -92,9 +92,9 @@ def test_a_bad_value_stops_the_start_with_name_value_and_what_is_allowed(
     for command in ("serve", "check") if name == "HISTORY_POLICY" else ("check",):
         done = manage(tmp_path, command, **{name: value})
         assert done.returncode == 1
-        said = done.stderr
-        assert said.startswith("Chatsite can't start. ") and said.count("\n") == 1, said
-        assert name in said and f"'{value}'" in said and allowed in said, said
+        errors = done.stderr
+        assert errors.startswith("Chatsite can't start. ") and errors.count("\n") == 1, errors
+        assert name in errors and f"'{value}'" in errors and allowed in errors, errors
     assert not (tmp_path / "chatsite.sqlite3").exists()
 
 
@@ -115,7 +115,7 @@ def test_two_names_for_one_setting_must_agree(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_debug_is_for_this_machine_alone(tmp_path: Path) -> None:
+def test_debug_is_allowed_only_on_this_machine(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="chat.example.org")
     assert done.returncode == 1 and "DEBUG=true" in done.stderr
     assert manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="localhost").returncode == 0
@@ -171,7 +171,7 @@ def test_two_first_starts_at_once_share_a_folder_and_a_key_that_nobody_else_read
 
 
 @pytest.mark.slow
-def test_keys_are_in_nothing_that_prints_settings(tmp_path: Path) -> None:
+def test_no_output_of_settings_contains_a_key(tmp_path: Path) -> None:
     """The debug page, `diffsettings`, and a file whose own key came from the environment."""
     file = tmp_path / "models.json"
     file.write_text('{"servers": {"mine": {"base_url": "http://x/v1", "key": "MINE_KEY"}}}')
@@ -242,7 +242,7 @@ class TestReading:
             settings.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000)
 
     @pytest.mark.parametrize(("value", "meant"), [(" 7 ", 7), ("1000", 1000), ("", 3), (" ", 3)])
-    def test_blank_is_not_set(
+    def test_a_blank_value_counts_as_not_set(
         self, value: str, meant: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
@@ -265,9 +265,9 @@ class TestReading:
         self, value: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_BASE_URL", value)
-        with pytest.raises(BadSetting, match="OPENAI_BASE_URL .*http://") as told:
+        with pytest.raises(BadSetting, match="OPENAI_BASE_URL .*http://") as error:
             settings.address("OPENAI_BASE_URL")
-        assert "canary" not in str(told.value)
+        assert "canary" not in str(error.value)
 
     @pytest.mark.parametrize("value", ["", "http://127.0.0.1:11434/v1", "https://api.example.org"])
     def test_an_address_is_taken_as_it_is(
@@ -278,7 +278,7 @@ class TestReading:
 
 
 class TestTheSecretKey:
-    def test_it_is_made_once_and_only_its_owner_reads_it(self, tmp_path: Path) -> None:
+    def test_the_key_is_made_once_and_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
         path = tmp_path / "secret_key"
         made = load_or_make_secret(path, lambda: "first")
         assert load_or_make_secret(path, lambda: "second") == made == "first"
@@ -295,7 +295,7 @@ class TestTheSecretKey:
                 assert len({one.result() for one in wanted}) == 1
 
     @pytest.mark.slow
-    def test_one_that_was_left_empty_says_what_to_do(self, tmp_path: Path) -> None:
+    def test_the_error_for_an_empty_key_file_says_what_to_do(self, tmp_path: Path) -> None:
         (tmp_path / "secret_key").touch()
         with pytest.raises(BadSetting, match="is empty. Delete it"):
             load_or_make_secret(tmp_path / "secret_key", lambda: "x")

@@ -1,4 +1,4 @@
-"""`make run` finds a Python, installs what changed, heals what broke and says what is missing."""
+"""`make run` finds a Python, installs what changed, repairs what broke and says what is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-engine.txt")
 
 
 class TestFindingPython:
-    """Pythons here are scripts that answer the finder with a version and what they lack."""
+    """The Pythons here are scripts that print a version and the modules that are missing."""
 
     def python(self, path: Path, *, version: str, missing: str = "") -> Path:
         return executable(path, f"#!/bin/sh\necho '{version} {missing}'\n")
@@ -108,8 +108,8 @@ class TestFindingPython:
 NO_BUILD = "ERROR: No matching distribution found for xllamacpp==1.0\n"
 NO_NETWORK = f"WARNING: Retrying after connection broken by 'NewConnectionError'\n{NO_BUILD}"
 
-# Answers the finder, makes a "venv" that holds itself, and as pip notes its arguments in `calls`;
-# while a file `pip-fails` lies there pip fails and says what is in it.
+# Answers the finder, makes a "venv" that contains itself, and as pip records its arguments in
+# `calls`; if there is a file `pip-fails`, pip fails and prints it.
 FAKE_PYTHON = """#!/bin/sh
 root='{root}'
 case "$*" in
@@ -132,7 +132,7 @@ esac
 
 
 class TestInstalling:
-    """The real script in an empty project, with a Python whose pip only notes what it was asked."""
+    """The real script in an empty project, with a Python whose pip only records its arguments."""
 
     @pytest.fixture
     def project(self, tmp_path: Path) -> Path:
@@ -175,15 +175,15 @@ class TestInstalling:
         self.install(project, "app", "dev")
         assert [call.split()[-1] for call in self.calls(project)] == ["requirements-dev.txt"]
 
-    def test_what_was_interrupted_is_made_anew(self, project: Path) -> None:
+    def test_an_interrupted_installation_is_made_again(self, project: Path) -> None:
         self.install(project, "app")
-        # This test's process lives, as a stranger's with the same number may; it installs nothing.
+        # The number of a live process that installs nothing: this test's.
         (project / ".venv" / ".installing").write_text(str(os.getpid()))
         answer = self.install(project, "app")
         assert "interrupted" in answer.stdout
         assert [call.split()[-1] for call in self.calls(project)] == ["venv", "requirements.txt"]
 
-    def test_a_half_made_venv_is_made_anew(self, project: Path) -> None:
+    def test_a_half_made_venv_is_made_again(self, project: Path) -> None:
         self.install(project, "app")
         (project / ".venv" / ".python").unlink()
         assert self.install(project, "app").returncode == 0
@@ -199,7 +199,9 @@ class TestInstalling:
         assert answer.returncode == 1
         assert f"process {other.pid}" in answer.stderr
 
-    def test_a_failed_application_ends_the_start_and_is_tried_again(self, project: Path) -> None:
+    def test_a_failed_installation_of_the_application_ends_the_start_and_is_tried_again(
+        self, project: Path
+    ) -> None:
         (project / "pip-fails").write_text(NO_BUILD)
         failed = self.install(project, "app", "engine")
         assert failed.returncode == 1
@@ -208,7 +210,7 @@ class TestInstalling:
         assert self.install(project, "app").returncode == 0
         assert [call.split()[-1] for call in self.calls(project)] == ["requirements.txt"]
 
-    def test_a_failed_engine_is_explained_and_the_start_goes_on(self, project: Path) -> None:
+    def test_a_failed_engine_is_explained_and_the_start_continues(self, project: Path) -> None:
         self.install(project, "app")
         (project / "pip-fails").write_text(NO_BUILD)
         answer = self.install(project, "app", "engine")

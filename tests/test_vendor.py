@@ -1,4 +1,4 @@
-"""The front-end libraries in static/vendor/ are what their list says and need nothing else."""
+"""The front-end libraries in static/vendor/ match their list and need nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULES = [entry["file"] for entry in ENTRIES if entry["file"].endswith(("js", "
 
 
 class ModuleStorage(ManifestStaticFilesStorage):
-    """The manifest storage as it is used for modules: it rewrites what they import too."""
+    """The manifest storage with support for modules: it rewrites their imports too."""
 
     support_js_module_import_aggregation = True
 
@@ -35,7 +35,7 @@ def test_no_file_is_missing_from_the_list() -> None:
     assert present - {"vendor.json"} == {entry["file"] for entry in ENTRIES}
 
 
-def test_every_entry_says_what_it_is_and_where_it_came_from() -> None:
+def test_every_entry_names_the_library_and_its_origin() -> None:
     for entry in ENTRIES:
         assert set(entry) == {"file", "name", "version", "sha256", "licence", "origin"}
         assert all(entry.values())
@@ -43,7 +43,7 @@ def test_every_entry_says_what_it_is_and_where_it_came_from() -> None:
         assert "://" not in entry["origin"]
 
 
-def test_a_licence_text_lies_beside_every_library() -> None:
+def test_every_library_has_a_licence_text_beside_it() -> None:
     for folder in {entry["file"].split("/")[0] for entry in ENTRIES}:
         assert (VENDOR / folder / "LICENSE").stat().st_size > 1_000
 
@@ -67,7 +67,7 @@ def test_every_source_map_that_a_file_refers_to_is_there() -> None:
             assert (VENDOR / name).with_name(target).is_file(), f"{name} refers to {target}"
 
 
-def test_the_manifest_storage_takes_every_file(tmp_path: Path) -> None:
+def test_the_manifest_storage_processes_every_file(tmp_path: Path) -> None:
     shutil.copytree(VENDOR, tmp_path / "vendor")
     source = FileSystemStorage(location=VENDOR.parent)
     paths = {f"vendor/{entry['file']}": (source, f"vendor/{entry['file']}") for entry in ENTRIES}

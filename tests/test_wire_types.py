@@ -34,7 +34,7 @@ RECORDS = {
     "Summary": SummaryView,
     "Call": ToolCall,
 }
-# Added by those who send them, or read by nobody in the page.
+# A field that the senders add, and one that the page doesn't read.
 NOTE, UNREAD = {"note"}, {"tokens"}
 
 

@@ -1,4 +1,4 @@
-"""The running site: one server a folder, who may see what, and which agent is answered by whom."""
+"""The running site: one server a folder, permissions, and the provider of each agent."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ async def site(tmp_path: Path, settings: Settings) -> AsyncIterator[Site]:
     for slug, document in (("demo", '{"name": "Demo", "personality": "You help."}'), ("bad", "{")):
         (tmp_path / slug).mkdir()
         (tmp_path / slug / "template.json").write_text(document)
-    made = Site()
-    yield made
-    made.run.close()
+    running = Site()
+    yield running
+    running.run.close()
 
 
-def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_given_back(
+def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_released(
     tmp_path: Path,
 ) -> None:
     first = lock(tmp_path / "var" / "server.lock")
@@ -59,7 +59,7 @@ async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(s
         site.agents.resolve("bad")
 
 
-async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
+async def test_a_broken_strategy_is_shown_on_the_card_and_breaks_no_agent(
     site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "demo" / "strategy.py").write_text("def build(ctx:")
@@ -69,12 +69,12 @@ async def test_a_broken_strategy_is_told_on_the_card_and_breaks_no_agent(
     assert site.agents.resolve("demo").slug == "demo"
 
 
-async def test_an_agent_that_is_gone_is_described_all_the_same(site: Site) -> None:
-    demo, gone = site.agents.describe("demo"), missing_agent("gone")
+async def test_a_missing_agent_is_described_like_the_others(site: Site) -> None:
+    demo, missing = site.agents.describe("demo"), missing_agent("gone")
     assert site.agents.describe("gone") is None and demo is not None
-    assert set(gone) == set(demo)
-    assert gone["broken"]["reason"] == "There is no such agent any more."
-    json.dumps([*site.agents.all(), gone])
+    assert set(missing) == set(demo)
+    assert missing["broken"]["reason"] == "There is no such agent any more."
+    json.dumps([*site.agents.all(), missing])
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ async def test_who_may_choose_in_a_link(
     site: Site, settings: Settings, who: str, staff: bool, allowed: bool
 ) -> None:
     settings.HISTORY_ENVIRONMENT = {"HISTORY_URL": who}
-    asking = site.page_request(
+    request = site.page_request(
         owner=Owner(guest="ada"), staff=staff, conversation="c", agent="demo", query=""
     )
-    assert asking.url_allowed is allowed
+    assert request.url_allowed is allowed
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ async def nobody_signed_in() -> AnonymousUser:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("view", "method"), [(api.clear, "POST"), (api.conversation, "DELETE")])
-async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_memory(
+async def test_the_search_index_of_a_cleared_or_deleted_conversation_leaves_the_memory(
     site: Site, view: View, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
@@ -141,10 +141,10 @@ async def test_the_words_of_a_conversation_that_is_cleared_or_deleted_leave_the_
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_writes_waits_in_line_and_holds_up_no_reader(
+async def test_writers_wait_in_line_and_block_no_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """SQLite lets whoever must wait for another's write sleep, up to 100 ms too long."""
+    """In SQLite a writer that waits for another one sleeps up to 100 ms too long."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     run, may_end, begun = StorageThreads(), threading.Event(), asyncio.Event()
     loop, order = asyncio.get_running_loop(), []

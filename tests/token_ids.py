@@ -1,4 +1,4 @@
-"""The embedded engine, asked by token ids as the provider asks it, and what it says of it."""
+"""Requests to the embedded engine by token ids, as the provider sends them, with their timings."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 from chatsite.messages import Role
 from chatsite.providers.embedded.client import EngineClient
 
-Said = tuple[Role, str]
-# The least run of tokens that the engine is to shift.
+RoleText = tuple[Role, str]
+# The shortest run of tokens that the engine may shift.
 CHUNK = 16
 _ENDS = "<|im_end|>\n"
 _REPLY = "<|im_start|>assistant\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request. `first` is in milliseconds from asking to the first token, `ids` are the
-    answer's; of the prompt's tokens so many were `reused` and so many `evaluated`."""
+class Completion:
+    """One answered request. `first` is the time to the first token in milliseconds, `ids` are the
+    answer's; `reused` and `evaluated` count the prompt's tokens."""
 
     first: float
     ids: tuple[int, ...]
@@ -33,8 +33,8 @@ class Asked:
 
 async def ask(
     client: EngineClient, prompt: Sequence[int], *, slot: int, tokens: int = 1, whole: bool = False
-) -> Asked:
-    """Greedy, up to so many tokens; `whole`: all of them, also where the model would end."""
+) -> Completion:
+    """Send one greedy request for up to `tokens` tokens; `whole` ignores the model's end token."""
     body = {
         "prompt": list(prompt),
         "id_slot": slot,
@@ -56,23 +56,23 @@ async def ask(
             event: dict[str, Any] = json.loads(payload)
             ids += event["tokens"]
             timings = event.get("timings", timings)
-    return Asked(first, tuple(ids), timings["cache_n"], timings["prompt_n"])
+    return Completion(first, tuple(ids), timings["cache_n"], timings["prompt_n"])
 
 
-async def framed(client: EngineClient, said: Sequence[Said]) -> list[list[int]]:
-    """Each message's ids with the frame that the bundled model's template puts around it."""
-    texts = [f"<|im_start|>{role}\n{text}{_ENDS}" for role, text in said]
+async def message_ids(client: EngineClient, messages: Sequence[RoleText]) -> list[list[int]]:
+    """Each message's ids, with the tokens that the bundled model's template puts around it."""
+    texts = [f"<|im_start|>{role}\n{text}{_ENDS}" for role, text in messages]
     return await client.tokenize(texts, special=True)
 
 
-async def prompt_of(client: EngineClient, said: Sequence[Said]) -> list[int]:
-    """What is asked after these messages: their ids, and the reply's head."""
+async def prompt_ids(client: EngineClient, messages: Sequence[RoleText]) -> list[int]:
+    """The prompt for a reply to these messages: their ids, then the head of the reply."""
     [reply] = await client.tokenize([_REPLY], special=True)
-    return [*chain.from_iterable(await framed(client, said)), *reply]
+    return [*chain.from_iterable(await message_ids(client, messages)), *reply]
 
 
-async def lying(client: EngineClient, said: Sequence[Said]) -> list[int]:
-    """What lies in the slot once the last of these messages, an answer, is written: it is without
-    its end, which is read with the next question."""
+async def cached_ids(client: EngineClient, messages: Sequence[RoleText]) -> list[int]:
+    """The slot's ids after the last of these messages, an answer, was written. They lack
+    the answer's end token, which the engine reads with the next question."""
     [ends] = await client.tokenize([_ENDS], special=True)
-    return list(chain.from_iterable(await framed(client, said)))[: -len(ends)]
+    return list(chain.from_iterable(await message_ids(client, messages)))[: -len(ends)]

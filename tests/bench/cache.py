@@ -15,7 +15,7 @@ from tests.bench.cache_users import TOKENS, Memory, Together
 from tests.bench.cache_words import Alike
 from tests.bench.figures import Options, Row, ratios, spread, table
 from tests.short_talks import TALKS
-from tests.token_ids import Asked
+from tests.token_ids import Completion
 
 TURNS = (12, 40)
 # So many times faster than reading again, or so many times the tokens.
@@ -238,7 +238,7 @@ def _aim(found: Sequence[float], least: int, words: str) -> str:
     return f"{words.format(least)}: {'holds' if holds else 'MISSED'}"
 
 
-def _firsts(asked: Sequence[Asked]) -> list[float]:
+def _firsts(asked: Sequence[Completion]) -> list[float]:
     return [one.first for one in asked]
 
 

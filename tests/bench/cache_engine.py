@@ -17,7 +17,7 @@ from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.session_files import SessionFolder
 from tests.bench import talk
 from tests.short_talks import SYSTEM
-from tests.token_ids import CHUNK, Asked, Said, ask, lying, prompt_of
+from tests.token_ids import CHUNK, Completion, RoleText, ask, cached_ids, prompt_ids
 
 # Turns that are cut out of the middle: four messages.
 CUT = 2
@@ -74,10 +74,10 @@ class Times:
     `trimming` is what trimming ahead took, of which the request that is `trimmed` knows nothing.
     """
 
-    anew: list[Asked] = field(default_factory=list)
-    kept: list[Asked] = field(default_factory=list)
-    cut: list[Asked] = field(default_factory=list)
-    trimmed: list[Asked] = field(default_factory=list)
+    anew: list[Completion] = field(default_factory=list)
+    kept: list[Completion] = field(default_factory=list)
+    cut: list[Completion] = field(default_factory=list)
+    trimmed: list[Completion] = field(default_factory=list)
     trimming: list[float] = field(default_factory=list)
     saving: list[float] = field(default_factory=list)
     restoring: list[float] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Times:
     size: int = 0
     file: str = field(default_factory=lambda: f"{uuid.uuid4().hex}.bin")
 
-    def cases(self) -> list[tuple[str, list[Asked]]]:
+    def cases(self) -> list[tuple[str, list[Completion]]]:
         return [
             ("anew", self.anew),
             ("kept", self.kept),
@@ -100,11 +100,11 @@ async def prompts(client: EngineClient, turn: int) -> Prompts:
     whole = talk.talk(turn - 1 + CUT)
     middle = turn - 1 - (turn - 1) % 2
     left = [SYSTEM, *whole[:middle], *whole[middle + 2 * CUT :]]
-    asking: Said = ("user", talk.question(turn - 1 + CUT))
+    asking: RoleText = ("user", talk.question(turn - 1 + CUT))
     return Prompts(
-        asked=await prompt_of(client, [*left, asking]),
-        known=await lying(client, left),
-        longer=await lying(client, [SYSTEM, *whole]),
+        asked=await prompt_ids(client, [*left, asking]),
+        known=await cached_ids(client, left),
+        longer=await cached_ids(client, [SYSTEM, *whole]),
     )
 
 

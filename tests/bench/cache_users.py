@@ -13,7 +13,7 @@ from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import SLOTS
 from tests.bench import talk
 from tests.short_talks import SYSTEM
-from tests.token_ids import ask, prompt_of
+from tests.token_ids import ask, prompt_ids
 
 TOKENS = 64
 TURNS = 3
@@ -48,7 +48,7 @@ async def four_at_once(client: EngineClient, *, times: int) -> Together:
     writing is compared, and reading the others' prompts again isn't held against one slot."""
     found = Together()
     given = [
-        await prompt_of(
+        await prompt_ids(
             client,
             [SYSTEM, *talk.talk(TURNS, number=n), ("user", talk.question(TURNS, number=n))],
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatsite.providers.embedded.client import EngineClient
 from tests.short_talks import SYSTEM, TALKS, ShortTalk
-from tests.token_ids import ask, lying, prompt_of
+from tests.token_ids import ask, cached_ids, prompt_ids
 
 TOKENS = 24
 
@@ -37,8 +37,8 @@ async def _try(
     client: EngineClient, found: Alike, one: ShortTalk, *, cut: ShortTalk, after: ShortTalk
 ) -> None:
     said = [SYSTEM, *one.turn, *after.turn]
-    known, prompt = await lying(client, said), await prompt_of(client, [*said, one.question])
-    longer = await lying(client, [SYSTEM, *one.turn, *cut.turn, *after.turn])
+    known, prompt = await cached_ids(client, said), await prompt_ids(client, [*said, one.question])
+    longer = await cached_ids(client, [SYSTEM, *one.turn, *cut.turn, *after.turn])
     name = f"{uuid.uuid4().hex}.bin"
 
     async def answer(*, behind: int) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.token_ids import Said
+from tests.token_ids import RoleText
 
 PLACES = "harbour market bridge mill garden station library bakery tower ferry island".split()
 THINGS = "lamp map bicycle violin ladder clock kettle drawing lantern saddle letter basket".split()
@@ -23,9 +23,9 @@ ANSWERS = (
 )
 
 
-def talk(turns: int, *, number: int = 0) -> list[Said]:
+def talk(turns: int, *, number: int = 0) -> list[RoleText]:
     """So many whole turns. Those of another `number` differ from the first words on."""
-    return [said for turn in range(turns) for said in _turn(number, turn)]
+    return [message for turn in range(turns) for message in _turn(number, turn)]
 
 
 def question(turn: int, *, number: int = 0) -> str:
@@ -33,7 +33,7 @@ def question(turn: int, *, number: int = 0) -> str:
     return _turn(number, turn)[0][1]
 
 
-def _turn(number: int, turn: int) -> tuple[Said, Said]:
+def _turn(number: int, turn: int) -> tuple[RoleText, RoleText]:
     # Steps that have nothing in common with the lists' lengths: no two turns are alike.
     step = number * 53 + turn
     words = {

@@ -15,7 +15,7 @@ import pytest_asyncio
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine
 from tests.short_talks import SYSTEM, TALKS
-from tests.token_ids import ask, prompt_of
+from tests.token_ids import ask, prompt_ids
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -37,7 +37,7 @@ async def test_twenty_answers_are_the_same_after_saving_and_bringing_back(
 ) -> None:
     differing = []
     for talk in TALKS:
-        prompt = await prompt_of(client, [SYSTEM, *talk.turn, talk.question])
+        prompt = await prompt_ids(client, [SYSTEM, *talk.turn, talk.question])
         await ask(client, prompt, slot=NEVER_SAVED)
         expected = await ask(client, prompt, slot=NEVER_SAVED, tokens=TOKENS)
         # The last answer is removed: the slot is as it was before.
@@ -48,5 +48,5 @@ async def test_twenty_answers_are_the_same_after_saving_and_bringing_back(
         answer = await ask(client, prompt, slot=BROUGHT_BACK, tokens=TOKENS)
         assert (answer.reused, answer.evaluated) == (len(prompt) - 1, 1)
         if answer.ids != expected.ids:
-            differing.append((talk.asked, expected.ids, answer.ids))
+            differing.append((talk.follow_up, expected.ids, answer.ids))
     assert not differing

@@ -1,4 +1,4 @@
-"""Agents of the tests' own: with and without chat settings, made for the fake provider."""
+"""Writes agents for tests, with and without chat settings, for the fake provider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_agent(folder: Path, slug: str, chat: dict[str, Any] | None = None, **m
 
 
 def write_agents(folder: Path) -> Path:
-    """`demo` says lastN 3, `plain` nothing; `examples` has prefilled turns, `bad` bad values."""
+    """`demo` sets lastN 3, `plain` nothing; `examples` has prefilled turns, `bad` bad values."""
     write_agent(folder, "demo", {"historyPolicy": "lastN", "historyLength": 3})
     write_agent(folder, "plain")
     shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
@@ -34,7 +34,7 @@ def write_agents(folder: Path) -> Path:
 
 
 def brief_demo(folder: Path, *, tokens: int) -> Path:
-    """The shipped agent; the model on this machine answers in at most so many tokens."""
+    """The shipped demo agent; the embedded model answers in at most `tokens` tokens."""
     template = json.loads((ROOT / "agents/demo/template.json").read_text())
     template["nodeConfigurations"]["llm.embedded"]["maxTokens"] = tokens
     (folder / "demo").mkdir(parents=True)

@@ -14,25 +14,25 @@ KEY = "sk-canary-7f3a"
 
 @pytest.fixture(scope="session")
 def fake() -> Iterator[FakeOpenAI]:
-    """A provider on a real socket that records what it was asked."""
+    """A provider on a real socket that records the requests."""
     with FakeOpenAI() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The application, asking the fake provider; nothing of the history is set.
+    """The application with the fake provider, without history settings.
 
-    Whatever the tests do, nothing may go wrong that nobody expected.
+    After the tests its log may contain no traceback and no warning.
     """
-    with Server(tmp_path_factory.mktemp("server"), **asking(fake)) as running:
+    with Server(tmp_path_factory.mktemp("server"), **provider_environment(fake)) as running:
         yield running
     assert "Traceback" not in running.log, running.log
     assert "Warning" not in running.log, running.log
 
 
-def asking(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
-    """The environment in which every shipped agent is answered by the fake provider."""
+def provider_environment(fake: FakeOpenAI, **more: str) -> dict[str, Any]:
+    """The environment in which the fake provider answers for every shipped agent."""
     return {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": fake.base_url, **more}
 
 

@@ -1,4 +1,4 @@
-"""What is not yours is not there; what makes no sense is refused, and the page goes on."""
+"""Nobody finds other people's conversations; bad commands are refused and the socket stays open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server
 
-NOTHING = str(uuid.uuid4())
+UNKNOWN_ID = str(uuid.uuid4())
 
 
 async def refusal(page: Page) -> dict[str, Any]:
@@ -22,8 +22,8 @@ async def refusal(page: Page) -> dict[str, Any]:
     return event
 
 
-async def is_well(page: Page) -> None:
-    """The socket is the same and a turn goes through."""
+async def check_next_turn(page: Page) -> None:
+    """A turn on the same socket completes."""
     assert (await page.say("Hello"))["state"] == "complete"
 
 
@@ -38,10 +38,10 @@ class TestAnotherOwner:
             calls = len(fake.requests)
             own, page.conversation = page.conversation, mine.conversation
             await page.command("open", agent="demo")
-            told = [await refusal(page)]
+            refusals = [await refusal(page)]
             await page.send("Let me in")
-            told.append(await refusal(page))
-            assert {(event["code"], event["message"]) for event in told} == {
+            refusals.append(await refusal(page))
+            assert {(event["code"], event["message"]) for event in refusals} == {
                 ("not_found", "There is no such conversation.")
             }
             preview = await page.preview("Let me in")
@@ -50,9 +50,9 @@ class TestAnotherOwner:
             assert len(fake.requests) == calls
             assert len((await ada.page(mine.conversation)).snapshot["messages"]) == 3
             page.conversation = own
-            await is_well(page)
+            await check_next_turn(page)
 
-    async def test_nobody_else_can_stop_an_answer_or_hear_it(self, server: Server) -> None:
+    async def test_nobody_else_can_stop_an_answer_or_get_its_events(self, server: Server) -> None:
         async with Person(server.url) as ada, Person(server.url) as bob:
             mine = await ada.page()
             await mine.send("Count [[tokens=40;rate=40]]")
@@ -68,7 +68,7 @@ class TestAnotherOwner:
             ended = await mine.until("turn_ended")
             assert ended["state"] == "complete"
             page.conversation = own
-            await is_well(page)
+            await check_next_turn(page)
             assert {event["type"] for event in page.events} <= {
                 "snapshot",
                 "refused",
@@ -79,7 +79,7 @@ class TestAnotherOwner:
             }
             assert mine.conversation not in str(page.events)
 
-    async def test_a_deleted_conversation_is_not_there_either(self, server: Server) -> None:
+    async def test_a_deleted_conversation_is_not_found_either(self, server: Server) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()
             await page.say("Hello")
@@ -90,7 +90,7 @@ class TestAnotherOwner:
 
 
 class TestAgents:
-    async def test_an_unknown_agent_answers_nothing(self, server: Server) -> None:
+    async def test_an_unknown_agent_is_not_found(self, server: Server) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()
             page.agent = "nobody"
@@ -99,10 +99,10 @@ class TestAgents:
             await page.command("open", agent="nobody")
             assert (await refusal(page))["code"] == "not_found"
             page.agent = "demo"
-            await is_well(page)
+            await check_next_turn(page)
 
     @pytest.mark.parametrize("agent", ["../demo", "demo/..", "", "a" * 65, "de mo", "Ö", "demo\n"])
-    async def test_a_name_that_is_none_is_not_understood(self, server: Server, agent: str) -> None:
+    async def test_an_invalid_agent_name_is_a_bad_command(self, server: Server, agent: str) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()
             page.agent = agent
@@ -125,11 +125,11 @@ class TestAgents:
             assert preview["problem"]["code"] == "bad_command"
             assert len(fake.requests) == calls
             page.agent = "demo"
-            await is_well(page)
+            await check_next_turn(page)
 
 
 def frame(**fields: Any) -> str:
-    base = {"type": "send", "ref": "r", "query": "", "conversation": NOTHING, "agent": "demo"}
+    base = {"type": "send", "ref": "r", "query": "", "conversation": UNKNOWN_ID, "agent": "demo"}
     whole = base | {"client_id": str(uuid.uuid4()), "text": "Hello"} | fields
     return json.dumps({key: value for key, value in whole.items() if value is not ...})
 
@@ -159,13 +159,13 @@ BAD_FRAMES = {
     "deep nesting": "[" * 30_000,
     "deep nesting inside": frame(text=...)[:-1] + ', "text": ' + '{"a":' * 5000 + "1" + "}" * 5001,
     "a number of many digits": frame().replace('"Hello"', "9" * 20_000),
-    "a stop with a text": json.dumps({"type": "stop", "conversation": NOTHING, "text": "x"}),
+    "a stop with a text": json.dumps({"type": "stop", "conversation": UNKNOWN_ID, "text": "x"}),
 }
 
 
 class TestFrames:
     @pytest.mark.parametrize("name", BAD_FRAMES)
-    async def test_a_bad_one_is_refused_and_the_socket_stays(
+    async def test_a_bad_frame_is_refused_and_the_socket_stays_open(
         self, server: Server, name: str
     ) -> None:
         async with Person(server.url) as ada:
@@ -174,7 +174,7 @@ class TestFrames:
             refused = await refusal(page)
             assert refused["code"] == "bad_command"
             assert refused["ref"] in ("r", "")
-            await is_well(page)
+            await check_next_turn(page)
 
     async def test_the_refusal_names_the_frame(self, server: Server) -> None:
         async with Person(server.url) as ada:
@@ -189,7 +189,7 @@ class TestFrames:
             page = await ada.page()
             await page.socket.send_bytes(b"\xff\x00")
             assert (await refusal(page))["code"] == "bad_command"
-            await is_well(page)
+            await check_next_turn(page)
 
     async def test_64_kib_go_through_and_more_closes_with_1009(self, server: Server) -> None:
         async with Person(server.url) as ada:
@@ -203,7 +203,7 @@ class TestFrames:
             assert page.socket.close_code == 1009
             again = await ada.page(page.conversation)
             assert len(again.snapshot["messages"]) == 3
-            await is_well(again)
+            await check_next_turn(again)
 
 
 class TestHandshake:
@@ -223,7 +223,9 @@ class TestHandshake:
                 await ada.http.ws_connect(f"{server.url}/ws", headers=headers)
             assert refused.value.status == 403
 
-    async def test_a_cookie_of_someone_else_is_a_stranger(self, server: Server) -> None:
+    async def test_an_unknown_session_cookie_closes_the_socket_with_4401(
+        self, server: Server
+    ) -> None:
         async with aiohttp.ClientSession(cookies={"sessionid": "x" * 32}) as stranger:
             socket = await stranger.ws_connect(f"{server.url}/ws", headers={"Origin": server.url})
             message = await socket.receive(10)
@@ -232,7 +234,7 @@ class TestHandshake:
 
 
 class TestSigningIn:
-    async def test_while_an_answer_runs_it_goes_on_and_can_be_stopped(self, server: Server) -> None:
+    async def test_a_running_answer_goes_on_and_can_be_stopped(self, server: Server) -> None:
         server.add_user("joan", "enumerations-1962")
         async with Person(server.url) as joan:
             page = await joan.page()
@@ -246,7 +248,7 @@ class TestSigningIn:
             await again.command("stop")
             ended = await again.until("turn_ended")
             assert ended["state"] == "stopped" and ended["message"]["content"]
-            await is_well(again)
+            await check_next_turn(again)
 
     async def test_what_a_guest_wrote_is_theirs_afterwards_and_nobody_elses(
         self, server: Server

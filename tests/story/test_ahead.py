@@ -1,5 +1,5 @@
-"""A message that is left out has left the model's cache before the next one is written, and is
-there again where it is let in, with the real model."""
+"""With the real model: a message that is left out is removed from the model's cache before the next
+message, and is restored when it is included again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILE = {
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    # What it answers doesn't matter, and a small model may go on for hundreds of tokens.
+    # The answers' text doesn't matter, and a small model may write hundreds of tokens.
     agents = str(brief_demo(tmp_path / "agents", tokens=6))
     with Server(
         tmp_path / "var", CHAT_ENGINE="auto", HISTORY_POLICY="all", AGENTS_DIR=agents
@@ -43,17 +43,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-async def test_what_is_left_out_is_trimmed_before_the_next_message(server: Server) -> None:
+async def test_a_message_left_out_is_trimmed_before_the_next_message(server: Server) -> None:
     async with Person(server.url) as ada:
         view = await ada.ask("POST", "/conversations/import", FILE)
         page = await ada.ready_page(view["conversation"]["id"])
         blue = page.snapshot["messages"][2:4]
 
-        async def trimmed() -> int:
-            """How many cells are left."""
-            there = await ada.cells(page.conversation)
+        async def trim_blue() -> int:
+            """Leave the blue boat out; return how many cells remain."""
+            cells = await ada.cells(page.conversation)
             await ada.leave_out(blue)
-            return await ada.fewer_cells(page.conversation, there)
+            return await ada.fewer_cells(page.conversation, cells)
 
         async def say(text: str) -> Any:
             ended = await page.say(text)
@@ -61,12 +61,12 @@ async def test_what_is_left_out_is_trimmed_before_the_next_message(server: Serve
             return ended["receipt"]["cache"]
 
         assert (await say("Which boat is green? One word."))["origin"] == "none"
-        left = await trimmed()
+        left = await trim_blue()
         await ada.leave_out(blue, on=False)
         again = await say("Which boat is blue? One word.")
-        # Nobody asked while it was out: not even this had to be read again.
+        # No message was sent while it was left out, so the model reads nothing again.
         assert again["origin"] == "session" and again["reused"] == again["expected"] > left
-        left = await trimmed()
+        left = await trim_blue()
         after = await say("Which boat is red? One word.")
         assert (after["origin"], after["shifted"]) == ("slot", 0)
         assert after["reused"] == after["expected"] >= left - 1

@@ -1,4 +1,4 @@
-"""Every way a provider fails: what the person reads, what is stored, how often it is asked, and
+"""Every way a provider fails: the message people read, the stored text, the number of requests, and
 that the key is found nowhere afterwards."""
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ WHOLE = "".join(f" w{n}" for n in range(24))
 
 
 @dataclass
-class House:
-    """A server whose agents ask two fake providers, and one that isn't there."""
+class FailingProviders:
+    """A server whose agents use two fake providers, and a third one that doesn't exist."""
 
     server: Server
     fakes: dict[str, FakeOpenAI]
     frames: list[str]
 
-    def asked(self, mark: str) -> int:
-        """How many requests had this text in them."""
+    def count_requests(self, mark: str) -> int:
+        """How many requests contained this text."""
         return sum(mark in json.dumps(one) for fake in self.fakes.values() for one in fake.requests)
 
-    def keep(self, page: Page) -> None:
+    def record(self, page: Page) -> None:
         self.frames += [json.dumps(event) for event in page.events]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def providers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FailingProviders]:
     folder = tmp_path_factory.mktemp("failures")
     for slug, node in (("openai", "openai"), ("anthropic", "anthropic"), ("gone", "gone")):
-        # A model that thinks unseen is waited for six times as long.
+        # A model with hidden reasoning has six times as long to begin.
         models = {"nodeConfigurations": {"llm.openai": {"model": "gpt-4.1-mini"}}}
         write_agent(folder / "agents", slug, nodes=[f"llm.{node}"], **models)
     with FakeOpenAI() as openai, FakeAnthropic() as anthropic:
@@ -61,71 +61,77 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             "BETWEEN_TOKENS_SECONDS": "1",
         }
         with Server(folder / "var", **environment) as server:
-            found = House(server, {"openai": openai, "anthropic": anthropic}, [])
+            found = FailingProviders(server, {"openai": openai, "anthropic": anthropic}, [])
             yield found
         assert "Traceback" not in server.log, server.log
-        kept = b"".join(path.read_bytes() for path in Path(server.folder).glob("chatsite.sqlite3*"))
+        stored = b"".join(
+            path.read_bytes() for path in Path(server.folder).glob("chatsite.sqlite3*")
+        )
         for key in KEYS:
             assert any(key in json.dumps(fake.headers) for fake in found.fakes.values())
             assert key not in server.log
-            assert key.encode() not in kept
+            assert key.encode() not in stored
             assert not any(key in frame for frame in found.frames)
 
 
 @dataclass(frozen=True)
-class Row:
-    """`fails` requests fail; then the provider is well again, where it `passes`. `text` is what
-    was kept of the answer."""
+class FailureCase:
+    """`fails` requests fail; if the failure `passes`, the provider then works again. `text` is the
+    stored part of the answer."""
 
-    what: str
+    directive: str
     code: str
-    reads: str
+    message: str
     state: str = "failed"
     fails: int = 1
     text: str = ""
     passes: bool = True
 
 
-KEPT = " w0 w1 w2"
-ROWS = [
-    Row("mode=401", "key_refused", "refused this site's key"),
-    Row("mode=400", "bad_request", "didn't accept this request"),
-    Row("mode=429;retry_after=200", "rate_limited", "in 4 minutes"),
-    Row("mode=429;retry_after=0", "rate_limited", "busy", fails=2),
-    Row("mode=500;retry_after=0", "provider_down", "problem of its own", fails=2),
-    Row("mode=529;retry_after=0", "overloaded", "kept", fails=2),
-    Row("mode=cut;at=3", "interrupted", "broke off", "interrupted", text=KEPT),
-    Row("mode=cleancut;at=3", "interrupted", "broke off", "interrupted", text=KEPT),
-    Row("mode=error_event;at=3", "failed_midway", "in the middle", "interrupted", text=KEPT),
-    Row("mode=malformed;at=3", "malformed", "isn't an answer", "interrupted", text=KEPT),
-    Row("mode=hang;at=3", "timeout", "fell silent", "interrupted", text=KEPT),
-    Row("mode=hang0", "timeout", "didn't begin to answer", fails=2),
-    Row("mode=empty", "empty_answer", "empty answer", passes=False),
+PARTIAL = " w0 w1 w2"
+CASES = [
+    FailureCase("mode=401", "key_refused", "refused this site's key"),
+    FailureCase("mode=400", "bad_request", "didn't accept this request"),
+    FailureCase("mode=429;retry_after=200", "rate_limited", "in 4 minutes"),
+    FailureCase("mode=429;retry_after=0", "rate_limited", "busy", fails=2),
+    FailureCase("mode=500;retry_after=0", "provider_down", "problem of its own", fails=2),
+    FailureCase("mode=529;retry_after=0", "overloaded", "kept", fails=2),
+    FailureCase("mode=cut;at=3", "interrupted", "broke off", "interrupted", text=PARTIAL),
+    FailureCase("mode=cleancut;at=3", "interrupted", "broke off", "interrupted", text=PARTIAL),
+    FailureCase(
+        "mode=error_event;at=3", "failed_midway", "in the middle", "interrupted", text=PARTIAL
+    ),
+    FailureCase("mode=malformed;at=3", "malformed", "isn't an answer", "interrupted", text=PARTIAL),
+    FailureCase("mode=hang;at=3", "timeout", "fell silent", "interrupted", text=PARTIAL),
+    FailureCase("mode=hang0", "timeout", "didn't begin to answer", fails=2),
+    FailureCase("mode=empty", "empty_answer", "empty answer", passes=False),
 ]
 
 
 @pytest.mark.parametrize("agent", ["openai", "anthropic"])
-@pytest.mark.parametrize("row", ROWS, ids=[row.what for row in ROWS])
-async def test_a_failure_is_told_kept_and_got_over(house: House, row: Row, agent: str) -> None:
+@pytest.mark.parametrize("case", CASES, ids=[case.directive for case in CASES])
+async def test_a_failure_is_explained_and_stored_and_the_turn_can_be_tried_again(
+    providers: FailingProviders, case: FailureCase, agent: str
+) -> None:
     mark = uuid.uuid4().hex
-    async with Person(house.server.url) as ada:
+    async with Person(providers.server.url) as ada:
         page = await ada.page(agent=agent)
-        ended = await page.say(f"{mark} [[{row.what};fails={row.fails}]]")
+        ended = await page.say(f"{mark} [[{case.directive};fails={case.fails}]]")
         problem = ended["problem"]
-        assert (ended["state"], problem["code"]) == (row.state, row.code)
-        assert row.reads in problem["message"] and "kept" in problem["message"]
+        assert (ended["state"], problem["code"]) == (case.state, case.code)
+        assert case.message in problem["message"] and "kept" in problem["message"]
         assert "sk-secret" not in json.dumps(page.events)  # the provider's own words
-        assert house.asked(mark) == row.fails
+        assert providers.count_requests(mark) == case.fails
         waited = [event for event in page.events if event["type"] == "waiting"]
-        assert len(waited) == row.fails - 1
+        assert len(waited) == case.fails - 1
 
         stored = (await page.open())["messages"]
-        assert [m["content"] for m in stored][1:] == ([row.text] if row.text else [])
+        assert [m["content"] for m in stored][1:] == ([case.text] if case.text else [])
         assert stored[0]["problem"] == problem
-        assert stored[-1]["state"] == (row.state if row.text else "complete")
+        assert stored[-1]["state"] == (case.state if case.text else "complete")
 
-        house.keep(page)
-        if not row.passes:
+        providers.record(page)
+        if not case.passes:
             return
         await page.command(
             "again", agent=agent, client_id=str(uuid.uuid4()), message=stored[-1]["id"]
@@ -134,14 +140,16 @@ async def test_a_failure_is_told_kept_and_got_over(house: House, row: Row, agent
         after = (await page.open())["messages"]
         assert [m["content"] for m in after][1:] == [WHOLE]
         assert after[0]["problem"] is None
-        assert len(after[-1]["versions"]) == (2 if row.text else 0)
-        house.keep(page)
+        assert len(after[-1]["versions"]) == (2 if case.text else 0)
+        providers.record(page)
 
 
 @pytest.mark.parametrize("agent", ["openai", "anthropic"])
-async def test_a_short_wait_is_shown_and_then_the_answer_comes(house: House, agent: str) -> None:
+async def test_a_short_wait_is_shown_before_the_answer(
+    providers: FailingProviders, agent: str
+) -> None:
     mark = uuid.uuid4().hex
-    async with Person(house.server.url) as ada:
+    async with Person(providers.server.url) as ada:
         page = await ada.page(agent=agent)
         await page.send(f"{mark} [[mode=429;retry_after=1;fails=1]]")
         waiting = await page.until("waiting")
@@ -149,55 +157,59 @@ async def test_a_short_wait_is_shown_and_then_the_answer_comes(house: House, age
         watching = await ada.page(page.conversation, agent=agent)
         assert watching.snapshot["turn"]["waiting"] == waiting["sentence"]
         ended = await page.until("turn_ended")
-        assert ended["state"] == "complete" and house.asked(mark) == 2
+        assert ended["state"] == "complete" and providers.count_requests(mark) == 2
         assert ended["receipt"]["rounds"][0]["retried"] == waiting["sentence"]
-        house.keep(page)
+        providers.record(page)
 
 
 @pytest.mark.parametrize("agent", ["openai", "anthropic"])
 @pytest.mark.parametrize(
     ("mode", "reason"), [("length", "length"), ("content_filter", "content_filter")]
 )
-async def test_an_answer_that_was_ended_early_says_why(
-    house: House, agent: str, mode: str, reason: str
+async def test_an_answer_that_ended_early_has_the_reason(
+    providers: FailingProviders, agent: str, mode: str, reason: str
 ) -> None:
-    async with Person(house.server.url) as ada:
+    async with Person(providers.server.url) as ada:
         page = await ada.page(agent=agent)
         ended = await page.say(f"[[mode={mode}]]")
         assert (ended["state"], ended["message"]["finish_reason"]) == ("complete", reason)
-        house.keep(page)
+        providers.record(page)
 
 
 @pytest.mark.parametrize("agent", ["openai", "anthropic"])
-async def test_what_broke_off_is_written_further_in_its_place(house: House, agent: str) -> None:
+async def test_an_answer_that_broke_off_is_continued_in_its_place(
+    providers: FailingProviders, agent: str
+) -> None:
     mark = uuid.uuid4().hex
-    async with Person(house.server.url) as ada:
+    async with Person(providers.server.url) as ada:
         page = await ada.page(agent=agent)
         broken = await page.say(f"{mark} [[mode=cut;at=3;fails=1]]")
         answer = broken["message"]["id"]
         await page.command("continue", agent=agent, client_id=str(uuid.uuid4()), message=answer)
         started = await page.until("turn_started")
-        assert (started["text"], started["gone"]) == (KEPT, [answer])
+        assert (started["text"], started["gone"]) == (PARTIAL, [answer])
         ended = await page.until("turn_ended")
         assert ended["state"] == "complete" and ended["message"]["id"] == answer
-        assert ended["message"]["content"].startswith(KEPT)
-        last = house.fakes[agent].requests[-1]["messages"]
+        assert ended["message"]["content"].startswith(PARTIAL)
+        last = providers.fakes[agent].requests[-1]["messages"]
         assert [m["role"] for m in last][-3:] == ["user", "assistant", "user"]
-        house.keep(page)
+        providers.record(page)
 
 
-async def test_a_server_that_is_not_there_is_left_alone_after_some_failures(house: House) -> None:
-    async with Person(house.server.url) as ada:
+async def test_an_unreachable_server_is_paused_after_some_failures(
+    providers: FailingProviders,
+) -> None:
+    async with Person(providers.server.url) as ada:
         codes: list[Any] = []
         page = await ada.page(agent="gone")
         for number in range(4):
             ended = await page.say(f"Are you there? {number}")
             codes.append(ended["problem"]["code"])
-        # Each turn asks twice; the fifth failure in a row begins the pause.
+        # Each turn sends two requests; the fifth failure in a row begins the pause.
         assert codes == ["unreachable"] * 2 + ["provider_paused"] * 2
         assert "Try again in" in ended["problem"]["message"]
         other = await ada.page(agent="openai")
         assert (await other.say("And you?"))["state"] == "complete"
-        house.keep(page)
-        async with ada.http.get(f"{house.server.url}/chat?agent=openai&debug=true") as answer:
-            house.frames.append(await answer.text())
+        providers.record(page)
+        async with ada.http.get(f"{providers.server.url}/chat?agent=openai&debug=true") as answer:
+            providers.frames.append(await answer.text())

@@ -5,7 +5,7 @@ from tests.person import Person
 from tests.running import Server
 
 
-async def test_a_guest_says_something_and_the_answer_is_stored_with_its_receipt(
+async def test_a_guest_sends_a_message_and_the_answer_is_stored_with_its_receipt(
     server: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(server.url) as ada:
@@ -18,12 +18,12 @@ async def test_a_guest_says_something_and_the_answer_is_stored_with_its_receipt(
         assert receipt["facts"]["policy"] == "lastN"
         assert receipt["facts"]["source"] == "template"
         assert receipt["reported"]["first_token_ms"] >= 0
-        asked = fake.requests[-1]["messages"]
-        assert [message["role"] for message in asked] == ["system", "user"]
+        messages = fake.requests[-1]["messages"]
+        assert [message["role"] for message in messages] == ["system", "user"]
         assert sum(verdict["sent"] for verdict in receipt["verdicts"]) == 2
 
 
-async def test_a_fresh_snapshot_equals_what_the_events_told(server: Server) -> None:
+async def test_a_fresh_snapshot_equals_the_messages_of_the_events(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         ended = await page.say("What is a receipt?")

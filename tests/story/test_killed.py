@@ -1,5 +1,5 @@
-"""The engine and the server killed in the middle of an answer, with the real model: what was saved
-is reused, no text is lost but the last second's, and no process stays behind."""
+"""The engine and the server killed in the middle of an answer, with the real model: the saved cache
+is reused, at most the last second of text is lost, and no process remains."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ STORY = (
     "and writes the weather into a book. At dusk the lamp is lit, and who is late sees it from far "
     "away. Say in one sentence what the keeper does."
 )
-# Of this the model writes for as long as it may. Asked for less it ends after a sentence, and then
-# does so again and again.
+# The model writes on this up to its limit. Asked for less, it ends after one sentence each time.
 LONG = "Write a story about the keeper in ten chapters, each with a title and three paragraphs."
 
 
@@ -43,7 +42,7 @@ def engine_of(server: Server) -> psutil.Process:
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """Ended, or only waiting to be collected by whoever adopted it."""
+    """Ended, or a zombie that its new parent has still to collect."""
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
@@ -54,7 +53,7 @@ async def until(condition: Callable[[], object], *, seconds: float = 30) -> None
 
 
 def saved_cells(server: Server) -> int:
-    """How much of the conversation lies on the disk."""
+    """How many of the conversation's cells are saved on disk."""
     with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as stored:
         found = stored.execute(
             "SELECT length(ids) / 4 FROM conversations_kvsession WHERE conversation_id IS NOT NULL"
@@ -69,9 +68,9 @@ async def first_turn(server: Server, page: Page) -> None:
     await until(lambda: saved_cells(server))
 
 
-async def begun_to_write(page: Page) -> tuple[str, str]:
-    """Ask for much and read for some seconds, once more where the model is done too soon; the text
-    by then, and what of it had come more than 1.3 s before: texts are saved once a second."""
+async def begin_long_answer(page: Page) -> tuple[str, str]:
+    """Request a long answer and read it for some seconds; try again if the model ends too soon.
+    Return the text so far, and the part older than 1.3 s: the server saves texts once a second."""
     clock = asyncio.get_running_loop().time
     while True:
         await page.send(LONG)
@@ -83,12 +82,12 @@ async def begun_to_write(page: Page) -> tuple[str, str]:
             text += event["text"]
             times.append((clock(), text))
         else:
-            return text, next(said for moment, said in reversed(times) if moment < clock() - 1.3)
+            return text, next(part for moment, part in reversed(times) if moment < clock() - 1.3)
 
 
-async def goes_on_from(page: Page, cells: int) -> None:
-    """The next turn reuses all that was saved. The saved answer's own end isn't in it: the model
-    reads that with the next turn."""
+async def check_reuse(page: Page, cells: int) -> None:
+    """The next turn reuses all saved cells. They lack the end token of the saved answer, which the
+    model reads with the next turn."""
     again = await page.say("What does the keeper do?")
     assert again["state"] == "complete", again
     cache = again["receipt"]["cache"]
@@ -96,30 +95,30 @@ async def goes_on_from(page: Page, cells: int) -> None:
     assert cache["reused"] == cache["expected"] == cells
 
 
-async def test_after_the_engine_was_killed_the_next_turn_reuses_what_was_saved(
+async def test_after_the_engine_was_killed_the_next_turn_reuses_the_saved_cache(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.ready_page()
         await first_turn(server, page)
         killed = engine_of(server)
-        text, _ = await begun_to_write(page)
+        text, _ = await begin_long_answer(page)
         os.kill(killed.pid, signal.SIGKILL)
         cells = saved_cells(server)
         ended = await page.until("turn_ended")
         assert ended["state"] == "interrupted" and ended["message"]["content"].startswith(text)
-        await goes_on_from(page, cells)
+        await check_reuse(page, cells)
         assert is_gone(killed) and engine_of(server).pid != killed.pid
 
 
-async def test_after_the_server_was_killed_the_next_turn_reuses_what_was_saved(
+async def test_after_the_server_was_killed_the_next_turn_reuses_the_saved_cache(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.ready_page()
         await first_turn(server, page)
         engine = engine_of(server)
-        text, old = await begun_to_write(page)
+        text, old = await begin_long_answer(page)
         server.kill()
         cells = saved_cells(server)
         await until(lambda: is_gone(engine))
@@ -127,6 +126,6 @@ async def test_after_the_server_was_killed_the_next_turn_reuses_what_was_saved(
         page = await ada.page(page.conversation)
         stored = page.snapshot["messages"][-1]
         assert stored["state"] == "interrupted"
-        kept = stored["content"]
-        assert kept.startswith(old) and (kept.startswith(text) or text.startswith(kept))
-        await goes_on_from(page, cells)
+        content = stored["content"]
+        assert content.startswith(old) and (content.startswith(text) or text.startswith(content))
+        await check_reuse(page, cells)

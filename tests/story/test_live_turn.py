@@ -1,4 +1,4 @@
-"""A turn while it runs: several pages, Stop, resends, caps, failures, and the server's own end."""
+"""A turn while it runs: several pages, Stop, resends, caps, failures, and a server that stops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import ROOT, Server
-from tests.story.conftest import KEY, asking
+from tests.story.conftest import KEY, provider_environment
 
 PACED = "[[tokens=60;rate=40]]"
 WHOLE = "".join(f" w{n}" for n in range(60))
@@ -33,7 +33,7 @@ async def until(condition: Callable[[], bool], *, seconds: float = 10.0) -> None
 
 
 async def follow(page: Page, text: str = "") -> tuple[str, dict[str, Any]]:
-    """The text as a page puts it together from its snapshot (or `text`) on, and how it ended."""
+    """Read a turn from the page's snapshot (or `text`) on; return the answer and the last event."""
     turn = page.snapshot["turn"]
     text = turn["text"] if turn else text
     while True:
@@ -58,19 +58,21 @@ async def first_words(page: Page, count: int = 5) -> str:
     return text
 
 
-def asked(fake: FakeOpenAI, text: str) -> int:
-    """How often the provider was asked this."""
+def count_requests(fake: FakeOpenAI, text: str) -> int:
+    """How many requests ended with this text."""
     return sum(request["messages"][-1]["content"] == text for request in fake.requests)
 
 
 def contents(folder: Path) -> list[str]:
-    """Every file below, byte by byte."""
+    """The bytes of every file in the folder, one character a byte."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     return [file.read_bytes().decode("latin-1") for file in files]
 
 
 class TestSeveralPages:
-    async def test_whoever_joins_in_the_middle_gets_all_of_it_once(self, server: Server) -> None:
+    async def test_a_page_that_joins_in_the_middle_gets_the_whole_answer_once(
+        self, server: Server
+    ) -> None:
         choose = random.Random(4)
         async with Person(server.url) as ada:
             page = await ada.page()
@@ -164,10 +166,10 @@ class TestSeveralPages:
             assert answer["code"] == "turn_running"
             _, ended = await follow(page)
             assert ended["message"]["content"] == WHOLE
-            assert asked(fake, "Not now") == 0
+            assert count_requests(fake, "Not now") == 0
             assert (await other.say("Not now"))["state"] == "complete"
 
-    async def test_renamed_cleared_and_deleted_reach_every_page(self, server: Server) -> None:
+    async def test_renaming_clearing_and_deleting_reach_every_page(self, server: Server) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()
             await page.say("Hello")
@@ -195,7 +197,7 @@ class TestResending:
             await asyncio.gather(*(page.send(text, client_id=client_id) for page in pages))
             ends = await asyncio.gather(*(page.until("turn_ended") for page in pages))
             assert len({ended["turn"] for ended in ends}) == 1
-            assert asked(fake, text) == 1
+            assert count_requests(fake, text) == 1
             again = await ada.page(first.conversation)
             roles = [message["role"] for message in again.snapshot["messages"]]
             assert roles.count("user") == 1
@@ -211,7 +213,7 @@ class TestResending:
             await page.send(text, client_id=client_id)
             started = await page.until("turn_started")
             assert started["resent"] and started["turn"] == ended["turn"]
-            assert asked(fake, text) == 1
+            assert count_requests(fake, text) == 1
 
 
 @pytest.mark.slow
@@ -220,13 +222,13 @@ async def test_answers_at_once_are_capped_for_an_owner_and_for_all(
 ) -> None:
     caps = {"MAX_ANSWERS_PER_OWNER": "2", "MAX_ANSWERS": "3", "DEBUG": "true"}
     text = "Wait [[tokens=2;first=3]]"
-    with Server(folder, **asking(fake, **caps)) as server:
+    with Server(folder, **provider_environment(fake, **caps)) as server:
         async with Person(server.url) as ada, Person(server.url) as bob:
             pages = [await ada.page() for _ in range(6)]
             await asyncio.gather(*(page.send(text) for page in pages))
-            told = await asyncio.gather(*(p.until("turn_started", "refused") for p in pages))
-            assert sum(event["type"] == "turn_started" for event in told) == 2
-            codes = {event["code"] for event in told if event["type"] == "refused"}
+            events = await asyncio.gather(*(p.until("turn_started", "refused") for p in pages))
+            assert sum(event["type"] == "turn_started" for event in events) == 2
+            codes = {event["code"] for event in events if event["type"] == "refused"}
             assert codes == {"too_many"}
             one, two = await bob.page(), await bob.page()
             await one.send(text)
@@ -259,7 +261,7 @@ FAILURES = [
 
 class TestFailures:
     @pytest.mark.parametrize(("directive", "state", "code", "text"), FAILURES)
-    async def test_each_is_told_in_words_and_keeps_what_was_written(
+    async def test_each_failure_is_explained_and_keeps_the_text_written_so_far(
         self, server: Server, directive: str, state: str, code: str, text: str
     ) -> None:
         async with Person(server.url) as ada:
@@ -285,7 +287,7 @@ class TestFailures:
     async def test_a_message_larger_than_the_window_fails_before_any_call(
         self, fake: FakeOpenAI, folder: Path
     ) -> None:
-        environment = asking(fake, DEBUG="true", HISTORY_TOKENS="500")
+        environment = provider_environment(fake, DEBUG="true", HISTORY_TOKENS="500")
         with Server(folder, **environment) as server:
             async with Person(server.url) as ada:
                 page = await ada.page()
@@ -300,9 +302,11 @@ class TestFailures:
                 assert (await page.say("Short"))["state"] == "complete"
 
     async def test_the_key_is_found_nowhere(self, fake: FakeOpenAI, folder: Path) -> None:
-        """Not in frames, pages, the log or the database, even with every logger talking."""
+        """Not in frames, pages, the log or the database, even with the loggers at debug level."""
         found: list[str] = []
-        with Server(folder, **asking(fake, DEBUG="true", OPENAI_LOG="debug")) as server:
+        with Server(
+            folder, **provider_environment(fake, DEBUG="true", OPENAI_LOG="debug")
+        ) as server:
             async with Person(server.url) as ada:
                 page = await ada.page(query="debug=true")
                 for directive, *_ in FAILURES:
@@ -324,11 +328,11 @@ class TestFailures:
 
 
 @pytest.mark.slow
-class TestTheServersEnd:
-    async def test_a_killed_server_leaves_the_text_of_up_to_a_second_before(
+class TestStoppingTheServer:
+    async def test_a_killed_server_loses_at_most_the_last_second_of_text(
         self, fake: FakeOpenAI, folder: Path
     ) -> None:
-        with Server(folder, **asking(fake, DEBUG="true")) as server:
+        with Server(folder, **provider_environment(fake, DEBUG="true")) as server:
             async with Person(server.url) as ada:
                 page = await ada.page()
                 await page.send("Count [[tokens=900;rate=40]]")
@@ -343,18 +347,18 @@ class TestTheServersEnd:
                 server.start()
                 again = await ada.page(page.conversation)
                 assert again.snapshot["turn"] is None
-                kept = again.snapshot["messages"][-1]
-                assert kept["state"] == "interrupted"
-                assert kept["content"].startswith(old) and text.startswith(kept["content"])
-                receipt = await ada.ask("GET", f"/turns/{kept['turn']}/receipt")
+                stored = again.snapshot["messages"][-1]
+                assert stored["state"] == "interrupted"
+                assert stored["content"].startswith(old) and text.startswith(stored["content"])
+                receipt = await ada.ask("GET", f"/turns/{stored['turn']}/receipt")
                 assert receipt["facts"]["policy"] == "lastN"
                 assert (await again.say("And on?"))["state"] == "complete"
-                assert fake.requests[-1]["messages"][-2]["content"] == kept["content"]
+                assert fake.requests[-1]["messages"][-2]["content"] == stored["content"]
 
-    async def test_sigterm_lets_an_answer_end_and_tells_the_pages_to_come_back(
+    async def test_sigterm_lets_an_answer_end_and_makes_the_pages_reconnect(
         self, fake: FakeOpenAI, folder: Path
     ) -> None:
-        with Server(folder, **asking(fake, DEBUG="true")) as server:
+        with Server(folder, **provider_environment(fake, DEBUG="true")) as server:
             async with Person(server.url) as ada:
                 page = await ada.page()
                 await page.send(f"Count {PACED}")
@@ -368,18 +372,18 @@ class TestTheServersEnd:
                 assert ended in (0, -signal.SIGTERM)
                 server.start()
                 again = await ada.page(page.conversation)
-                kept = again.snapshot["messages"][-1]
-                assert (kept["state"], kept["content"]) == ("complete", WHOLE)
+                stored = again.snapshot["messages"][-1]
+                assert (stored["state"], stored["content"]) == ("complete", WHOLE)
 
     async def test_a_second_server_in_the_same_folder_is_refused(
         self, fake: FakeOpenAI, folder: Path
     ) -> None:
-        with Server(folder, **asking(fake, DEBUG="true")) as server:
+        with Server(folder, **provider_environment(fake, DEBUG="true")) as server:
             async with Person(server.url) as ada:
                 page = await ada.page()
                 await page.send(f"Count {PACED}")
                 await page.until("turn_started")
-                second = Server(folder, **asking(fake, DEBUG="true"))
+                second = Server(folder, **provider_environment(fake, DEBUG="true"))
                 done = await asyncio.to_thread(
                     subprocess.run,
                     [sys.executable, "manage.py", "serve"],
@@ -390,9 +394,9 @@ class TestTheServersEnd:
                     timeout=60,
                 )
                 assert done.returncode != 0
-                said = done.stdout + done.stderr
-                assert f"Another server already uses {folder}." in said
-                assert "Stop it first, or set VAR_DIR." in said
-                assert "Traceback" not in said
+                output = done.stdout + done.stderr
+                assert f"Another server already uses {folder}." in output
+                assert "Stop it first, or set VAR_DIR." in output
+                assert "Traceback" not in output
                 _, ended = await follow(page)
                 assert ended["message"]["content"] == WHOLE

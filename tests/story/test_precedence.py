@@ -1,4 +1,4 @@
-"""Who decides what the model gets to see: the receipt says it, the provider's request proves it."""
+"""Which source decides what the model gets: the receipt names it, the request proves it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server
 from tests.story.agents import PERSONALITY, write_agents
-from tests.story.conftest import asking
+from tests.story.conftest import provider_environment
 
 TURNS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """`keep` user messages reach the model of the `TURNS` that were said. `said` is the outcome of
-    a source for a setting; `source` is the facts' one."""
+    """`keep` of `TURNS` user messages reach the model. `outcomes` has the outcome of a setting at a
+    source; `source` is the one that the facts name."""
 
     query: str = ""
     agent: str = "demo"
@@ -31,7 +31,7 @@ class Case:
     keep: int
     locked: bool = False
     environment: dict[str, str] = field(default_factory=dict)
-    said: dict[tuple[str, str], str] = field(default_factory=dict)
+    outcomes: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 LINK_ALL = "historyPolicy=all&debug=true"
@@ -44,7 +44,7 @@ ENVIRONMENT = {
         source="environment",
         keep=2,
         locked=True,
-        said={
+        outcomes={
             ("policy", "environment"): "won",
             ("policy", "URL"): "locked",
             ("policy", "template"): "overruled",
@@ -60,7 +60,7 @@ ENVIRONMENT = {
         source="environment, length: template",
         keep=3,
         locked=True,
-        said={("length", "URL"): "locked", ("length", "template"): "won"},
+        outcomes={("length", "URL"): "locked", ("length", "template"): "won"},
     ),
     "only the length set": Case(
         environment={"HISTORY_LENGTH": "2"},
@@ -70,7 +70,7 @@ ENVIRONMENT = {
         source="template, length: environment",
         keep=2,
         locked=True,
-        said={("policy", "URL"): "locked", ("policy", "template"): "won"},
+        outcomes={("policy", "URL"): "locked", ("policy", "template"): "won"},
     ),
     "a length of 0": Case(
         environment={"HISTORY_LENGTH": "0"},
@@ -80,7 +80,7 @@ ENVIRONMENT = {
         source="template, length: environment",
         keep=1,
         locked=True,
-        said={("length", "environment"): "won", ("length", "URL"): "locked"},
+        outcomes={("length", "environment"): "won", ("length", "URL"): "locked"},
     ),
     "AgentDock's name": Case(
         environment={"NEXT_PUBLIC_DEFAULT_HISTORY_POLICY": "all"},
@@ -90,7 +90,7 @@ ENVIRONMENT = {
         source="environment",
         keep=TURNS,
         locked=True,
-        said={("policy", "environment"): "won", ("policy", "URL"): "locked"},
+        outcomes={("policy", "environment"): "won", ("policy", "URL"): "locked"},
     ),
     "none": Case(
         environment={"HISTORY_POLICY": "none"},
@@ -100,7 +100,7 @@ ENVIRONMENT = {
         source="environment",
         keep=1,
         locked=True,
-        said={("policy", "URL"): "locked"},
+        outcomes={("policy", "URL"): "locked"},
     ),
     "all": Case(
         environment={"HISTORY_POLICY": "all"},
@@ -110,7 +110,7 @@ ENVIRONMENT = {
         source="environment",
         keep=TURNS,
         locked=True,
-        said={("policy", "URL"): "locked", ("length", "URL"): "locked"},
+        outcomes={("policy", "URL"): "locked", ("length", "URL"): "locked"},
     ),
     "links switched off": Case(
         environment={"HISTORY_URL": "off"},
@@ -119,7 +119,7 @@ ENVIRONMENT = {
         length="3",
         source="template",
         keep=3,
-        said={("policy", "URL"): "not allowed", ("policy", "template"): "won"},
+        outcomes={("policy", "URL"): "not allowed", ("policy", "template"): "won"},
     ),
     "links longer than allowed": Case(
         environment={"HISTORY_MAX_LENGTH": "4"},
@@ -128,7 +128,7 @@ ENVIRONMENT = {
         length="3",
         source="template",
         keep=3,
-        said={("length", "URL"): "not allowed", ("length", "template"): "won"},
+        outcomes={("length", "URL"): "not allowed", ("length", "template"): "won"},
     ),
 }
 LINKS = {
@@ -138,7 +138,7 @@ LINKS = {
         length="",
         source="URL",
         keep=TURNS,
-        said={("policy", "URL"): "won", ("policy", "template"): "overruled"},
+        outcomes={("policy", "URL"): "won", ("policy", "template"): "overruled"},
     ),
     "a link's length over the template's": Case(
         query="?historyLength=2",
@@ -146,7 +146,7 @@ LINKS = {
         length="2",
         source="template, length: URL",
         keep=2,
-        said={("length", "URL"): "won", ("length", "template"): "overruled"},
+        outcomes={("length", "URL"): "won", ("length", "template"): "overruled"},
     ),
     "a link's length of 0": Case(
         query="historyLength=0&historyLength=4",
@@ -154,7 +154,7 @@ LINKS = {
         length="0, acts as 1",
         source="template, length: URL",
         keep=1,
-        said={("length", "URL"): "won"},
+        outcomes={("length", "URL"): "won"},
     ),
     "a link's none": Case(
         query="historyPolicy=none", policy="none", length="", source="URL", keep=1
@@ -164,7 +164,7 @@ LINKS = {
         length="3",
         source="template",
         keep=3,
-        said={("policy", "URL"): "absent", ("policy", "template"): "won"},
+        outcomes={("policy", "URL"): "absent", ("policy", "template"): "won"},
     ),
     "nothing set": Case(
         agent="plain",
@@ -172,7 +172,7 @@ LINKS = {
         length="20",
         source="built in",
         keep=TURNS,
-        said={
+        outcomes={
             ("policy", "environment"): "absent",
             ("policy", "template"): "absent",
             ("policy", "built in"): "won",
@@ -187,7 +187,7 @@ LINKS = {
         length="3",
         source="template",
         keep=3,
-        said={
+        outcomes={
             ("policy", "URL"): "bad",
             ("length", "URL"): "bad",
             ("policy", "template"): "won",
@@ -199,7 +199,7 @@ LINKS = {
         length="20",
         source="built in",
         keep=TURNS,
-        said={("policy", "template"): "bad", ("length", "template"): "bad"},
+        outcomes={("policy", "template"): "bad", ("length", "template"): "bad"},
     ),
     "a blank link": Case(
         query="historyPolicy=&historyLength=%20",
@@ -207,7 +207,7 @@ LINKS = {
         length="3",
         source="template",
         keep=3,
-        said={("policy", "URL"): "absent", ("length", "URL"): "absent"},
+        outcomes={("policy", "URL"): "absent", ("length", "URL"): "absent"},
     ),
 }
 
@@ -221,8 +221,8 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def linked(
     fake: FakeOpenAI, agents: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """A server on which the environment says nothing of the history."""
-    environment = asking(fake, AGENTS_DIR=str(agents), DEBUG="true")
+    """A server without history settings in its environment."""
+    environment = provider_environment(fake, AGENTS_DIR=str(agents), DEBUG="true")
     with Server(tmp_path_factory.mktemp("linked"), **environment) as running:
         yield running
 
@@ -232,7 +232,7 @@ def question(number: int) -> str:
 
 
 def expected_request(agent: str, *, keep: int, turns: int = TURNS) -> list[dict[str, str]]:
-    """Head, then the last `keep` questions with their answers; written without our own code."""
+    """The head, then the last `keep` questions with their answers, without the tested code."""
     messages = [{"role": "system", "content": PERSONALITY.format(name=agent)}]
     if agent == "examples":
         messages += [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
@@ -244,7 +244,7 @@ def expected_request(agent: str, *, keep: int, turns: int = TURNS) -> list[dict[
 
 
 async def talk(page: Page) -> dict[str, Any]:
-    """All turns; the receipt of the last."""
+    """Send all turns; return the receipt of the last."""
     ended: dict[str, Any] = {}
     for number in range(1, TURNS + 1):
         ended = await page.say(question(number))
@@ -253,12 +253,12 @@ async def talk(page: Page) -> dict[str, Any]:
     return receipt
 
 
-def outcomes(receipt: dict[str, Any]) -> dict[tuple[str, str], str]:
+def receipt_outcomes(receipt: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
-        (setting, said["source"]): said["outcome"]
+        (setting, claim["source"]): claim["outcome"]
         for setting, found in receipt["settings"].items()
         if setting != "conversation"
-        for said in found["said"]
+        for claim in found["said"]
     }
 
 
@@ -270,8 +270,8 @@ async def check(case: Case, server: Server, fake: FakeOpenAI) -> dict[str, Any]:
         assert (facts["policy"], facts["length"]) == (case.policy, case.length)
         assert facts["source"] == case.source
         assert receipt["locked"] is case.locked
-        found = outcomes(receipt)
-        assert {place: found[place] for place in case.said} == case.said
+        found = receipt_outcomes(receipt)
+        assert {place: found[place] for place in case.outcomes} == case.outcomes
         assert fake.requests[-1]["messages"] == expected_request(case.agent, keep=case.keep)
         assert facts["stored"] == 2 * TURNS - 1
         assert facts["sent"] == 2 * case.keep - 1
@@ -282,23 +282,25 @@ async def check(case: Case, server: Server, fake: FakeOpenAI) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", LINKS)
-async def test_what_a_link_or_a_template_says_is_what_the_model_gets(
+async def test_the_model_gets_what_a_link_or_a_template_sets(
     name: str, linked: Server, fake: FakeOpenAI
 ) -> None:
     receipt = await check(LINKS[name], linked, fake)
     settings = receipt["settings"]
     for setting in (*settings.values(), *settings["conversation"].values()):
-        for said in setting.get("said", ()):
-            assert said["outcome"] not in ("bad", "not allowed", "overruled") or said["why"]
+        for claim in setting.get("said", ()):
+            assert claim["outcome"] not in ("bad", "not allowed", "overruled") or claim["why"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENVIRONMENT)
-async def test_what_the_environment_says_is_what_the_model_gets(
+async def test_the_model_gets_what_the_environment_sets(
     name: str, agents: Path, fake: FakeOpenAI, folder: Path
 ) -> None:
     case = ENVIRONMENT[name]
-    environment = asking(fake, AGENTS_DIR=str(agents), DEBUG="true", **case.environment)
+    environment = provider_environment(
+        fake, AGENTS_DIR=str(agents), DEBUG="true", **case.environment
+    )
     if case.locked:
         environment["HISTORY_REASON"] = "Answers cost money."
     with Server(folder, **environment) as server:
@@ -315,7 +317,9 @@ async def test_what_the_environment_says_is_what_the_model_gets(
 async def test_only_staff_may_choose_in_a_link_where_the_server_says_so(
     agents: Path, fake: FakeOpenAI, folder: Path
 ) -> None:
-    environment = asking(fake, AGENTS_DIR=str(agents), DEBUG="true", HISTORY_URL="staff")
+    environment = provider_environment(
+        fake, AGENTS_DIR=str(agents), DEBUG="true", HISTORY_URL="staff"
+    )
     with Server(folder, **environment) as server:
         server.add_user("grace", "compilers-1952")
         guest = Case(
@@ -324,7 +328,7 @@ async def test_only_staff_may_choose_in_a_link_where_the_server_says_so(
             length="3",
             source="template",
             keep=3,
-            said={("policy", "URL"): "not allowed"},
+            outcomes={("policy", "URL"): "not allowed"},
         )
         await check(guest, server, fake)
         async with Person(server.url) as grace:
@@ -338,7 +342,9 @@ async def test_only_staff_may_choose_in_a_link_where_the_server_says_so(
 async def test_a_token_budget_bounds_every_policy(
     agents: Path, fake: FakeOpenAI, folder: Path
 ) -> None:
-    environment = asking(fake, AGENTS_DIR=str(agents), DEBUG="true", HISTORY_TOKENS="90")
+    environment = provider_environment(
+        fake, AGENTS_DIR=str(agents), DEBUG="true", HISTORY_TOKENS="90"
+    )
     with Server(folder, HISTORY_POLICY="all", **environment) as server:
         async with Person(server.url) as ada:
             page = await ada.page()
@@ -378,7 +384,7 @@ async def test_what_is_sent_changes_nothing_that_is_stored(linked: Server) -> No
         assert stored[0] == question(1)
 
 
-async def test_a_huge_link_is_refused_in_words_and_the_page_goes_on(linked: Server) -> None:
+async def test_a_huge_link_is_refused_with_a_reason_and_the_page_goes_on(linked: Server) -> None:
     async with Person(linked.url) as ada:
         page = await ada.page()
         page.query = "historyPolicy=" + "x" * 5000
@@ -388,6 +394,6 @@ async def test_a_huge_link_is_refused_in_words_and_the_page_goes_on(linked: Serv
         page.query = "historyPolicy=" + "x" * 4000 + "%00"
         ended = await page.say("Hello")
         assert ended["state"] == "complete"
-        said = ended["receipt"]["settings"]["policy"]["said"]
-        raw = next(one["raw"] for one in said if one["source"] == "URL")
+        claims = ended["receipt"]["settings"]["policy"]["said"]
+        raw = next(one["raw"] for one in claims if one["source"] == "URL")
         assert len(raw) < 300

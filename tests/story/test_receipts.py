@@ -1,4 +1,4 @@
-"""A receipt proves what was sent: from it and what is stored the request is built again."""
+"""A receipt proves what was sent: the request is rebuilt from it and the stored messages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ TEXTS = [
 ]
 
 
-async def talked(server: Server, query: str) -> list[dict[str, Any]]:
-    """The receipts of a conversation under these settings."""
+async def receipts_of_conversation(server: Server, query: str) -> list[dict[str, Any]]:
+    """Have a conversation under these settings; return its receipts."""
     async with Person(server.url) as ada:
         page = await ada.page(query=query)
         ended = [await page.say(text) for text in TEXTS]
@@ -33,17 +33,17 @@ async def talked(server: Server, query: str) -> list[dict[str, Any]]:
 async def test_the_request_of_a_receipt_is_byte_for_byte_what_the_provider_got(
     server: Server, fake: FakeOpenAI, tmp_path: Path
 ) -> None:
-    receipts = await talked(server, "historyPolicy=relevant&historyTokens=600")
+    receipts = await receipts_of_conversation(server, "historyPolicy=relevant&historyTokens=600")
     sent = fake.requests[-1]
     assert "recalled" in {item.get("kind") for item in receipts[-1]["layout"]}
     file, out = tmp_path / "receipt.json", tmp_path / "request.json"
     file.write_text(json.dumps(receipts[-1]))
-    said = server.manage("replay_receipt", str(file), "--out", str(out))
-    assert f"Byte for byte the request that was sent: {len(sent['messages'])} messages" in said
+    output = server.manage("replay_receipt", str(file), "--out", str(out))
+    assert f"Byte for byte the request that was sent: {len(sent['messages'])} messages" in output
     again = json.loads(out.read_text())
     assert json.dumps(again["messages"]) == json.dumps(sent["messages"])
     assert again["model"] == sent["model"]
-    # The model may think besides.
+    # The model's limit includes its reasoning.
     assert again["max_tokens"] < sent["max_completion_tokens"]
     changed = receipts[-1]["head"] | {"hash": "0" * 64}
     file.write_text(json.dumps(receipts[-1] | {"head": changed}))
@@ -51,7 +51,7 @@ async def test_the_request_of_a_receipt_is_byte_for_byte_what_the_provider_got(
         server.manage("replay_receipt", str(file), "--out", str(out))
 
 
-async def test_the_text_of_a_file_stands_in_the_request_that_is_built_again(
+async def test_the_rebuilt_request_contains_the_text_of_a_file(
     server: Server, fake: FakeOpenAI, tmp_path: Path
 ) -> None:
     async with Person(server.url) as ada:
@@ -59,9 +59,9 @@ async def test_the_text_of_a_file_stands_in_the_request_that_is_built_again(
         file = await given(ada, b"Dredge the harbour.", name="plan.txt")
         ended = await page.say("What is planned?", attachments=[file["id"]])
         receipt = await ada.ask("GET", f"/turns/{ended['turn']}/receipt")
-    kept, out = tmp_path / "receipt.json", tmp_path / "request.json"
-    kept.write_text(json.dumps(receipt))
-    server.manage("replay_receipt", str(kept), "--out", str(out))
+    saved, out = tmp_path / "receipt.json", tmp_path / "request.json"
+    saved.write_text(json.dumps(receipt))
+    server.manage("replay_receipt", str(saved), "--out", str(out))
     again = json.loads(out.read_text())["messages"]
     assert "Dredge the harbour." in again[-1]["content"]
     assert json.dumps(again) == json.dumps(fake.requests[-1]["messages"])
@@ -73,10 +73,10 @@ async def test_stored_conversations_are_replayed_under_every_policy(
     async with Person(server.url) as ada:
         page = await ada.page(agent="archivist")
         ended = [await page.say(text) for text in TEXTS]
-    asked = len(fake.requests)
-    said = server.manage("simulate_history", "--conversation", page.conversation, "--json")
-    found = json.JSONDecoder().raw_decode(said)[0]
-    assert len(fake.requests) == asked
+    requests_before = len(fake.requests)
+    output = server.manage("simulate_history", "--conversation", page.conversation, "--json")
+    found = json.JSONDecoder().raw_decode(output)[0]
+    assert len(fake.requests) == requests_before
     policies = found["policies"]
     assert found["conversations"] == 1
     assert set(policies) == {

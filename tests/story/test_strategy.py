@@ -11,7 +11,7 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server
 from tests.story.agents import PERSONALITY, write_agent
-from tests.story.conftest import KEY, asking
+from tests.story.conftest import KEY, provider_environment
 
 TURNS = 6
 CHOOSING = """
@@ -41,7 +41,9 @@ def strategic(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Ite
     for slug, source in {"chooser": CHOOSING, "failing": FAILING, "slow": SLOW}.items():
         write_agent(agents, slug, {"historyPolicy": "strategy"})
         (agents / slug / "strategy.py").write_text(source)
-    with Server(tmp_path_factory.mktemp("var"), **asking(fake, AGENTS_DIR=str(agents))) as running:
+    with Server(
+        tmp_path_factory.mktemp("var"), **provider_environment(fake, AGENTS_DIR=str(agents))
+    ) as running:
         yield running
     assert "Traceback" not in running.log, running.log
     assert "nothing of this" not in running.log
@@ -60,17 +62,17 @@ async def talk(page: Page, turns: int) -> dict[str, Any]:
     return receipt
 
 
-def asked(fake: FakeOpenAI) -> list[tuple[str, str]]:
+def request_messages(fake: FakeOpenAI) -> list[tuple[str, str]]:
     return [(m["role"], m["content"]) for m in fake.requests[-1]["messages"]]
 
 
-async def test_the_provider_is_asked_what_the_strategy_chose(
+async def test_the_provider_gets_what_the_strategy_chose(
     strategic: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(strategic.url) as ada:
         page = await ada.page(agent="chooser")
         receipt = await talk(page, TURNS)
-        assert asked(fake) == [
+        assert request_messages(fake) == [
             ("system", PERSONALITY.format(name="chooser")),
             ("system", "You are talking about 10 messages."),
             ("user", question(1)),
@@ -87,12 +89,17 @@ async def test_the_provider_is_asked_what_the_strategy_chose(
         assert {"strategy", "not_chosen"} <= {v["reason"] for v in preview["decision"]["verdicts"]}
 
 
-async def test_one_that_fails_falls_back_to_the_newest_turns_and_says_so(
+async def test_a_failing_strategy_falls_back_to_the_newest_turns_and_a_note_says_so(
     strategic: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(strategic.url) as ada:
         receipt = await talk(await ada.page(agent="failing"), 2)
-        assert [role for role, _ in asked(fake)] == ["system", "user", "assistant", "user"]
+        assert [role for role, _ in request_messages(fake)] == [
+            "system",
+            "user",
+            "assistant",
+            "user",
+        ]
         assert receipt["notes"] == [
             "The agent's strategy failed: failing/strategy.py, line 7: RuntimeError. "
             "The newest turns within the budget are sent instead."
@@ -100,10 +107,10 @@ async def test_one_that_fails_falls_back_to_the_newest_turns_and_says_so(
         assert KEY not in str(receipt)
 
 
-async def test_one_that_never_ends_delays_an_answer_by_its_limit_only(
+async def test_a_strategy_that_never_ends_delays_an_answer_only_up_to_its_limit(
     strategic: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(strategic.url) as ada:
         receipt = await talk(await ada.page(agent="slow"), 2)
-        assert len(asked(fake)) == 4
+        assert len(request_messages(fake)) == 4
         assert "it took longer than 2 seconds and was ended" in receipt["notes"][0]

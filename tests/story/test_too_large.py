@@ -5,19 +5,19 @@ from tests.person import Person
 from tests.running import Server
 
 
-async def test_a_message_that_can_not_fit_is_refused_and_stands_in_nobodys_way(
+async def test_a_message_that_can_not_fit_is_refused_and_blocks_no_later_message(
     server: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         await page.say("My dog is called Rex.")
-        asked = len(fake.requests)
+        requests_before = len(fake.requests)
         page.query = "historyTokens=200"
         await page.send("word " * 3000)
         refused = await page.until("refused")
         assert refused["code"] == "prompt_too_large"
         assert "3," in refused["message"]
-        assert len(fake.requests) == asked
+        assert len(fake.requests) == requests_before
         page.query = ""
         await page.say("What is my dog called?")
         texts = [message["content"] for message in fake.requests[-1]["messages"]]
@@ -30,7 +30,7 @@ async def test_a_message_that_can_not_fit_is_refused_and_stands_in_nobodys_way(
         )
 
 
-async def test_the_first_preview_says_what_the_first_answer_will(server: Server) -> None:
+async def test_the_first_preview_equals_the_receipt_of_the_first_answer(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         preview = (await page.preview("Good morning"))["decision"]
@@ -39,8 +39,10 @@ async def test_the_first_preview_says_what_the_first_answer_will(server: Server)
             assert ended["receipt"][key] == preview[key], key
 
 
-async def test_a_restored_conversation_counts_before_it_was_ever_sent(server: Server) -> None:
-    said = [
+async def test_the_tokens_of_a_restored_conversation_are_estimated_before_it_is_sent(
+    server: Server,
+) -> None:
+    messages = [
         {"role": role, "content": f"{role} {number}"}
         for number in range(30)
         for role in ("user", "assistant")
@@ -50,7 +52,7 @@ async def test_a_restored_conversation_counts_before_it_was_ever_sent(server: Se
         "version": 1,
         "agent": "demo",
         "title": "Long ago",
-        "messages": said,
+        "messages": messages,
     }
     async with Person(server.url) as ada:
         restored = await ada.ask("POST", "/conversations/import", saved)

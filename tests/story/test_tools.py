@@ -1,4 +1,4 @@
-"""Rounds of tools through the whole application: every request is one that the provider takes."""
+"""Rounds of tools through the whole application: every request follows the provider's rules."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ async def test_rounds_failures_a_stop_and_every_trimming_make_valid_requests(
             page.query = query
             ended = await page.say(f"Once more, how much? {ROUNDS}")
             assert ended["state"] == "complete", ended["problem"]
-        # What is stored is whole, too: every call has one result. A page shows the newest 60.
-        asked, answered = stored_calls(await page.open())
-        assert asked == answered and len(asked) > 30
+        # Each stored call has exactly one result. A page shows the newest 60 messages.
+        call_ids, result_ids = stored_calls(await page.open())
+        assert call_ids == result_ids and len(call_ids) > 30
     assert len(fake.requests) >= 3 * (1 + len(POLICIES))
     for body in fake.requests:
         rules: Any = openai_rules if dialect == "openai" else anthropic_rules
@@ -98,30 +98,31 @@ FAILED = "failed"
 
 
 def results(page: Page) -> list[Any]:
-    """What the calls came to, in the order of the calls."""
+    """The results of the calls, in the order of the calls."""
     places: dict[str, Any] = {}
     for event in page.events:
         if event["type"] == "calls_started":
             places |= {m["id"]: None for m in event["messages"] if m["role"] == "tool"}
         if event["type"] == "call_ended":
-            said = json.loads(event["message"]["content"])
-            failed = isinstance(said, dict) and "error" in said
-            places[event["message"]["id"]] = FAILED if failed else said
+            result = json.loads(event["message"]["content"])
+            failed = isinstance(result, dict) and "error" in result
+            places[event["message"]["id"]] = FAILED if failed else result
     return list(places.values())
 
 
 def stored_calls(snapshot: dict[str, Any]) -> tuple[list[str], list[str]]:
     messages = snapshot["messages"]
-    asked = [call["id"] for m in messages if m["role"] == "assistant" for call in m["calls"]]
-    return asked, [m["call_id"] for m in messages if m["role"] == "tool"]
+    calls = [call["id"] for m in messages if m["role"] == "assistant" for call in m["calls"]]
+    return calls, [m["call_id"] for m in messages if m["role"] == "tool"]
 
 
-async def test_what_an_agent_can_not_have_is_named_and_it_still_chats(server: Server) -> None:
+async def test_the_missing_tools_of_an_agent_are_named_and_it_still_chats(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page(agent="openai")
         agent = page.snapshot["agent"]
         async with asyncio.timeout(PATIENCE):
-            while any(one["name"] == "mcp.fake" for one in agent["missing"]):  # it still starts
+            # While it starts, the tool server counts as missing.
+            while any(one["name"] == "mcp.fake" for one in agent["missing"]):
                 agent = (await page.open())["agent"]
         assert agent["missing"] == [
             {"name": "weather", "reason": "there is no tool of that name here"}

@@ -1,4 +1,4 @@
-"""A fast model chooses what is sent: the receipt says it, the provider's request proves it."""
+"""A fast model chooses the turns to send: the receipt records them, the request proves it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server
 from tests.story.agents import write_agent
-from tests.story.conftest import asking
+from tests.story.conftest import provider_environment
 
 TURNS = 12
 FACT = "My dog is called Rex."
-ALL_KEPT = "nothing of the last 25 turns is left out while there is room."
+ALL_SENT = "nothing of the last 25 turns is left out while there is room."
 
 
 @pytest.fixture(scope="module")
@@ -34,34 +34,34 @@ def fake(own_fake: FakeOpenAI) -> FakeOpenAI:
 @pytest.fixture(scope="module")
 def server(own_fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     agents = tmp_path_factory.mktemp("agents")
-    chosen = {"historyPolicy": "relevant", "historySelector": "triage"}
-    write_agent(agents, "careful", {**chosen, "conversation": {"context_truncation": 30}})
-    write_agent(agents, "hasty", {**chosen, "conversation": {"selection_timeout": 0.3}})
-    environment = asking(own_fake, AGENTS_DIR=str(agents), FAST_MODEL="tiny")
+    triage = {"historyPolicy": "relevant", "historySelector": "triage"}
+    write_agent(agents, "careful", {**triage, "conversation": {"context_truncation": 30}})
+    write_agent(agents, "hasty", {**triage, "conversation": {"selection_timeout": 0.3}})
+    environment = provider_environment(own_fake, AGENTS_DIR=str(agents), FAST_MODEL="tiny")
     with Server(tmp_path_factory.mktemp("triage"), **environment) as running:
         yield running
     assert "Traceback" not in running.log, running.log
 
 
-async def restored(person: Person, *, agent: str = "careful", query: str = "") -> Page:
-    """A conversation of twelve turns; the first holds a fact and a long answer."""
-    said = [{"role": "user", "content": FACT}, {"role": "assistant", "content": "Noted. " * 20}]
+async def import_conversation(person: Person, *, agent: str = "careful", query: str = "") -> Page:
+    """Import a conversation of twelve turns, whose first has a fact and a long answer; open it."""
+    messages = [{"role": "user", "content": FACT}, {"role": "assistant", "content": "Noted. " * 20}]
     for number in range(1, TURNS):
-        said.append({"role": "user", "content": f"question {number}"})
-        said.append({"role": "assistant", "content": f"answer {number}"})
+        messages.append({"role": "user", "content": f"question {number}"})
+        messages.append({"role": "assistant", "content": f"answer {number}"})
     saved = {
         "format": "chatsite.conversation",
         "version": 1,
         "agent": agent,
         "title": "Rex",
-        "messages": said,
+        "messages": messages,
     }
-    made = await person.ask("POST", "/conversations/import", saved)
-    return await person.page(made["conversation"]["id"], agent=agent, query=query)
+    imported = await person.ask("POST", "/conversations/import", saved)
+    return await person.page(imported["conversation"]["id"], agent=agent, query=query)
 
 
 def sent(fake: FakeOpenAI) -> list[str]:
-    """What the answer was asked with, the instructions left out."""
+    """The texts of the last request without the instructions."""
     return [message["content"] for message in fake.requests[-1]["messages"][1:]]
 
 
@@ -69,16 +69,16 @@ def questions(*numbers: int) -> list[str]:
     return [text for n in numbers for text in (f"question {n}", f"answer {n}")]
 
 
-async def test_the_chosen_turns_are_sent_in_their_places(server: Server, fake: FakeOpenAI) -> None:
+async def test_the_chosen_turns_are_sent_in_their_order(server: Server, fake: FakeOpenAI) -> None:
     async with Person(server.url) as ada:
-        page = await restored(ada)
+        page = await import_conversation(ada)
         before = len(fake.requests)
         fake.script.extend(['Sure: {"relevant": [4, 0, 0, 77]}', "Rex."])
         ended = await page.say("What is my dog called?")
         assert ended["message"]["content"] == "Rex."
-        asked, answered = fake.requests[before:]
-        assert (asked["model"], answered["model"]) == ("tiny", "gpt-6-luna")
-        assert FACT in asked["messages"][1]["content"]
+        selection, request = fake.requests[before:]
+        assert (selection["model"], request["model"]) == ("tiny", "gpt-6-luna")
+        assert FACT in selection["messages"][1]["content"]
         assert sent(fake) == [
             FACT,
             "Noted. Noted. Noted. Noted. No […shortened]",
@@ -86,10 +86,10 @@ async def test_the_chosen_turns_are_sent_in_their_places(server: Server, fake: F
             "What is my dog called?",
         ]
         receipt = ended["receipt"]
-        told = receipt["reports"]["triage"]
-        assert (told["result"], told["model"]) == ("chosen", "tiny")
-        assert (told["candidates"], told["chosen"]) == (7, 2)
-        assert told["prompt"] > 100 and told["completion"] == 6 and told["milliseconds"] >= 0
+        report = receipt["reports"]["triage"]
+        assert (report["result"], report["model"]) == ("chosen", "tiny")
+        assert (report["candidates"], report["chosen"]) == (7, 2)
+        assert report["prompt"] > 100 and report["completion"] == 6 and report["milliseconds"] >= 0
         verdicts = {v["first"]: (v["sent"], v["reason"]) for v in receipt["verdicts"]}
         assert verdicts[1] == (True, "relevant")
         assert verdicts[3] == (False, "not_relevant")
@@ -107,11 +107,11 @@ async def test_the_chosen_turns_are_sent_in_their_places(server: Server, fake: F
         ("[[mode=hang0]]", "hasty", "timeout", "after 0.3 seconds"),
     ],
 )
-async def test_without_a_choice_all_of_the_lookback_is_sent_and_the_receipt_says_why(
+async def test_without_a_choice_the_whole_lookback_is_sent_and_the_receipt_says_why(
     server: Server, fake: FakeOpenAI, script: str, agent: str, result: str, why: str
 ) -> None:
     async with Person(server.url) as ada:
-        page = await restored(ada, agent=agent)
+        page = await import_conversation(ada, agent=agent)
         fake.script.extend([script, "Rex."])
         ended = await page.say("What is my dog called?")
         assert ended["state"] == "complete"
@@ -120,14 +120,14 @@ async def test_without_a_choice_all_of_the_lookback_is_sent_and_the_receipt_says
         assert receipt["reports"]["triage"]["result"] == result
         assert receipt["reports"]["triage"]["asked"] is True
         (note,) = receipt["notes"]
-        assert why in note and note.endswith(ALL_KEPT)
+        assert why in note and note.endswith(ALL_SENT)
         oldest = next(v for v in receipt["verdicts"] if v["first"] == 1)
         assert oldest["sent"] and "no model has chosen" in oldest["sentence"]
 
 
-async def test_a_preview_asks_no_model(server: Server, fake: FakeOpenAI) -> None:
+async def test_a_preview_sends_no_request_to_a_model(server: Server, fake: FakeOpenAI) -> None:
     async with Person(server.url) as ada:
-        page = await restored(ada)
+        page = await import_conversation(ada)
         before = len(fake.requests)
         decision = (await page.preview("What is my dog called?"))["decision"]
         assert len(fake.requests) == before
@@ -137,9 +137,9 @@ async def test_a_preview_asks_no_model(server: Server, fake: FakeOpenAI) -> None
         assert decision["reports"]["triage"]["result"] == "on sending"
 
 
-async def test_stop_while_it_is_asked_stops_the_question(server: Server, fake: FakeOpenAI) -> None:
+async def test_stop_cancels_the_request_to_the_fast_model(server: Server, fake: FakeOpenAI) -> None:
     async with Person(server.url) as ada:
-        page = await restored(ada)
+        page = await import_conversation(ada)
         fake.script.append("[[mode=hang0]]")
         await page.send("What is my dog called?")
         await page.until("turn_started")
@@ -152,7 +152,7 @@ async def test_stop_while_it_is_asked_stops_the_question(server: Server, fake: F
 
 async def _until(fake: FakeOpenAI, in_flight: int) -> None:
     async with asyncio.timeout(10):
-        while fake.in_flight != in_flight:  # noqa: ASYNC110 - the server lives in another thread
+        while fake.in_flight != in_flight:  # noqa: ASYNC110 - the server runs in another thread
             await asyncio.sleep(0.01)
 
 
@@ -160,15 +160,15 @@ def quoted(texts: list[str]) -> list[str]:
     return [text for text in texts if "It will rain" in text]
 
 
-async def test_what_a_background_task_wrote_goes_with_the_message_that_follows_it(
+async def test_a_message_of_a_background_task_is_sent_with_the_next_user_message(
     server: Server, fake: FakeOpenAI
 ) -> None:
     async with Person(server.url) as ada:
-        page = await restored(ada, query="historyPolicy=lastN&historyLength=3")
-        said = server.manage(
+        page = await import_conversation(ada, query="historyPolicy=lastN&historyLength=3")
+        output = server.manage(
             "add_message", page.conversation, "--source", "briefing", "It will rain at noon."
         )
-        assert said == f"Stored as message {2 * TURNS + 1} of {page.conversation}.\n"
+        assert output == f"Stored as message {2 * TURNS + 1} of {page.conversation}.\n"
         again = await ada.page(page.conversation, agent="careful", query=page.query)
         shown: dict[str, Any] = again.snapshot["messages"][-1]
         assert (shown["content"], shown["source"]) == ("It will rain at noon.", "briefing")

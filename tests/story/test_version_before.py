@@ -1,4 +1,4 @@
-"""A database and an exported conversation of the version before still open.
+"""A database and an exported conversation of the previous version still open.
 
 Commit 2eda37a made `tests/data/before` with the echo provider: one conversation of the account
 `ada` with an answer tried again, a tool call, a summary, a pinned message and places in the cache.
@@ -42,7 +42,7 @@ def expected() -> dict[str, Any]:
     return snapshot
 
 
-async def test_its_conversation_opens_as_it_was_and_goes_on(server: Server) -> None:
+async def test_the_old_conversation_opens_unchanged_and_can_be_continued(server: Server) -> None:
     async with Person(server.url) as ada:
         await ada.sign_in(*ADA)
         page = await ada.page(CONVERSATION)
@@ -56,7 +56,7 @@ async def test_its_conversation_opens_as_it_was_and_goes_on(server: Server) -> N
         assert again.snapshot["messages"][-1] == ended["message"]
 
 
-async def test_its_receipts_and_versions_are_there(server: Server) -> None:
+async def test_the_old_receipts_and_versions_are_there(server: Server) -> None:
     async with Person(server.url) as ada:
         await ada.sign_in(*ADA)
         answers = [view for view in expected()["messages"] if view["role"] == "assistant"]
@@ -73,7 +73,7 @@ async def test_its_receipts_and_versions_are_there(server: Server) -> None:
         assert [one["text"] for one in found["versions"]] == ["The boat is called Petrel."]
 
 
-async def test_its_export_is_restored(server: Server) -> None:
+async def test_the_old_export_is_restored(server: Server) -> None:
     file = json.loads((BEFORE / "conversation.chatsite.json").read_text(encoding="utf-8"))
     async with Person(server.url) as bob:
         restored = await bob.ask("POST", "/conversations/import", file)
