@@ -1,4 +1,4 @@
-"""Conversations for the tests of the store, made as the turns make them."""
+"""Builders of conversations for tests of storage. They call the store as running turns do."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-def words(count: int) -> TokenCount:
+def token_count(count: int) -> TokenCount:
     return TokenCount(count=count, tokenizer="words", basis="counted")
 
 
-def said(text: str, *, tokens: int = 3) -> DomainMessage:
-    return DomainMessage(id=new_id(), role="user", content=text, tokens=words(tokens))
+def user_message(text: str, *, tokens: int = 3) -> DomainMessage:
+    return DomainMessage(id=new_id(), role="user", content=text, tokens=token_count(tokens))
 
 
 def begin(
@@ -52,7 +52,7 @@ def begin(
         conversation=conversation,
         agent=agent,
         client_id=client_id or new_id(),
-        user=said(text),
+        user=user_message(text),
         answer=new_id(),
         greeting=greeting,
         reach=Everything(),
@@ -67,34 +67,38 @@ def end(
     tokens: int = 5,
 ) -> FinishedTurn | None:
     return store.end_turn(
-        turn=begun.turn, state=state, text=text, tokens=words(tokens), receipt={"turn": begun.turn}
+        turn=begun.turn,
+        state=state,
+        text=text,
+        tokens=token_count(tokens),
+        receipt={"turn": begun.turn},
     )
 
 
 def talk(conversation: str, turns: int, *, owner: Owner = ADA) -> None:
-    """Whole turns: what the user says is "question 1" and so on."""
+    """Store complete turns: user messages "question 1", "question 2" ..., each with an answer."""
     for number in range(1, turns + 1):
         end(begin(conversation, f"question {number}", owner=owner), f"answer {number}")
 
 
-def asked_for(*names: str, text: str | None = None, tokens: int = 4) -> DomainMessage:
-    """An assistant's message that calls these tools; take its id from `StartedTurn.answer`."""
+def tool_call_message(*names: str, text: str | None = None, tokens: int = 4) -> DomainMessage:
+    """An assistant message that calls the tools `names`. `StartedTurn.answer` gives the id."""
     calls = tuple(ToolCall(id=new_id(), name=name, arguments={"n": 1}) for name in names)
     found = DomainMessage.assistant(
         text, id=new_id(), calls=calls, reasoning="I should look it up."
     )
-    return replace(found, tokens=words(tokens))
+    return replace(found, tokens=token_count(tokens))
 
 
-NEVER = '{"error": {"name": "NeverRan", "message": "This call never ran."}}'
+NEVER_RAN = '{"error": {"name": "NeverRan", "message": "This call never ran."}}'
 
 
-def round_of(
+def begin_round(
     turn: str, message: DomainMessage, *, id: str, answer: str
 ) -> tuple[tuple[DomainMessage, ...], tuple[MessageView, ...] | None]:
-    """Begin a round: the message being written becomes `message`. Its results, and the views."""
+    """Begin a round with `message` as the answer so far. Returns its tool results and the views."""
     results = tuple(
-        DomainMessage.tool(NEVER, id=new_id(), call_id=call.id) for call in message.calls
+        DomainMessage.tool(NEVER_RAN, id=new_id(), call_id=call.id) for call in message.calls
     )
     views = store.begin_calls(
         turn=turn, message=replace(message, id=id), results=results, answer=answer
@@ -102,13 +106,13 @@ def round_of(
     return results, views
 
 
-def result(
+def tool_result(
     marked: DomainMessage, text: str = '"high at noon"', *, tokens: int = 6
 ) -> DomainMessage:
-    return replace(marked, content=text, tokens=words(tokens))
+    return replace(marked, content=text, tokens=token_count(tokens))
 
 
-def again(
+def retry(
     conversation: str,
     message: str,
     *,
@@ -129,8 +133,8 @@ def again(
     )
 
 
-def shown(conversation: str) -> list[tuple[str, str | None]]:
-    """What a fresh page shows: role and text."""
+def shown_messages(conversation: str) -> list[tuple[str, str | None]]:
+    """Role and text of each message that a freshly loaded page shows."""
     opened = queries.open_conversation(owner=ADA, conversation=conversation)
     return [(view.message.role, view.message.content) for view in opened.messages]
 
@@ -143,22 +147,22 @@ def messages(conversation: str) -> QuerySet[Message]:
     return Message.objects.filter(conversation=row(conversation))
 
 
-def recounted(conversation: str) -> tuple[int, int, int]:
-    """Messages, user messages and tokens of the active path, counted anew."""
+def counted_totals(conversation: str) -> tuple[int, int, int]:
+    """Messages, user messages and tokens of the active path, counted from its messages."""
     on_path = messages(conversation).filter(on_path=True).exclude(state="running")
     found = list(on_path.values_list("role", "tokens"))
     return len(found), sum(r == "user" for r, _ in found), sum(t for _, t in found)
 
 
-def totals(conversation: str) -> tuple[int, int, int]:
+def stored_totals(conversation: str) -> tuple[int, int, int]:
     found = row(conversation)
     return found.path_messages, found.path_users, found.path_tokens
 
 
-def at_once(count: int, work: Callable[[], T]) -> list[T | Exception]:
-    """Run in as many threads, each with a connection of its own that is closed afterwards."""
+def run_in_threads(count: int, work: Callable[[], T]) -> list[T | Exception]:
+    """Run `work` in `count` threads, each with its own database connection, and close those."""
 
-    def one(_: int) -> T | Exception:
+    def run_once(_: int) -> T | Exception:
         try:
             return work()
         except Exception as error:
@@ -167,4 +171,4 @@ def at_once(count: int, work: Callable[[], T]) -> list[T | Exception]:
             connection.close()
 
     with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(one, range(count)))
+        return list(pool.map(run_once, range(count)))

@@ -14,15 +14,15 @@ from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount
 from tests.conversations.builders import (
     ADA,
-    at_once,
     begin,
+    counted_totals,
     end,
     messages,
     new_id,
-    recounted,
     row,
+    run_in_threads,
+    stored_totals,
     talk,
-    totals,
 )
 
 pytestmark = pytest.mark.django_db
@@ -69,10 +69,10 @@ def test_the_totals_stay_true_and_the_tokens_can_be_counted_later(conversation: 
     assert tokens is not None and tokens.basis == "estimated"
     assert tokens.count == estimate_message(view.message)
     add_message(conversation=conversation, source="scheduled", text="Check it", role="user")
-    assert totals(conversation) == recounted(conversation)
+    assert stored_totals(conversation) == counted_totals(conversation)
     counted = TokenCount(count=4, tokenizer="words", basis="counted")
     store.save_counts(conversation=conversation, counts={view.message.id: counted})
-    assert totals(conversation) == recounted(conversation)
+    assert stored_totals(conversation) == counted_totals(conversation)
 
 
 def test_the_page_shows_it_and_the_next_turn_follows_it(conversation: str) -> None:
@@ -85,7 +85,7 @@ def test_the_page_shows_it_and_the_next_turn_follows_it(conversation: str) -> No
     assert (row(conversation).title, row(conversation).turns) == (before.title, before.turns)
     end(begin(conversation, "Really?"), "Yes.")
     assert [place[:2] for place in places(conversation)[-3:]] == [(5, 3), (6, 6), (7, 6)]
-    assert totals(conversation) == recounted(conversation)
+    assert stored_totals(conversation) == counted_totals(conversation)
 
 
 def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None:
@@ -109,7 +109,7 @@ def test_an_empty_path_takes_it(conversation: str) -> None:
     store.clear_conversation(owner=ADA, conversation=conversation)
     view = add_message(conversation=conversation, source="briefing", text="It will rain.")
     assert places(conversation) == [(view.seq, 0, "assistant", "briefing")]
-    assert totals(conversation) == recounted(conversation)
+    assert stored_totals(conversation) == counted_totals(conversation)
 
 
 def test_what_can_not_be_stored_is_replaced(conversation: str) -> None:
@@ -131,7 +131,7 @@ class TestRefused:
         self.refused(conversation, TurnRunning, "An answer is being written there")
         end(begun)
         add_message(conversation=conversation, source="briefing", text="Now.")
-        assert totals(conversation) == recounted(conversation)
+        assert stored_totals(conversation) == counted_totals(conversation)
 
     @pytest.mark.parametrize("text", ["", " \n\t"])
     def test_an_empty_text(self, conversation: str, text: str) -> None:
@@ -157,7 +157,9 @@ class TestRefused:
 def test_several_at_once_all_find_a_place() -> None:
     chat = new_id()
     talk(chat, 1)
-    found = at_once(6, lambda: add_message(conversation=chat, source="scheduled", text="Done."))
+    found = run_in_threads(
+        6, lambda: add_message(conversation=chat, source="scheduled", text="Done.")
+    )
     assert not [error for error in found if isinstance(error, Exception)]
     assert [place[0] for place in places(chat)] == list(range(1, 9))
-    assert totals(chat) == recounted(chat)
+    assert stored_totals(chat) == counted_totals(chat)

@@ -27,7 +27,7 @@ from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Session, SessionFile, Span
 from chatsite.messages import Message as DomainMessage
-from tests.conversations.builders import ADA, BOB, again, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, retry, talk
 
 Books = dict[int, tuple[int, int, int]]
 ABSENT = (-1, -1, 1)
@@ -158,7 +158,7 @@ class TestCleanups:
 
     def test_every_version_of_a_turns_answer_is_unloaded_with_it(self, chat: str) -> None:
         first = at(chat, 6)
-        end(again(chat, first), "another answer 3")
+        end(retry(chat, first), "another answer 3")
         end(begin(chat, "question 4"))
         store.mark_turns(conversation=chat, turns=[5])
         assert {books_of(chat)[seq][2] for seq in (5, 6, 7)} == {-1}
@@ -204,7 +204,7 @@ class TestCleanups:
     def test_answering_anew_brings_the_turn_back(self, chat: str, mode: Any) -> None:
         place(chat, {5: 3, 6: 4})
         store.mark_turns(conversation=chat, turns=[5])
-        begun = again(chat, at(chat, 6), mode=mode)
+        begun = retry(chat, at(chat, 6), mode=mode)
         assert begun.messages[0].message.kv_status == 1
         assert begun.loaded is not None
         assert begun.loaded.transcript.entries[-1].message.kv_status == 1

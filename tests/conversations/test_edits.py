@@ -17,16 +17,16 @@ from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import SearchQuestion, recall_messages
 from tests.conversations.builders import (
     ADA,
-    again,
-    asked_for,
     begin,
+    begin_round,
+    counted_totals,
     messages,
     new_id,
-    recounted,
-    round_of,
+    retry,
     row,
-    shown,
-    totals,
+    shown_messages,
+    stored_totals,
+    tool_call_message,
 )
 
 pytestmark = pytest.mark.django_db
@@ -128,22 +128,24 @@ def test_a_question_that_was_tried_again_takes_its_words_out_of_both_receipts(
     chat: str, asked: str
 ) -> None:
     other = Turn.objects.get(id=asked)
-    tried = again(chat, str(messages(chat).latest("seq").id))
+    tried = retry(chat, str(messages(chat).latest("seq").id))
     store.end_turn(turn=tried.turn, state="complete", text="Nuts.", receipt=other.receipt)
     delete(chat, 5)
     assert set(told(asked)) == set(told(tried.turn)) == {WORDS_DELETED}
-    assert totals(chat) == recounted(chat)
+    assert stored_totals(chat) == counted_totals(chat)
 
 
 def test_calls_go_with_their_results_and_no_result_alone() -> None:
     chat = new_id()
     begun = begin(chat, "When?")
-    results, _ = round_of(begun.turn, asked_for("tides", "clock"), id=begun.answer, answer=new_id())
+    results, _ = begin_round(
+        begun.turn, tool_call_message("tides", "clock"), id=begun.answer, answer=new_id()
+    )
     store.end_turn(turn=begun.turn, state="complete", text="At noon.")
     with pytest.raises(Refused, match="result"):
         edits.delete_message(owner=ADA, message=results[0].id)
     delete(chat, 2)
-    assert shown(chat) == [("user", "When?"), ("assistant", "At noon.")]
-    assert totals(chat) == recounted(chat)
+    assert shown_messages(chat) == [("user", "When?"), ("assistant", "At noon.")]
+    assert stored_totals(chat) == counted_totals(chat)
     first, last = messages(chat).order_by("seq")
     assert last.parent_id == first.id

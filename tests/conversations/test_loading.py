@@ -12,7 +12,7 @@ from chatsite.conversations.reads import loading
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import Source
-from tests.conversations.builders import ADA, messages, new_id, said, words
+from tests.conversations.builders import ADA, messages, new_id, token_count, user_message
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +25,9 @@ def chat_of(turns: int, *, tokens: int = 10) -> str:
         id=chat, guest="ada", agent="demo", title="Chat", created=now, updated=now
     )
     for turn in range(1, turns + 1):
-        question = said(f"question {turn}", tokens=tokens)
+        question = user_message(f"question {turn}", tokens=tokens)
         reply = DomainMessage(
-            id=new_id(), role="assistant", content=f"answer {turn}", tokens=words(tokens)
+            id=new_id(), role="assistant", content=f"answer {turn}", tokens=token_count(tokens)
         )
         active_path.append_to_path(row, [question, reply], now=now)
     row.save()
@@ -41,7 +41,7 @@ def add(chat: str, source: Source, *, role: str = "assistant") -> None:
         role="user" if role == "user" else "assistant",
         content="Briefing",
         source=source,
-        tokens=words(10),
+        tokens=token_count(10),
     )
     active_path.append_to_path(row, [message], now=timezone.now())
     row.save()
@@ -122,7 +122,7 @@ class TestBackground:
         chat = chat_of(2)
         add(chat, "scheduled", role="user")
         row = Conversation.objects.get(id=chat)
-        more = [said("question", tokens=1) for _ in range(4)]
+        more = [user_message("question", tokens=1) for _ in range(4)]
         active_path.append_to_path(row, more, now=timezone.now())
         row.save()
         away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.not_loaded

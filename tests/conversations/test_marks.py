@@ -16,7 +16,17 @@ from chatsite.conversations.upkeep.marks import MarkChange
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as DomainMessage
-from tests.conversations.builders import ADA, BOB, at_once, begin, end, messages, new_id, row, talk
+from tests.conversations.builders import (
+    ADA,
+    BOB,
+    begin,
+    end,
+    messages,
+    new_id,
+    row,
+    run_in_threads,
+    talk,
+)
 
 MARKS = (marks.pin_message, marks.exclude_message, marks.forget_above_message)
 Mark = Callable[..., MarkChange]
@@ -173,7 +183,7 @@ def test_marks_made_at_once_are_all_counted() -> None:
     made = new_id()
     talk(made, 4)
     ids = iter([str(id) for id in messages(made).values_list("id", flat=True)])
-    found = at_once(8, lambda: marks.pin_message(owner=ADA, message=next(ids), on=True))
+    found = run_in_threads(8, lambda: marks.pin_message(owner=ADA, message=next(ids), on=True))
     assert all(isinstance(one, MarkChange) for one in found), found
     assert row(made).marked == 8
 

@@ -12,7 +12,7 @@ from chatsite.conversations.cache.panel_view import cache_books, totals_of
 from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.errors import NotFound
 from chatsite.kv import Book, Session, Span
-from tests.conversations.builders import ADA, BOB, again, begin, end, messages, new_id, talk
+from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, retry, talk
 
 pytestmark = pytest.mark.django_db
 HEAD = 10
@@ -95,7 +95,7 @@ class TestTheStrip:
 
     def test_a_version_that_is_not_shown_is_no_message_of_the_strip(self, chat: str) -> None:
         store.place_books(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
-        end(again(chat, at(chat, 6)))
+        end(retry(chat, at(chat, 6)))
         assert strip(look(chat), "slot", used=20)[-2:] == [Shown(5, 10, 4), Shown("other", 14, 6)]
 
     def test_where_nothing_is_said_there_is_nothing(self) -> None:

@@ -17,7 +17,13 @@ from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
 from chatsite.conversations.upkeep.maintenance import Purged, purge
 from tests.conversations.builders import ADA, new_id, talk
-from tests.conversations.upload_builders import Keep, claimed, folder, keep, stored
+from tests.conversations.upload_builders import (
+    Keep,
+    conversation_with,
+    folder,
+    keep,
+    stored_file_names,
+)
 
 __all__ = ["folder", "keep"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,13 +44,13 @@ def aged(path: Path, hours: float) -> Path:
 def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
     keep: Keep, folder: Path
 ) -> None:
-    gone, stays = claimed(keep()), claimed(keep())
+    gone, stays = conversation_with(keep()), conversation_with(keep())
     talk(gone, 3)
     store.delete_conversation(owner=ADA, conversation=gone)
     assert later(0.9) == NOTHING
-    assert len(stored(folder)) == 2
+    assert len(stored_file_names(folder)) == 2
     assert later(1.1) == Purged(conversations=1, unsent=0, leftovers=0)
-    assert len(stored(folder)) == 1
+    assert len(stored_file_names(folder)) == 1
     assert [str(row.id) for row in Conversation.objects.all()] == [stays]
     for rows in (Message.objects.all(), Turn.objects.all(), Upload.objects.all()):
         assert {str(row.conversation_id) for row in rows} == {stays}
@@ -61,11 +67,11 @@ def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_file_that_was_never_sent_goes_after_a_day(keep: Keep, folder: Path) -> None:
-    claimed(keep())
+    conversation_with(keep())
     keep()
     assert later(23) == NOTHING
     assert later(25) == Purged(conversations=0, unsent=1, leftovers=0)
-    assert len(stored(folder)) == 1
+    assert len(stored_file_names(folder)) == 1
 
 
 def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) -> None:
@@ -82,7 +88,7 @@ def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) 
     uploads.upload_folder().coming().write_bytes(b"under way")
     assert purge() == Purged(conversations=0, unsent=0, leftovers=3)
     assert {str(row.id) for row in Upload.objects.all()} == {whole.id, fresh.id}
-    assert len(stored(folder)) == 3
+    assert len(stored_file_names(folder)) == 3
     assert purge() == NOTHING
 
 
@@ -94,7 +100,7 @@ def test_a_folder_that_is_not_there_costs_no_rows(
     settings.FILES_DIR = tmp_path / "not mounted"
     assert purge() == NOTHING
     settings.FILES_DIR = folder
-    assert (Upload.objects.count(), len(stored(folder))) == (1, 1)
+    assert (Upload.objects.count(), len(stored_file_names(folder))) == (1, 1)
 
 
 def test_the_command_says_what_it_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,9 +22,9 @@ from tests.conversations.builders import (
     messages,
     new_id,
     row,
-    said,
     talk,
-    words,
+    token_count,
+    user_message,
 )
 
 pytestmark = pytest.mark.django_db
@@ -40,10 +40,10 @@ def long_chat(messages: int) -> str:
     active_path.append_to_path(
         found,
         [
-            said(f"question {n}", tokens=2)
+            user_message(f"question {n}", tokens=2)
             if n % 2
             else DomainMessage(
-                id=new_id(), role="assistant", content=f"answer {n}", tokens=words(4)
+                id=new_id(), role="assistant", content=f"answer {n}", tokens=token_count(4)
             )
             for n in range(1, messages + 1)
         ],

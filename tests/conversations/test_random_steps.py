@@ -24,16 +24,16 @@ from chatsite.messages import Role
 from chatsite.views import State
 from tests.conversations.builders import (
     ADA,
-    again,
-    asked_for,
     begin,
+    begin_round,
     messages,
     new_id,
-    result,
-    round_of,
+    retry,
     row,
     talk,
-    words,
+    token_count,
+    tool_call_message,
+    tool_result,
 )
 
 ANY = st.integers(0, 1_000_000)
@@ -85,7 +85,7 @@ class Conversation(RuleBasedStateMachine):
     def try_again(self, pick: int) -> None:
         if last := self.last_turn():
             try:
-                self.started(again(self.chat, str(last[pick % len(last)].id)))
+                self.started(retry(self.chat, str(last[pick % len(last)].id)))
             except Refused:
                 assert any(m.source in BACKGROUND for m in last)
             else:
@@ -96,7 +96,7 @@ class Conversation(RuleBasedStateMachine):
     def go_on(self) -> None:
         if last := self.last_turn():
             try:
-                self.started(again(self.chat, str(last[-1].id), mode="continue"))
+                self.started(retry(self.chat, str(last[-1].id), mode="continue"))
             except Refused:
                 said = [m for m in last[1:] if m.source not in BACKGROUND]
                 answer = said[-1] if said and said[-1].role == "assistant" else None
@@ -106,8 +106,8 @@ class Conversation(RuleBasedStateMachine):
     @rule(calls=st.integers(1, 3), text=st.sampled_from([None, "Let me see."]))
     def call(self, calls: int, text: str | None) -> None:
         assert self.begun is not None
-        asked, answer = asked_for(*["tides"] * calls, text=text), new_id()
-        results, views = round_of(self.begun.turn, asked, id=self.answer, answer=answer)
+        asked, answer = tool_call_message(*["tides"] * calls, text=text), new_id()
+        results, views = begin_round(self.begun.turn, asked, id=self.answer, answer=answer)
         assert views is not None
         self.answer, self.text, self.open = answer, "", list(results)
 
@@ -116,7 +116,7 @@ class Conversation(RuleBasedStateMachine):
     def end_call(self, pick: int) -> None:
         assert self.begun is not None
         ended = self.open.pop(pick % len(self.open))
-        assert store.end_call(turn=self.begun.turn, message=result(ended)) is not None
+        assert store.end_call(turn=self.begun.turn, message=tool_result(ended)) is not None
 
     @precondition(lambda self: self.begun)
     @rule()
@@ -142,7 +142,7 @@ class Conversation(RuleBasedStateMachine):
             state=state,
             text=text,
             reasoning="",
-            tokens=None if tokens is None else words(tokens),
+            tokens=None if tokens is None else token_count(tokens),
             receipt={"layout": layout},
         )
         self.sent.append((self.begun.turn, [str(m.id) for m in path]))
@@ -183,7 +183,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=ANY)
     def count(self, pick: int) -> None:
         some = messages(self.chat).order_by("seq")[pick % 7 : pick % 7 + 3]
-        counts = {str(m.id): words(pick % 50) for m in some}
+        counts = {str(m.id): token_count(pick % 50) for m in some}
         store.save_counts(conversation=self.chat, counts=counts)
 
     # ---- what must hold ------------------------------------------------------------------------

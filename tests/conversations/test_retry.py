@@ -18,21 +18,21 @@ from chatsite.views import Problem
 from tests.conversations.builders import (
     ADA,
     BOB,
-    again,
-    asked_for,
-    at_once,
     begin,
+    begin_round,
+    counted_totals,
     end,
     messages,
     new_id,
-    recounted,
-    result,
-    round_of,
+    retry,
     row,
-    shown,
+    run_in_threads,
+    shown_messages,
+    stored_totals,
     talk,
-    totals,
-    words,
+    token_count,
+    tool_call_message,
+    tool_result,
 )
 
 DOWN = Problem(code="unreachable", message="The model can't be reached.")
@@ -61,38 +61,40 @@ class TestAgain:
         chat = new_id()
         talk(chat, 2)
         first = answered(chat, 4)
-        begun = again(chat, first)
+        begun = retry(chat, first)
         assert (begun.gone, begun.text, begun.place, begun.number) == ((first,), "", 5, 3)
         assert begun.asked == answered(chat, 3) and not begun.resent
         assert [view.message.content for view in begun.messages] == ["question 2"]
-        assert totals(chat) == recounted(chat)
-        assert shown(chat)[-1] == ("user", "question 2")
+        assert stored_totals(chat) == counted_totals(chat)
+        assert shown_messages(chat)[-1] == ("user", "question 2")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert (opened.running, opened.running_user) == (begun.turn, begun.asked)
         ended = end(begun, "Better.")
         assert ended is not None and ended.message is not None
         assert ended.message.versions == (first, begun.answer)
-        assert shown(chat)[-2:] == [("user", "question 2"), ("assistant", "Better.")]
+        assert shown_messages(chat)[-2:] == [("user", "question 2"), ("assistant", "Better.")]
         assert versions(chat) == [(), (), (), (first, begun.answer)]
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
         assert messages(chat).count() == 5
         assert messages(chat).get(seq=5).parent_id == messages(chat).get(seq=3).id
 
     def test_any_message_of_a_turn_with_rounds_names_it_and_all_of_it_goes(self) -> None:
         chat = new_id()
         begun = begin(chat, "When?")
-        results, _ = round_of(begun.turn, asked_for("tides"), id=begun.answer, answer=new_id())
-        store.end_call(turn=begun.turn, message=result(results[0]))
+        results, _ = begin_round(
+            begun.turn, tool_call_message("tides"), id=begun.answer, answer=new_id()
+        )
+        store.end_call(turn=begun.turn, message=tool_result(results[0]))
         end(begun, "At noon.")
         marks.pin_message(owner=ADA, message=results[0].id, on=True)
-        anew = again(chat, answered(chat, 2))
+        anew = retry(chat, answered(chat, 2))
         assert [answered(chat, seq) for seq in (2, 3, 4)] == list(anew.gone)
-        assert (row(chat).marked, totals(chat)) == (0, (1, 1, 3))
+        assert (row(chat).marked, stored_totals(chat)) == (0, (1, 1, 3))
         end(anew, "At one.")
         assert versions(chat) == [(), (begun.answer, anew.answer)]
         store.show_version(owner=ADA, message=begun.answer)
-        assert [text for _, text in shown(chat)][2:] == ['"high at noon"', "At noon."]
-        assert row(chat).marked == 1 and totals(chat) == recounted(chat)
+        assert [text for _, text in shown_messages(chat)][2:] == ['"high at noon"', "At noon."]
+        assert row(chat).marked == 1 and stored_totals(chat) == counted_totals(chat)
 
     def test_an_unanswered_message_is_answered(self) -> None:
         chat = new_id()
@@ -100,7 +102,7 @@ class TestAgain:
         store.end_turn(turn=failed.turn, state="failed", text="", problem=DOWN)
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert opened.messages[0].problem == DOWN
-        begun = again(chat, failed.asked)
+        begun = retry(chat, failed.asked)
         assert begun.gone == () and begun.messages[0].problem is None
         end(begun, "Hello!")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
@@ -111,26 +113,26 @@ class TestAgain:
         chat = new_id()
         talk(chat, 1)
         first = answered(chat, 2)
-        end(again(chat, first), "Second.")
+        end(retry(chat, first), "Second.")
         store.show_version(owner=ADA, message=first)
-        tried = again(chat, first)
+        tried = retry(chat, first)
         ended = store.end_turn(turn=tried.turn, state="failed", text="", problem=DOWN)
         assert ended is not None and ended.message is None
         assert [view.message.id for view in ended.messages] == [first]
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.message.content for view in opened.messages] == ["question 1", "answer 1"]
         assert [view.problem for view in opened.messages] == [DOWN, None]
-        assert totals(chat) == recounted(chat)
-        end(again(chat, first), "Third.")
+        assert stored_totals(chat) == counted_totals(chat)
+        end(retry(chat, first), "Third.")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
 
     def test_a_resend_begins_nothing_and_finds_the_turn(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        begun = again(chat, answered(chat, 2), client_id="c")
+        begun = retry(chat, answered(chat, 2), client_id="c")
         for _ in range(2):
-            found = again(chat, answered(chat, 2), client_id="c")
+            found = retry(chat, answered(chat, 2), client_id="c")
             assert (found.resent, found.turn, found.answer) == (True, begun.turn, begun.answer)
             assert found.asked == begun.asked
             end(begun)
@@ -150,10 +152,10 @@ class TestAgain:
             (chat, ADA, new_id(), NotFound),
         ):
             with pytest.raises(error):
-                again(id, message, owner=owner, mode=mode)  # type: ignore[arg-type]
+                retry(id, message, owner=owner, mode=mode)  # type: ignore[arg-type]
         begin(chat)
         with pytest.raises(TurnRunning):
-            again(chat, last, mode=mode)  # type: ignore[arg-type]
+            retry(chat, last, mode=mode)  # type: ignore[arg-type]
         assert Turn.objects.filter(mode__gt="").count() == 0
 
     @pytest.mark.parametrize("role", ["assistant", "user"])
@@ -162,15 +164,15 @@ class TestAgain:
         begun = begin(chat, "Tell me")
         end(begun, "Half an", state="stopped")
         task = add_message(conversation=chat, source="briefing", text="It rains.", role=role)
-        before = shown(chat)
+        before = shown_messages(chat)
         for message in (begun.answer, begun.asked, task.message.id):
             with pytest.raises(Refused, match="background task has written below"):
-                again(chat, message)
+                retry(chat, message)
             with pytest.raises(Refused, match="background task has written below"):
-                again(chat, message, mode="continue")
-        assert shown(chat) == before and totals(chat) == recounted(chat)
+                retry(chat, message, mode="continue")
+        assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
         end(begin(chat, "And now?"), "It does.")
-        assert again(chat, answered(chat, 5)).asked == answered(chat, 4)
+        assert retry(chat, answered(chat, 5)).asked == answered(chat, 4)
 
     def test_a_summary_of_it_holds_no_longer_until_it_is_shown_again(self) -> None:
         chat = new_id()
@@ -178,14 +180,14 @@ class TestAgain:
         given = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
         summaries.fold_summary(
             owner=ADA, conversation=chat, start=given, folded=given.entries, messages=2, text="S",
-            by="m", tokens=words(1), report={},
+            by="m", tokens=token_count(1), report={},
         )  # fmt: skip
         first = answered(chat, 2)
-        end(again(chat, first))
+        end(retry(chat, first))
         assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
         store.show_version(owner=ADA, message=first)
         assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is not None
-        again(chat, first, mode="continue")
+        retry(chat, first, mode="continue")
         assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
 
 
@@ -193,65 +195,67 @@ class TestAgain:
 class TestContinuing:
     def test_the_same_message_is_written_further(self) -> None:
         chat, begun = broken_off()
-        further = again(chat, begun.answer, mode="continue")
+        further = retry(chat, begun.answer, mode="continue")
         assert (further.answer, further.gone) == (begun.answer, (begun.answer,))
         assert (further.text, further.place, further.asked) == ("Half an", 2, begun.asked)
-        assert totals(chat) == recounted(chat) == (1, 1, 3)
+        assert stored_totals(chat) == counted_totals(chat) == (1, 1, 3)
         ended = end(further, "Half an answer.", tokens=9)
         assert ended is not None and ended.message is not None
         assert (ended.message.message.id, ended.message.turn) == (begun.answer, further.turn)
-        assert totals(chat) == recounted(chat) == (2, 1, 12)
-        assert shown(chat) == [("user", "Tell me"), ("assistant", "Half an answer.")]
+        assert stored_totals(chat) == counted_totals(chat) == (2, 1, 12)
+        assert shown_messages(chat) == [("user", "Tell me"), ("assistant", "Half an answer.")]
         assert row(chat).last_turn_id == Turn.objects.get(number=2).id
 
     @pytest.mark.parametrize("added", ["", " ans"])
     def test_a_failure_or_a_kill_keeps_what_was_there_and_what_was_added(self, added: str) -> None:
         chat, begun = broken_off()
-        further = again(chat, begun.answer, mode="continue")
+        further = retry(chat, begun.answer, mode="continue")
         if added:
             store.save_checkpoints(
                 [Checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")]
             )
         store.end_interrupted(conversation=chat)
-        assert shown(chat)[-1] == ("assistant", f"Half an{added}")
-        further = again(chat, begun.answer, mode="continue")
+        assert shown_messages(chat)[-1] == ("assistant", f"Half an{added}")
+        further = retry(chat, begun.answer, mode="continue")
         store.end_turn(turn=further.turn, state="failed", text="", reasoning="", problem=DOWN)
-        assert shown(chat)[-1] == ("assistant", f"Half an{added}")
+        assert shown_messages(chat)[-1] == ("assistant", f"Half an{added}")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert opened.messages[0].problem == DOWN
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
 
     def test_it_may_go_on_with_tools(self) -> None:
         chat, begun = broken_off()
-        further = again(chat, begun.answer, mode="continue")
-        message = asked_for("tides", text="Half an hour: let me see.")
-        results, _ = round_of(further.turn, message, id=begun.answer, answer=new_id())
-        store.end_call(turn=further.turn, message=result(results[0]))
+        further = retry(chat, begun.answer, mode="continue")
+        message = tool_call_message("tides", text="Half an hour: let me see.")
+        results, _ = begin_round(further.turn, message, id=begun.answer, answer=new_id())
+        store.end_call(turn=further.turn, message=tool_result(results[0]))
         end(further, "At noon.")
-        assert [text for _, text in shown(chat)][1:] == [
+        assert [text for _, text in shown_messages(chat)][1:] == [
             "Half an hour: let me see.",
             '"high at noon"',
             "At noon.",
         ]
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
 
     def test_only_an_answer_with_text_can_be(self) -> None:
         chat = new_id()
         failed = begin(chat)
         end(failed, "", state="failed")
         with pytest.raises(Refused, match="with text"):
-            again(chat, failed.asked, mode="continue")
-        begun = again(chat, failed.asked)
-        round_of(begun.turn, asked_for("tides", text="Well"), id=begun.answer, answer=new_id())
+            retry(chat, failed.asked, mode="continue")
+        begun = retry(chat, failed.asked)
+        begin_round(
+            begun.turn, tool_call_message("tides", text="Well"), id=begun.answer, answer=new_id()
+        )
         end(begun, "", state="stopped")
         with pytest.raises(Refused, match="with text"):
-            again(chat, begun.answer, mode="continue")
+            retry(chat, begun.answer, mode="continue")
         assert Turn.objects.count() == 2
 
     def test_each_request_is_built_again_from_what_it_was_made_of(self) -> None:
         """What a turn wrote belongs to the one that continued it, or is off the path, since."""
         chat, begun = broken_off()
-        first = again(chat, begun.answer, mode="continue")
+        first = retry(chat, begun.answer, mode="continue")
         run = {"first": 1, "last": 1}
         source = AddedMessage(
             kind="continue", role="assistant", digest="", tokens=1, id="7", sources=(2,)
@@ -259,8 +263,8 @@ class TestContinuing:
         store.end_turn(
             turn=first.turn, state="stopped", text="Half an ans", receipt={"layout": [run, source]}
         )
-        end(again(chat, begun.answer, mode="continue"), "Half an answer.")
-        anew = again(chat, begun.answer)
+        end(retry(chat, begun.answer, mode="continue"), "Half an answer.")
+        anew = retry(chat, begun.answer)
         store.end_turn(turn=anew.turn, state="complete", text="New.", receipt={"layout": [run]})
         kept = receipts.request_parts(owner=ADA, turn=first.turn)
         assert [entry.seq for entry in kept.entries] == [1, 2]
@@ -277,27 +281,27 @@ class TestVersions:
         chat = new_id()
         talk(chat, 1)
         first = answered(chat, 2)
-        second = again(chat, first)
+        second = retry(chat, first)
         end(second, "Second.")
         end(begin(chat, "Go on"), "Gone on.")
-        tried = again(chat, answered(chat, 5))
+        tried = retry(chat, answered(chat, 5))
         end(tried, "Gone further.")
-        whole = shown(chat)
+        whole = shown_messages(chat)
         marks.pin_message(owner=ADA, message=tried.answer, on=True)
         store.show_version(owner=ADA, message=first)
-        assert shown(chat) == [("user", "question 1"), ("assistant", "answer 1")]
-        assert (row(chat).marked, totals(chat)) == (0, recounted(chat))
+        assert shown_messages(chat) == [("user", "question 1"), ("assistant", "answer 1")]
+        assert (row(chat).marked, stored_totals(chat)) == (0, counted_totals(chat))
         assert row(chat).last_turn_id == Turn.objects.get(number=1).id
         store.show_version(owner=ADA, message=second.answer)
-        assert shown(chat) == whole
-        assert (row(chat).marked, totals(chat)) == (1, recounted(chat))
+        assert shown_messages(chat) == whole
+        assert (row(chat).marked, stored_totals(chat)) == (1, counted_totals(chat))
         assert str(row(chat).last_turn_id) == tried.turn
 
     def test_what_was_forgotten_stays_forgotten(self) -> None:
         chat = new_id()
         talk(chat, 1)
         first = answered(chat, 2)
-        end(again(chat, first), "Second.")
+        end(retry(chat, first), "Second.")
         end(begin(chat, "Go on"))
         marks.forget_above_message(owner=ADA, message=answered(chat, 4), on=True)
         store.show_version(owner=ADA, message=first)
@@ -307,7 +311,7 @@ class TestVersions:
         chat = new_id()
         talk(chat, 1)
         first = answered(chat, 2)
-        end(again(chat, first), "Second.")
+        end(retry(chat, first), "Second.")
         for owner, message in ((BOB, first), (ADA, new_id()), (ADA, answered(chat, 1))):
             with pytest.raises(NotFound):
                 store.show_version(owner=owner, message=message)
@@ -318,7 +322,7 @@ class TestVersions:
         store.clear_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             store.show_version(owner=ADA, message=first)
-        assert totals(chat) == recounted(chat) == (0, 0, 0)
+        assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
 
     def test_a_page_reads_all_versions_at_once(
         self, django_assert_max_num_queries: DjangoAssertNumQueries
@@ -327,7 +331,7 @@ class TestVersions:
         for _ in range(4):
             talk(chat, 1)
             last = messages(chat).latest("seq")
-            end(again(chat, str(last.id)))
+            end(retry(chat, str(last.id)))
         with django_assert_max_num_queries(10):
             found = versions(chat)
         assert [len(one) for one in found] == [0, 2] * 4
@@ -338,9 +342,9 @@ def test_of_two_tries_at_once_one_begins() -> None:
     chat = new_id()
     talk(chat, 1)
     message = answered(chat, 2)
-    found = at_once(2, lambda: again(chat, message))
+    found = run_in_threads(2, lambda: retry(chat, message))
     assert sum(isinstance(one, StartedTurn) for one in found) == 1
     assert sum(isinstance(one, TurnRunning) for one in found) == 1
     assert Message.objects.filter(state="running").count() == 1
-    same = at_once(2, lambda: again(chat, message, client_id="same"))
+    same = run_in_threads(2, lambda: retry(chat, message, client_id="same"))
     assert all(isinstance(one, TurnRunning) for one in same)

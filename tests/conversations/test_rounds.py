@@ -17,18 +17,18 @@ from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView, Problem
 from tests.conversations.builders import (
     ADA,
-    NEVER,
-    asked_for,
-    at_once,
+    NEVER_RAN,
     begin,
+    begin_round,
+    counted_totals,
     end,
     messages,
     new_id,
-    recounted,
-    result,
-    round_of,
-    shown,
-    totals,
+    run_in_threads,
+    shown_messages,
+    stored_totals,
+    tool_call_message,
+    tool_result,
 )
 
 
@@ -36,8 +36,8 @@ def in_a_round(*names: str) -> tuple[str, StartedTurn, tuple[DomainMessage, ...]
     """A turn whose model has just called these tools."""
     chat = new_id()
     begun = begin(chat, "When is high tide?")
-    results, _ = round_of(
-        begun.turn, asked_for(*names, text="Let me see."), id=begun.answer, answer=new_id()
+    results, _ = begin_round(
+        begun.turn, tool_call_message(*names, text="Let me see."), id=begun.answer, answer=new_id()
     )
     return chat, begun, results
 
@@ -48,8 +48,8 @@ class TestRounds:
         chat = new_id()
         begun = begin(chat, "When is high tide?")
         second = new_id()
-        results, views = round_of(
-            begun.turn, asked_for("tides", "clock"), id=begun.answer, answer=second
+        results, views = begin_round(
+            begun.turn, tool_call_message("tides", "clock"), id=begun.answer, answer=second
         )
         assert views is not None
         assert [(v.message.role, v.state, v.finish_reason) for v in views] == [
@@ -58,24 +58,27 @@ class TestRounds:
             ("tool", "running", ""),
         ]
         assert views[0].turn == begun.turn and views[0].message.reasoning
-        assert totals(chat) == recounted(chat) == (2, 1, 7)
+        assert stored_totals(chat) == counted_totals(chat) == (2, 1, 7)
         for marked in results[::-1]:
-            view = store.end_call(turn=begun.turn, message=result(marked))
+            view = store.end_call(turn=begun.turn, message=tool_result(marked))
             assert view is not None and view.state == "complete"
             assert (view.message.content, view.message.call_id) == (
                 '"high at noon"',
                 marked.call_id,
             )
-            assert totals(chat) == recounted(chat)
+            assert stored_totals(chat) == counted_totals(chat)
         ended = store.end_turn(
             turn=begun.turn, state="complete", text="At noon.", reasoning="Noon.", receipt={"a": 1}
         )
         assert ended is not None and ended.message is not None and ended.messages == ()
         assert (ended.message.message.id, ended.message.message.reasoning) == (second, "Noon.")
-        assert totals(chat) == recounted(chat)
-        assert [role for role, _ in shown(chat)] == ["user", "assistant", "tool", "tool"] + [
-            "assistant"
-        ]
+        assert stored_totals(chat) == counted_totals(chat)
+        assert [role for role, _ in shown_messages(chat)] == [
+            "user",
+            "assistant",
+            "tool",
+            "tool",
+        ] + ["assistant"]
         path = list(messages(chat).order_by("seq"))
         assert [m.parent_id for m in path[1:]] == [m.id for m in path[:-1]]
         assert {m.turn_seq for m in path} == {1}
@@ -83,7 +86,7 @@ class TestRounds:
 
     def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
         chat, begun, results = in_a_round("tides", "clock")
-        store.end_call(turn=begun.turn, message=result(results[0]))
+        store.end_call(turn=begun.turn, message=tool_result(results[0]))
         store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
         writing = str(messages(chat).get(state="running", role="assistant").id)
         store.save_checkpoints(
@@ -105,23 +108,23 @@ class TestRounds:
     @pytest.mark.parametrize("how", ["stop", "kill", "fail"])
     def test_whatever_ends_a_turn_its_calls_have_results(self, how: str) -> None:
         chat, begun, results = in_a_round("tides", "clock")
-        store.end_call(turn=begun.turn, message=result(results[0]))
+        store.end_call(turn=begun.turn, message=tool_result(results[0]))
         if how == "kill":
             assert store.end_interrupted() == 1
         else:
             ended = end(begun, "", state="stopped" if how == "stop" else "failed")
             assert ended is not None and ended.message is None
             assert [(v.message.content, v.state) for v in ended.messages] == [
-                (NEVER, "stopped" if how == "stop" else "interrupted")
+                (NEVER_RAN, "stopped" if how == "stop" else "interrupted")
             ]
         assert not messages(chat).filter(state="running").exists()
-        assert shown(chat) == [
+        assert shown_messages(chat) == [
             ("user", "When is high tide?"),
             ("assistant", "Let me see."),
             ("tool", '"high at noon"'),
-            ("tool", NEVER),
+            ("tool", NEVER_RAN),
         ]
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
         end(begin(chat, "And now?"))
         path = list(messages(chat).order_by("seq"))
         assert [m.parent_id for m in path[1:]] == [m.id for m in path[:-1]]
@@ -130,33 +133,33 @@ class TestRounds:
         chat, begun, results = in_a_round("tides")
         end(begun, "", state="stopped")
         before = list(messages(chat).values())
-        assert store.end_call(turn=begun.turn, message=result(results[0])) is None
-        late = round_of(begun.turn, asked_for("clock"), id=begun.answer, answer=new_id())
+        assert store.end_call(turn=begun.turn, message=tool_result(results[0])) is None
+        late = begin_round(begun.turn, tool_call_message("clock"), id=begun.answer, answer=new_id())
         assert late[1] is None
         store.save_checkpoints(
             [Checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})]
         )
         assert end(begun) is None
         assert list(messages(chat).values()) == before
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
 
     def test_a_result_comes_once(self) -> None:
         chat, begun, results = in_a_round("tides")
-        assert store.end_call(turn=begun.turn, message=result(results[0])) is not None
-        assert store.end_call(turn=begun.turn, message=result(results[0], '"else"')) is None
+        assert store.end_call(turn=begun.turn, message=tool_result(results[0])) is not None
+        assert store.end_call(turn=begun.turn, message=tool_result(results[0], '"else"')) is None
         assert messages(chat).get(role="tool").content == '"high at noon"'
-        assert store.end_call(turn=new_id(), message=result(results[0])) is None
+        assert store.end_call(turn=new_id(), message=tool_result(results[0])) is None
 
     def test_a_round_reads_and_writes_little(
         self, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
         chat = new_id()
         begun = begin(chat)
-        message = asked_for("a", "b", "c")
+        message = tool_call_message("a", "b", "c")
         with django_assert_num_queries(6):  # with those that begin and end a nested transaction
-            results, _ = round_of(begun.turn, message, id=begun.answer, answer=new_id())
+            results, _ = begin_round(begun.turn, message, id=begun.answer, answer=new_id())
         with django_assert_num_queries(5):
-            store.end_call(turn=begun.turn, message=result(results[0]))
+            store.end_call(turn=begun.turn, message=tool_result(results[0]))
 
 
 @pytest.mark.django_db
@@ -165,8 +168,10 @@ class TestReading:
         chat = new_id()
         end(begin(chat, "Before"))
         begun = begin(chat, "When?")
-        results, _ = round_of(begun.turn, asked_for("tides"), id=begun.answer, answer=new_id())
-        store.end_call(turn=begun.turn, message=result(results[0]))
+        results, _ = begin_round(
+            begun.turn, tool_call_message("tides"), id=begun.answer, answer=new_id()
+        )
+        store.end_call(turn=begun.turn, message=tool_result(results[0]))
         layout = {"layout": [{"first": 1, "last": 5}]}
         store.end_turn(turn=begun.turn, state="complete", text="At noon.", receipt=layout)
         kept = receipts.request_parts(owner=ADA, turn=begun.turn)
@@ -190,8 +195,8 @@ class TestReading:
         assert [m.content for m in saved.messages] == [
             "When is high tide?",
             "Let me see.",
-            NEVER,
-            NEVER,
+            NEVER_RAN,
+            NEVER_RAN,
         ]
 
 
@@ -200,14 +205,14 @@ def test_a_result_and_stop_at_once_leave_one_of_them() -> None:
     for _ in range(4):
         chat, begun, results = in_a_round("tides")
         work: list[Callable[[], object]] = [
-            lambda: store.end_call(turn=begun.turn, message=result(results[0])),  # noqa: B023
+            lambda: store.end_call(turn=begun.turn, message=tool_result(results[0])),  # noqa: B023
             lambda: end(begun, "", state="stopped"),  # noqa: B023
         ]
-        found = at_once(2, lambda: work.pop()())  # noqa: B023
+        found = run_in_threads(2, lambda: work.pop()())  # noqa: B023
         assert not [one for one in found if isinstance(one, Exception)]
         tool = Message.objects.get(id=results[0].id)
         taken = any(isinstance(one, MessageView) for one in found)
         assert (tool.content, tool.state) == (
-            ('"high at noon"', "complete") if taken else (NEVER, "stopped")
+            ('"high at noon"', "complete") if taken else (NEVER_RAN, "stopped")
         )
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)

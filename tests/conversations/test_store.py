@@ -16,17 +16,17 @@ from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import (
     ADA,
     BOB,
-    at_once,
     begin,
+    counted_totals,
     end,
     messages,
     new_id,
-    recounted,
     row,
-    said,
+    run_in_threads,
+    stored_totals,
     talk,
-    totals,
-    words,
+    token_count,
+    user_message,
 )
 
 
@@ -34,7 +34,7 @@ from tests.conversations.builders import (
 class TestAtOnce:
     def test_ten_resends_make_one_turn(self) -> None:
         chat, client_id = new_id(), new_id()
-        found = at_once(10, lambda: begin(chat, client_id=client_id))
+        found = run_in_threads(10, lambda: begin(chat, client_id=client_id))
         begun = [one for one in found if isinstance(one, StartedTurn)]
         assert len(begun) == 10, found
         assert len({one.turn for one in begun}) == 1
@@ -44,7 +44,7 @@ class TestAtOnce:
 
     def test_of_ten_messages_one_begins_and_nine_are_refused(self) -> None:
         chat = new_id()
-        found = at_once(10, lambda: begin(chat))
+        found = run_in_threads(10, lambda: begin(chat))
         assert sum(isinstance(one, StartedTurn) for one in found) == 1
         assert sum(isinstance(one, TurnRunning) for one in found) == 9
         assert Message.objects.filter(role="user").count() == 1
@@ -52,17 +52,17 @@ class TestAtOnce:
     def test_a_conversation_wanted_by_ten_owners_belongs_to_one(self) -> None:
         chat = new_id()
         owners = iter([Owner(guest=f"guest {n}") for n in range(10)])
-        found = at_once(10, lambda: begin(chat, owner=next(owners)))
+        found = run_in_threads(10, lambda: begin(chat, owner=next(owners)))
         assert sum(isinstance(one, StartedTurn) for one in found) == 1
         assert sum(isinstance(one, NotFound) for one in found) == 9
 
     def test_a_turn_ends_once(self) -> None:
         chat = new_id()
         begun = begin(chat)
-        found = at_once(8, lambda: end(begun))
+        found = run_in_threads(8, lambda: end(begun))
         assert sum(isinstance(one, FinishedTurn) for one in found) == 1
         assert found.count(None) == 7
-        assert totals(chat) == recounted(chat) == (2, 1, 8)
+        assert stored_totals(chat) == counted_totals(chat) == (2, 1, 8)
 
 
 @pytest.mark.django_db
@@ -84,7 +84,7 @@ class TestBeginning:
         again = begin(chat, "Twice", client_id="c1")
         assert again.resent
         assert [view.message.content for view in again.messages] == ["Once"]
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
 
     def test_the_id_of_another_owners_conversation_takes_nothing_over(self) -> None:
         chat = new_id()
@@ -130,7 +130,7 @@ class TestEnding:
         ended = end(begun, text, state="failed")
         assert ended is not None and ended.message is None
         assert [m.role for m in Message.objects.all()] == ["user"]
-        assert totals(chat) == recounted(chat) == (1, 1, 3)
+        assert stored_totals(chat) == counted_totals(chat) == (1, 1, 3)
         assert not begin(chat, "Again").resent
 
     def test_a_failed_answer_with_text_keeps_it(self) -> None:
@@ -162,7 +162,7 @@ class TestEnding:
         kept = messages(written).get(role="assistant")
         assert (kept.content, kept.state) == ("Up to here", "interrupted")
         for chat in (written, silent, whole):
-            assert totals(chat) == recounted(chat)
+            assert stored_totals(chat) == counted_totals(chat)
         assert not begin(silent, "Again").resent
 
     def test_one_conversation_alone_can_be_freed(self) -> None:
@@ -180,7 +180,7 @@ class TestChanging:
         chat = new_id()
         talk(chat, 3)
         store.clear_conversation(owner=ADA, conversation=chat)
-        assert totals(chat) == recounted(chat) == (0, 0, 0)
+        assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
         assert queries.open_conversation(owner=ADA, conversation=chat).messages == ()
         assert messages(chat).count() == 6
         end(begin(chat, "Anew"))
@@ -193,7 +193,7 @@ class TestChanging:
         begin(chat)
         with pytest.raises(TurnRunning):
             store.clear_conversation(owner=ADA, conversation=chat)
-        assert totals(chat) == (1, 1, 3)
+        assert stored_totals(chat) == (1, 1, 3)
 
     def test_delete_can_be_undone(self) -> None:
         chat = new_id()
@@ -210,12 +210,12 @@ class TestChanging:
         chat = new_id()
         talk(chat, 3)
         ids = [str(id) for id in Message.objects.values_list("id", flat=True)[:4]]
-        store.save_counts(conversation=chat, counts={id: words(100) for id in ids})
-        assert totals(chat) == recounted(chat)
-        assert totals(chat)[2] >= 400
+        store.save_counts(conversation=chat, counts={id: token_count(100) for id in ids})
+        assert stored_totals(chat) == counted_totals(chat)
+        assert stored_totals(chat)[2] >= 400
         store.clear_conversation(owner=ADA, conversation=chat)
-        store.save_counts(conversation=chat, counts={id: words(7) for id in ids})
-        assert totals(chat) == recounted(chat) == (0, 0, 0)
+        store.save_counts(conversation=chat, counts={id: token_count(7) for id in ids})
+        assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
 
     @pytest.mark.parametrize("seed", range(12))
     def test_totals_equal_a_recount_after_anything(self, seed: int) -> None:
@@ -236,7 +236,7 @@ class TestChanging:
                     some = messages(chat).exclude(state="running")
                     store.save_counts(
                         conversation=chat,
-                        counts={str(m.id): words(choose.randint(1, 99)) for m in some[:5]},
+                        counts={str(m.id): token_count(choose.randint(1, 99)) for m in some[:5]},
                     )
                 case "left":
                     running = []
@@ -244,7 +244,7 @@ class TestChanging:
                 case "delete":
                     store.delete_conversation(owner=ADA, conversation=chat)
                     store.undelete_conversation(owner=ADA, conversation=chat)
-            assert totals(chat) == recounted(chat)
+            assert stored_totals(chat) == counted_totals(chat)
         seqs = list(messages(chat).values_list("seq", flat=True))
         assert len(set(seqs)) == len(seqs)
 
@@ -282,4 +282,4 @@ def test_the_title_is_cut_where_the_column_ends() -> None:
     assert (
         len(store.rename_conversation(owner=ADA, conversation=chat, title="x" * 500).title) == 200
     )
-    assert said("x").content == "x"
+    assert user_message("x").content == "x"

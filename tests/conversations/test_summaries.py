@@ -15,14 +15,14 @@ from tests.conversations.builders import (
     ADA,
     BOB,
     begin,
+    counted_totals,
     messages,
     new_id,
-    recounted,
     row,
+    stored_totals,
     talk,
-    totals,
 )
-from tests.conversations.builders import words as tokens
+from tests.conversations.builders import token_count as tokens
 
 pytestmark = pytest.mark.django_db
 
@@ -200,7 +200,7 @@ class TestTouching:
         edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="Other words here")
         assert holds(chat) is None
         assert start(chat).entries[0].message.content == "Other words here"
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
         assert row(chat).title == "Other words here"
 
     def test_a_deleted_message_leaves_its_words_nowhere(self, chat: str) -> None:
@@ -211,7 +211,7 @@ class TestTouching:
         assert not Summary.objects.filter(text__contains="SECRET").exists()
         assert not messages(chat).filter(content__contains="SECRET").exists()
         assert "SECRET" not in row(chat).title
-        assert totals(chat) == recounted(chat)
+        assert stored_totals(chat) == counted_totals(chat)
         found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert {v.why_not for v in found.versions} == {
             "A message it covers was deleted, and its text with it."

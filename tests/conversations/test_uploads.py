@@ -16,8 +16,14 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment
-from tests.conversations.builders import ADA, BOB, at_once, begin, end, new_id, row
-from tests.conversations.upload_builders import Keep, claimed, folder, keep, stored
+from tests.conversations.builders import ADA, BOB, begin, end, new_id, row, run_in_threads
+from tests.conversations.upload_builders import (
+    Keep,
+    conversation_with,
+    folder,
+    keep,
+    stored_file_names,
+)
 
 __all__ = ["folder", "keep"]
 
@@ -28,7 +34,7 @@ class TestKeeping:
         self, keep: Keep, folder: Path
     ) -> None:
         attachment = keep(name="../plan.txt", text="Hello")
-        assert stored(folder) == [attachment.id.replace("-", "")]
+        assert stored_file_names(folder) == [attachment.id.replace("-", "")]
         found, path = uploads.find_upload(ADA, id=attachment.id)
         assert (found, path.read_bytes()) == (attachment, b"Hello")
         assert (attachment.characters, attachment.width, attachment.height) == (5, 4, 3)
@@ -36,7 +42,7 @@ class TestKeeping:
         assert path.parent.stat().st_mode & 0o777 == 0o700
 
     def test_what_is_sent_may_be_another_form(self, keep: Keep) -> None:
-        bmp = keep(b"BM", kind=Kind("image", "image/bmp"), instead=b"as png")
+        bmp = keep(b"BM", kind=Kind("image", "image/bmp"), converted=b"as png")
         assert uploads.upload_content(ADA, id=bmp.id) == (b"as png", "image/png")
         assert uploads.upload_content(ADA, id=keep().id) == (b"Hello", "text/plain")
 
@@ -44,7 +50,7 @@ class TestKeeping:
         settings.FILES_QUOTA_MB = 1
         megabyte = 1024 * 1024
         keep(bytes(megabyte - 10), owner=BOB)
-        results = at_once(6, lambda: keep(bytes(megabyte * 2 // 5)))
+        results = run_in_threads(6, lambda: keep(bytes(megabyte * 2 // 5)))
         kept = [each for each in results if isinstance(each, Attachment)]
         refused = [each for each in results if isinstance(each, Refused)]
         assert (len(kept), len(refused)) == (2, 4)
@@ -53,11 +59,11 @@ class TestKeeping:
         assert Upload.objects.filter(ADA.filter()).count() == 2
 
     def test_a_file_that_is_not_sent_can_be_taken_back(self, keep: Keep, folder: Path) -> None:
-        mine = keep(instead=b"x")
+        mine = keep(converted=b"x")
         with pytest.raises(NotFound):
             uploads.discard_upload(BOB, id=mine.id)
         uploads.discard_upload(ADA, id=mine.id)
-        assert stored(folder) == []
+        assert stored_file_names(folder) == []
         with pytest.raises(NotFound):
             uploads.find_upload(ADA, id=mine.id)
 
@@ -68,10 +74,10 @@ class TestKeeping:
         keep(owner=ADA)
         assert uploads.move_uploads(guest="ada", user=user.pk) == 1
         sent = keep(owner=Owner(user=user.pk))
-        claimed(sent, owner=Owner(user=user.pk))
-        assert len(stored(folder)) == 2
+        conversation_with(sent, owner=Owner(user=user.pk))
+        assert len(stored_file_names(folder)) == 2
         user.delete()
-        assert stored(folder) == []
+        assert stored_file_names(folder) == []
 
 
 @pytest.mark.django_db(transaction=True)
@@ -95,13 +101,13 @@ class TestSending:
 
     def test_a_file_goes_with_one_conversation(self, keep: Keep) -> None:
         mine = keep()
-        first = claimed(mine)
+        first = conversation_with(mine)
         assert uploads.attachments_of(ADA, [mine.id], conversation=first) == (mine,)
         uploads.claim_uploads(row(first), [mine.id])
         with pytest.raises(Refused, match="another conversation"):
             uploads.attachments_of(ADA, [mine.id], conversation=new_id())
         with pytest.raises(Refused):
-            claimed(mine)
+            conversation_with(mine)
         with pytest.raises(Refused, match="stays with it"):
             uploads.discard_upload(ADA, id=mine.id)
 
@@ -109,7 +115,7 @@ class TestSending:
         self, keep: Keep
     ) -> None:
         mine = keep(text="words")
-        conversation = claimed(mine)
+        conversation = conversation_with(mine)
         store.delete_conversation(owner=ADA, conversation=conversation)
         for ask in (uploads.find_upload, uploads.upload_content, uploads.upload_text):
             with pytest.raises(NotFound):
@@ -122,9 +128,9 @@ class TestSending:
     def test_an_administrators_deletion_takes_the_files_along(
         self, keep: Keep, folder: Path
     ) -> None:
-        conversation = claimed(keep(), keep())
+        conversation = conversation_with(keep(), keep())
         Conversation.objects.filter(id=conversation).delete()
-        assert stored(folder) == []
+        assert stored_file_names(folder) == []
 
     def test_bytes_that_are_missing_are_not_there(self, keep: Keep, folder: Path) -> None:
         mine = keep()

@@ -1,4 +1,4 @@
-"""Stored files for tests: fixtures and what is asked of them."""
+"""Fixtures and helpers that store uploaded files for tests."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def folder(tmp_path: Path, settings: Any) -> Path:
 
 @pytest.fixture
 def keep(folder: Path) -> Keep:
-    """Stores a file as the server does once it came."""
+    """A function that stores a file as the server does when the upload is complete."""
 
-    def kept(
+    def store_file(
         content: bytes = b"Hello",
         *,
         owner: Owner = ADA,
         name: str = "notes.txt",
         kind: Kind = TEXT,
         text: str = "",
-        instead: bytes = b"",
+        converted: bytes = b"",
     ) -> Attachment:
         path = uploads.upload_folder().coming()
         path.write_bytes(content)
-        if instead:
-            path.with_suffix(".png").write_bytes(instead)
+        if converted:
+            path.with_suffix(".png").write_bytes(converted)
         size = len(content)
         taken = ReceivedFile(path=path, size=size, kind=kind, text=text, width=4, height=3)
         return uploads.store_upload(owner, name=name, taken=taken)
 
-    return kept
+    return store_file
 
 
-def stored(folder: Path) -> list[str]:
+def stored_file_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def claimed(*attachments: Attachment, owner: Owner = ADA) -> str:
-    """The conversation that they were sent in."""
+def conversation_with(*attachments: Attachment, owner: Owner = ADA) -> str:
+    """Send the attachments in a new conversation and return its id."""
     conversation = new_id()
     end(begin(conversation, owner=owner))
     uploads.claim_uploads(row(conversation), [each.id for each in attachments])

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Person
 from tests.running import Server
-from tests.web.test_files import given
+from tests.web.test_files import attach_file
 
 TEXTS = [
     "The cat is called Tabitha and sleeps on the piano [[text=A fine name for a cat.]]",
@@ -56,7 +56,7 @@ async def test_the_rebuilt_request_contains_the_text_of_a_file(
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
-        file = await given(ada, b"Dredge the harbour.", name="plan.txt")
+        file = await attach_file(ada, b"Dredge the harbour.", name="plan.txt")
         ended = await page.say("What is planned?", attachments=[file["id"]])
         receipt = await ada.ask("GET", f"/turns/{ended['turn']}/receipt")
     saved, out = tmp_path / "receipt.json", tmp_path / "request.json"

@@ -19,7 +19,16 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message as Said
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import ToolContext, ToolError
-from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, said, words
+from tests.conversations.builders import (
+    ADA,
+    BOB,
+    begin,
+    end,
+    messages,
+    new_id,
+    token_count,
+    user_message,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = new_id()
@@ -117,7 +126,9 @@ class TestWhatStaysHidden:
 
     async def test_other_versions_greetings_and_what_is_still_written(self) -> None:
         chat = new_id()
-        greeting = Said(id=new_id(), role="assistant", content="kestrel greets", tokens=words(1))
+        greeting = Said(
+            id=new_id(), role="assistant", content="kestrel greets", tokens=token_count(1)
+        )
         begun = sync_to_async(begin)
         await begun(chat, "kestrel asked", greeting=[greeting])
         await sync_to_async(
@@ -144,7 +155,9 @@ def a_long_chat(count: int, *, text: str, guest: str = "ada") -> str:
     row = Conversation.objects.create(
         id=new_id(), guest=guest, agent="demo", title="Long", created=now, updated=now
     )
-    active_path.append_to_path(row, [said(f"{text} {number}") for number in range(count)], now=now)
+    active_path.append_to_path(
+        row, [user_message(f"{text} {number}") for number in range(count)], now=now
+    )
     row.save()
     return str(row.id)
 

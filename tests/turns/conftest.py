@@ -1,4 +1,4 @@
-"""Turns over the real store, with a provider that does what the test says."""
+"""Fixtures that run turns over the real store, with a provider that follows a script."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from tests.conversations.builders import ADA, new_id
 Script = Callable[[Request], AsyncGenerator[Chunk, None]]
 
 
-class Scripted(EchoProvider):
-    """`script` is what its next streams do."""
+class ScriptedProvider(EchoProvider):
+    """A provider whose next streams are produced by `script`."""
 
     def __init__(self) -> None:
         super().__init__(delay=0)
@@ -45,8 +45,8 @@ class Scripted(EchoProvider):
         return self.script(request)
 
 
-class OnThisMachine(Scripted):
-    """One of the kind whose cache is ours to clean up; `window` is its model's."""
+class LocalScriptedProvider(ScriptedProvider):
+    """A provider on this machine, whose cache the site may clean up; `window` is the model's."""
 
     kind = "embedded"
 
@@ -58,7 +58,7 @@ class OnThisMachine(Scripted):
         return replace(super().model(name), window=self.window)
 
 
-def saying(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:
+def reply_script(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         for piece in pieces:
             yield TextPiece(piece)
@@ -70,7 +70,7 @@ def saying(*pieces: str, error: Exception | None = None, whole: bool = True) -> 
     return script
 
 
-def endless(piece: str, *, closing: Exception | None = None) -> Script:
+def endless_script(piece: str, *, closing: Exception | None = None) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         try:
             while True:
@@ -83,8 +83,8 @@ def endless(piece: str, *, closing: Exception | None = None) -> Script:
     return script
 
 
-class Failing:
-    """The store, with units of work that fail a number of times first."""
+class FailingWrites:
+    """The store, but the units of work named in `failures` fail that many times first."""
 
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
@@ -112,8 +112,8 @@ def context_of(agent: ResolvedAgent, settings: Settings) -> TurnContext:
 
 @dataclass
 class World:
-    provider: Scripted = field(default_factory=Scripted)
-    writes: Failing = field(default_factory=Failing)
+    provider: ScriptedProvider = field(default_factory=ScriptedProvider)
+    writes: FailingWrites = field(default_factory=FailingWrites)
     run: StorageThreads = field(default_factory=StorageThreads)
     caps: TurnLimits = TurnLimits(answers=5, per_owner=2)
     tools: tuple[Tool, ...] = ()
@@ -153,13 +153,13 @@ class World:
         return PageRequest(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
 
     async def say(self, asking: PageRequest, text: str = "Hello") -> tuple[str, TurnEnded]:
-        """One whole turn; the text that was told piece by piece, and its end."""
+        """Run one whole turn. Returns the streamed text and the event that ended the turn."""
         _, reader = await self.turns.snapshots.open(asking)
         await self.turns.send(asking, client_id=new_id(), text=text)
-        return await until_end(reader)
+        return await read_until_end(reader)
 
 
-async def until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
+async def read_until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
     text = ""
     while True:
         event: Event = await asyncio.wait_for(reader.read(), 20)
@@ -171,8 +171,8 @@ async def until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[World]:
-    """The store's threads close the connections that they open."""
+    """Everything that runs turns. The store's threads close the connections that they open."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    made = World()
-    yield made
-    made.run.close()
+    turns_world = World()
+    yield turns_world
+    turns_world.run.close()

@@ -15,7 +15,14 @@ from chatsite.messages import Message
 from chatsite.turns.context.turn_context import TurnContext, TurnHooks
 from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
 from tests.conversations.builders import ADA, BOB, new_id
-from tests.turns.conftest import OnThisMachine, Scripted, World, endless, saying, until_end
+from tests.turns.conftest import (
+    LocalScriptedProvider,
+    ScriptedProvider,
+    World,
+    endless_script,
+    read_until_end,
+    reply_script,
+)
 
 
 @dataclass
@@ -69,8 +76,8 @@ class Told:
 
 @pytest.fixture
 def told(world: World) -> Told:
-    world.provider = OnThisMachine()
-    world.provider.script = saying("I am well")
+    world.provider = LocalScriptedProvider()
+    world.provider.script = reply_script("I am well")
     return Told(world)
 
 
@@ -100,27 +107,27 @@ async def test_a_question_that_comes_at_once_trims_by_itself(told: Told) -> None
     told.ahead.quiet = 3_600
     await told.talk_at_once("one")
     [waiting] = told.ahead._trimming.values()
-    told.world.provider.script = endless("and ")
+    told.world.provider.script = endless_script("and ")
     _, reader = await told.world.turns.snapshots.open(told.asking)
     await told.world.turns.send(told.asking, client_id=new_id(), text="two")
     while not isinstance(await reader.read(), Delta):
         pass
     assert waiting.cancelled() and told.ahead._trimming == {}
     await told.world.turns.stop(told.asking)
-    await until_end(reader)
+    await read_until_end(reader)
 
 
 async def test_what_is_marked_while_an_answer_is_written_is_trimmed_after_it(told: Told) -> None:
     await told.talk("one")
     told.messages.clear()
-    told.world.provider.script = endless("and ")
+    told.world.provider.script = endless_script("and ")
     _, reader = await told.world.turns.snapshots.open(told.asking)
     await told.world.turns.send(told.asking, client_id=new_id(), text="two")
     told.ahead.changed(told.asking.conversation)
     await told.settled()
     assert told.messages == []
     await told.world.turns.stop(told.asking)
-    await until_end(reader)
+    await read_until_end(reader)
     while not told.messages:  # noqa: ASYNC110 - another task's turn
         await asyncio.sleep(0.01)
     assert "two" in told.messages[-1]
@@ -151,8 +158,8 @@ async def test_where_the_next_words_decide_nothing_is_known_in_advance(
 
 
 async def test_another_machines_cache_isnt_ours_to_trim(world: World) -> None:
-    world.provider = Scripted()
-    world.provider.script = saying("I am well")
+    world.provider = ScriptedProvider()
+    world.provider.script = reply_script("I am well")
     told = Told(world)
     await told.talk("one", "two")
     assert told.messages == []

@@ -16,7 +16,7 @@ from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import template
 
 
-class Named(EchoProvider):
+class NamedProvider(EchoProvider):
     """Echo under another name, with a window of its own."""
 
     def __init__(self, kind: str, window: int = 4096) -> None:
@@ -29,8 +29,8 @@ class Named(EchoProvider):
         )
 
 
-def among(*kinds: str) -> dict[str, Provider]:
-    return {kind: Named(kind) for kind in kinds}
+def echo_providers(*kinds: str) -> dict[str, Provider]:
+    return {kind: NamedProvider(kind) for kind in kinds}
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_the_first_that_can_be_reached_answers(
 ) -> None:
     if chosen is None:
         with pytest.raises(ProviderError) as error:
-            resolve_agent(template(nodes=nodes), among(*there))
+            resolve_agent(template(nodes=nodes), echo_providers(*there))
         assert error.value.code == "no_provider"
     else:
-        found = resolve_agent(template(nodes=nodes), among(*there))
+        found = resolve_agent(template(nodes=nodes), echo_providers(*there))
         assert found.provider.kind == found.model.provider == chosen
 
 
 def test_an_agent_whose_provider_has_no_key_says_so() -> None:
-    found = resolve_agent(template(nodes=["llm.anthropic"]), among("echo", "embedded"))
+    found = resolve_agent(template(nodes=["llm.anthropic"]), echo_providers("echo", "embedded"))
     assert found.note == "This agent is made for Anthropic, which has no key here."
-    assert resolve_agent(template(nodes=["llm.openai"]), among("openai")).note == ""
-    assert resolve_agent(template(), among("embedded")).note == ""
+    assert resolve_agent(template(nodes=["llm.openai"]), echo_providers("openai")).note == ""
+    assert resolve_agent(template(), echo_providers("embedded")).note == ""
     both = template(nodes=["llm.openai", "llm.embedded"])
-    assert "key" not in resolve_agent(both, among("echo")).note
+    assert "key" not in resolve_agent(both, echo_providers("echo")).note
 
 
 def settings_for(llm: str, **said: Any) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained
     asked = template(**settings_for("embedded", useTrainedPersonality=True))
     plain = template(**settings_for("embedded"))
     sentence = "You are the model that was trained."
-    engine, echo = among("embedded", "echo"), among("echo")
+    engine, echo = echo_providers("embedded", "echo"), echo_providers("echo")
     assert resolve_agent(asked, engine, trained_system=sentence).system == sentence
     assert resolve_agent(asked, engine, trained_system="").system == "You are Demo."
     assert resolve_agent(asked, echo, trained_system=sentence).system == "You are Demo."
@@ -85,7 +85,7 @@ def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained
 
 def test_the_reply_never_takes_more_than_half_the_window() -> None:
     wide = template(**settings_for("openai", maxTokens=5000))
-    found = resolve_agent(wide, {"openai": Named("openai", window=4000)})
+    found = resolve_agent(wide, {"openai": NamedProvider("openai", window=4000)})
     assert (found.window.size, found.window.reply) == (4000, 2000)
     assert found.request("c", ()).max_tokens == 2000
 
@@ -93,7 +93,7 @@ def test_the_reply_never_takes_more_than_half_the_window() -> None:
 def test_the_request_carries_the_templates_settings() -> None:
     found = resolve_agent(
         template(**settings_for("openai", model="m1", temperature=0.5, topP=0.9, maxTokens=7)),
-        among("openai"),
+        echo_providers("openai"),
     )
     request = found.request("c", (Message.user("Hi", id="m"),))
     assert (request.model, request.temperature, request.top_p, request.max_tokens) == (
@@ -106,7 +106,7 @@ def test_the_request_carries_the_templates_settings() -> None:
 
 def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
     made = template(**settings_for("openai", temperature=0.5, topP=0.9))
-    found = resolve_agent(made, among("openai"))
+    found = resolve_agent(made, echo_providers("openai"))
     assert {"temperature", "top_p"} <= set(found.parameters)
     fixed = replace(found, model=replace(found.model, samples=False))
     assert not {"temperature", "top_p"} & set(fixed.parameters)
@@ -114,16 +114,20 @@ def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
 
 def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
     shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
-    found = resolve_agent(template(chatSettings={"history": shown}), among("echo"))
+    found = resolve_agent(template(chatSettings={"history": shown}), echo_providers("echo"))
     said = [(message.role, message.content) for message in found.head.messages]
     assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
-    assert found.head.hash == found.head.hash != resolve_agent(template(), among("echo")).head.hash
+    assert (
+        found.head.hash
+        == found.head.hash
+        != resolve_agent(template(), echo_providers("echo")).head.hash
+    )
 
 
 class TestAModelThatIsSetOrChosen:
     def test_the_administrators_stands_above_the_chosen_and_that_above_the_template(self) -> None:
         own = template(**settings_for("openai", model="m1"))
-        there = among("openai", "ollama", "echo")
+        there = echo_providers("openai", "ollama", "echo")
         assert resolve_agent(own, there).full_name == "openai:m1"
         assert resolve_agent(own, there, chosen="ollama:llama3:8b").full_name == "ollama:llama3:8b"
         both = resolve_agent(own, there, chat_model="openai:m2", chosen="ollama:llama3:8b")
@@ -131,7 +135,7 @@ class TestAModelThatIsSetOrChosen:
         assert resolve_agent(own, there, chat_model="embedded").full_name == "openai:m1"
 
     def test_what_cant_be_reached_or_taken_is_passed_over_and_said(self) -> None:
-        own, there = template(nodes=["llm.openai"]), among("openai")
+        own, there = template(nodes=["llm.openai"]), echo_providers("openai")
         gone = resolve_agent(own, there, chosen="ollama:llama3")
         assert gone.full_name == "openai:own choice"
         assert gone.note.startswith("ollama:llama3, which was chosen here, can't be reached now.")
@@ -147,10 +151,10 @@ class TestAModelThatIsSetOrChosen:
 
     def test_it_is_asked_as_the_agent_wants_to_be_asked(self) -> None:
         own = template(**settings_for("openai", model="m1", temperature=0.5, maxTokens=77))
-        found = resolve_agent(own, among("openai", "ollama"), chosen="ollama:llama3")
+        found = resolve_agent(own, echo_providers("openai", "ollama"), chosen="ollama:llama3")
         assert (found.model_settings.temperature, found.model_settings.max_tokens) == (0.5, 77)
         assert found.request("c", ()).model == "llama3"
 
     def test_an_agent_made_for_a_server_that_doesnt_run_says_so(self) -> None:
-        found = resolve_agent(template(nodes=["llm.ollama"]), among("echo"))
+        found = resolve_agent(template(nodes=["llm.ollama"]), echo_providers("echo"))
         assert found.note == "This agent is made for Ollama, which can't be reached here."

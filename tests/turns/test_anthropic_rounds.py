@@ -15,8 +15,8 @@ from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from tests.conversations.builders import new_id
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
-from tests.turns.conftest import World, template, until_end
-from tests.turns.test_rounds import Lookup, stored
+from tests.turns.conftest import World, read_until_end, template
+from tests.turns.test_rounds import Lookup, stored_messages
 
 CALLS = 'lookup:{"of": 2}|lookup:{"of": "boom"}|nothing.here:{"a": [1'
 WISH = f"[[before=I look.;think=2;redacted=1;calls={CALLS};rounds=2;text=Four.]]"
@@ -68,14 +68,14 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
     await claude.turns.send(asking, client_id=new_id(), text=WAITS)
     await asyncio.wait_for(tool.waiting.wait(), 5)
     await claude.turns.stop(asking)
-    _, ended = await until_end(reader)
+    _, ended = await read_until_end(reader)
     assert ended.state == "stopped"
 
     for query in ("", "historyPolicy=lastN&historyLength=2", "historyPolicy=none"):
         _, ended = await claude.say(replace(asking, query=query), "[[text=Yes.]]")
         assert ended.state == "complete"
     assert fake.problems == []
-    rows = await claude.run(stored, asking)
+    rows = await claude.run(stored_messages, asking)
     assert all(content for role, content, _ in rows if role == "tool")
 
 

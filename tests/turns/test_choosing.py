@@ -14,7 +14,7 @@ from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import template
-from tests.turns.test_answering import Named, among
+from tests.turns.test_answering import NamedProvider, echo_providers
 
 
 @dataclass
@@ -43,7 +43,7 @@ AGENT = template(
         "llm.anthropic": {"model": "claude-haiku-5-5"},
     },
 )
-THERE = among("echo", "embedded", "openai", "ollama", "groq")
+THERE = echo_providers("echo", "embedded", "openai", "ollama", "groq")
 OLLAMA = {"ollama": {"llama3:8b": ReportedModel(), "qwen3": ReportedModel()}}
 
 
@@ -126,6 +126,6 @@ def test_who_may_not_choose_is_told_why_and_shown_the_agents_own_alone(
 def test_a_server_of_the_administrators_own_offers_what_it_lists_or_is_said_to_have() -> None:
     vllm = Server(name="vllm", label="vLLM", dialect="openai", base_url="http://10.0.0.5/v1")
     known = Known(servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)})
-    there = {"vllm": Named("vllm"), "echo": Named("echo")}
+    there = {"vllm": NamedProvider("vllm"), "echo": NamedProvider("echo")}
     found = choosing(known).choices(resolve_agent(template(), there), there, staff=False)
     assert names(found)["vLLM"] == ["vllm:own choice", "vllm:qwen"]

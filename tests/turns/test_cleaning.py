@@ -13,7 +13,7 @@ from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupPreview
 from tests.conversations.builders import BOB
-from tests.turns.conftest import OnThisMachine, World, saying
+from tests.turns.conftest import LocalScriptedProvider, World, reply_script
 
 ONLY, HALF = "keepSystemPromptOnly", "keepSystemPromptAndHalf"
 FIRST, LAST = "keepSystemPromptAndFirstUserMessage", "keepSystemPromptAndLastUserMessage"
@@ -23,8 +23,8 @@ QUESTION, ANSWER = "how are you today", "I am well"
 
 @pytest.fixture
 def here(world: World) -> World:
-    world.provider = OnThisMachine()
-    world.provider.script = saying(ANSWER)
+    world.provider = LocalScriptedProvider()
+    world.provider.script = reply_script(ANSWER)
     return world
 
 
@@ -125,7 +125,7 @@ class TestInATurn:
         """Four turns, and so small a window that a fifth has no room."""
         asking = await talk(world, 4)
         seen = await world.turns.drafts.preview(asking, QUESTION)
-        assert isinstance(world.provider, OnThisMachine)
+        assert isinstance(world.provider, LocalScriptedProvider)
         world.provider.window = 2 * (seen["prompt_tokens"] - 1)  # half of it is the reply's
         return asking
 

@@ -34,7 +34,7 @@ class Letters:
         return [len(one.content or "") + len(self.name) for one in messages]
 
 
-def comparing(world: World) -> PolicyComparison:
+def make_comparison(world: World) -> PolicyComparison:
     return PolicyComparison(storage=world.storage, drafts=world.turns.drafts)
 
 
@@ -52,7 +52,7 @@ async def talk(world: World, *texts: str, query: str = "") -> PageRequest:
 async def test_each_row_says_what_the_next_message_would_really_be_sent_with(world: World) -> None:
     asking = await talk(world, *"One Two Three Four Five Six Seven".split())
     asked = len(world.provider.requests)
-    rows = by_words(await comparing(world).of_draft(asking, Draft(text="Eight")))
+    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="Eight")))
     assert list(rows) == ["none", "lastN 5", "lastN 20", "all", "tokens", "relevant"]
     assert [words for words, one in rows.items() if one["in_force"]] == ["lastN 20"]
     for words, query in (
@@ -72,7 +72,7 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
 
 async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> None:
     asking = await talk(world, "One", query="historyPolicy=none")
-    rows = by_words(await comparing(world).of_draft(asking, Draft(text="")))
+    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="")))
     assert rows["lastN 5"]["address"] == {
         "historyPolicy": "lastN", "historySelector": None, "historyLength": "5",
     }  # fmt: skip
@@ -81,7 +81,7 @@ async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> N
 
 async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
     asking = await talk(world, "One", "Two")
-    locked = comparing(world)
+    locked = make_comparison(world)
     environment = {"HISTORY_POLICY": "none"}
     contexts = Contexts(environment=environment, resolve_agent=world.resolve_agent)
     locked = replace(locked, drafts=replace(locked.drafts, contexts=contexts))
@@ -97,14 +97,14 @@ async def test_an_answered_turn_is_compared_as_it_was_asked(world: World) -> Non
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     receipt = turns[1].receipt
     now = replace(asking, query="historyPolicy=none&historyTokens=900")
-    rows = by_words(await comparing(world).of_turn(now, str(turns[1].id)))
+    rows = by_words(await make_comparison(world).of_turn(now, str(turns[1].id)))
     then = rows["all"]
     assert then["in_force"] and receipt is not None
     assert then["outcome"]["messages"] == receipt["facts"]["sent"] == 3
     assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
     assert then["outcome"]["leading"] == receipt["leading"] > 0
     assert rows["none"]["outcome"]["messages"] == 1
-    first = by_words(await comparing(world).of_turn(asking, str(turns[0].id)))
+    first = by_words(await make_comparison(world).of_turn(asking, str(turns[0].id)))
     assert first["all"]["outcome"]["share"] is None
 
 
@@ -113,21 +113,23 @@ async def test_nobody_compares_what_is_not_theirs(world: World) -> None:
     turn = await world.run(lambda: str(Turn.objects.get().id))
     bob = replace(asking, owner=BOB)
     with pytest.raises(NotFound):
-        await comparing(world).of_draft(bob, Draft(text=""))
+        await make_comparison(world).of_draft(bob, Draft(text=""))
     with pytest.raises(NotFound):
-        await comparing(world).of_turn(bob, turn)
+        await make_comparison(world).of_turn(bob, turn)
     with pytest.raises(NotFound):
-        await comparing(world).of_draft(world.asking(), Draft(text=""))  # one that hasn't begun
+        await make_comparison(world).of_draft(
+            world.asking(), Draft(text="")
+        )  # one that hasn't begun
 
 
 async def test_a_message_that_fits_nowhere_says_so_in_every_row(world: World) -> None:
     asking = replace(await talk(world, "One"), query="historyTokens=1")
-    found = await comparing(world).of_draft(asking, Draft(text="Far too much"))
+    found = await make_comparison(world).of_draft(asking, Draft(text="Far too much"))
     assert {one["note"] for one in found["rows"]} == {"doesn't fit"}
 
 
 async def test_no_price_is_made_up(world: World) -> None:
-    found = await comparing(world).of_draft(await talk(world, "One"), Draft(text=""))
+    found = await make_comparison(world).of_draft(await talk(world, "One"), Draft(text=""))
     assert found["note"].startswith("Tokens: estimated. No price known for")
     assert {one["outcome"]["cost"] for one in found["rows"]} == {None}
 
@@ -159,14 +161,16 @@ class TestTheModelThatAnswers:
         asking = await talk(two, "One", "Two", "Three")
         chosen = replace(asking, model="echo:large")
         attached = (Attachment(id=new_id(), name="tides.txt", size=9, modality="document"),)
-        plain = by_words(await comparing(two).of_draft(chosen, Draft(text="Four")))["all"][
+        plain = by_words(await make_comparison(two).of_draft(chosen, Draft(text="Four")))["all"][
             "outcome"
         ]
         seen = await two.turns.drafts.preview(chosen, "Four")
         assert plain["tokens"] == seen["prompt_tokens"]
         own = await two.turns.drafts.preview(asking, "Four")
         assert seen["prompt_tokens"] != own["prompt_tokens"]
-        found = await comparing(two).of_draft(chosen, Draft(text="Four", attachments=attached))
+        found = await make_comparison(two).of_draft(
+            chosen, Draft(text="Four", attachments=attached)
+        )
         assert by_words(found)["all"]["outcome"]["tokens"] > plain["tokens"]
         assert "No price known for Large." in found["note"]
 
@@ -178,7 +182,7 @@ class TestTheModelThatAnswers:
         own = await self.counted_by(two)
         receipt = turns[2].receipt
         assert receipt is not None and receipt["provider"]["model"] == "large"
-        found = await comparing(two).of_turn(asking, str(turns[2].id))
+        found = await make_comparison(two).of_turn(asking, str(turns[2].id))
         (then,) = [one for one in found["rows"] if one["in_force"]]
         assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
         assert "can't be had now" not in found["note"]
@@ -187,7 +191,7 @@ class TestTheModelThatAnswers:
         contexts = Contexts(
             environment={}, resolve_agent=lambda agent, model="", *, staff=False: resolve(agent)
         )
-        gone = replace(comparing(two), drafts=replace(two.turns.drafts, contexts=contexts))
+        gone = replace(make_comparison(two), drafts=replace(two.turns.drafts, contexts=contexts))
         found = await gone.of_turn(asking, str(turns[2].id))
         assert found["note"].startswith("Large answered then and can't be had now: this is as ")
 
@@ -207,7 +211,7 @@ async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> Non
         store.import_conversation, owner=ADA, agent="demo", title="Tools", messages=messages
     )
     asking = world.asking(stored.id)
-    rows = by_words(await comparing(world).of_draft(asking, Draft(text="And now?")))
+    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="And now?")))
     groups = {
         words: (one["outcome"]["groups"], one["outcome"]["groups_left_out"])
         for words, one in rows.items()

@@ -28,12 +28,12 @@ from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.what_if import past_evidence as past
 from chatsite.turns.what_if.comparison import ON_SENDING, STRATEGY_NOW
-from tests.conversations.builders import ADA, words
-from tests.conversations.builders import said as spoken
+from tests.conversations.builders import ADA, token_count
+from tests.conversations.builders import user_message as spoken
 from tests.conversations.test_loading import add, chat_of
 from tests.story.agents import write_agent
 from tests.turns.conftest import World, template
-from tests.turns.test_comparing import by_words, comparing
+from tests.turns.test_comparing import by_words, make_comparison
 
 BUDGET = 130
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(8)]
@@ -91,7 +91,7 @@ def fold(chat: str, count: int, text: str) -> None:
         messages=(start.state.summary.messages if start.state.summary else 0) + count,
         text=text,
         by="a small model",
-        tokens=words(9),
+        tokens=token_count(9),
         report={},
     )
     assert made is not None
@@ -127,7 +127,9 @@ async def test_every_row_is_what_the_preview_says(
     pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
     await named.run(marks.pin_message, owner=ADA, message=pinned, on=True)
     rows = (
-        await comparing(named).of_draft(asking, Draft(text="What of 2 cranes?", reply_to=pinned))
+        await make_comparison(named).of_draft(
+            asking, Draft(text="What of 2 cranes?", reply_to=pinned)
+        )
     )["rows"]
     always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
     assert {one["key"] for one in rows} == always | {key}
@@ -142,7 +144,9 @@ async def test_every_row_is_what_the_preview_says(
 
 async def test_what_a_model_chooses_is_not_guessed(named: Named) -> None:
     named.chat = {"historyPolicy": "relevant", "historySelector": "triage"}
-    rows = by_words(await comparing(named).of_draft(await talked(named), Draft(text="And now?")))
+    rows = by_words(
+        await make_comparison(named).of_draft(await talked(named), Draft(text="And now?"))
+    )
     triage = rows["relevant, triage"]
     assert triage["in_force"] and triage["outcome"] is None and triage["note"] == ON_SENDING
 
@@ -155,7 +159,7 @@ async def test_the_row_in_force_of_an_answered_turn_is_what_was_sent(
     asking = await talked(named)
     for turn in await named.run(lambda: list(Turn.objects.order_by("number"))):
         assert turn.receipt is not None
-        rows = (await comparing(named).of_turn(asking, str(turn.id)))["rows"]
+        rows = (await make_comparison(named).of_turn(asking, str(turn.id)))["rows"]
         then = next(one["outcome"] for one in rows if one["in_force"])
         given = (turn.receipt["facts"]["sent"], turn.receipt["prompt_tokens"])
         assert (then["messages"], then["tokens"]) == given, turn.number
@@ -171,7 +175,7 @@ async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(named
         turn = str(turns[at].id)
         asked = await named.run(receipts.past_turn, owner=ADA, turn=turn)
         versions.append(asked.summary.version if asked.summary else None)
-        note = by_words(await comparing(named).of_turn(asking, turn))["summary"]["note"]
+        note = by_words(await make_comparison(named).of_turn(asking, turn))["summary"]["note"]
         assert (past.NO_SUMMARY in note) == (asked.summary is None), note
     assert versions == [None, 1, 2]
 
@@ -180,10 +184,10 @@ async def test_a_summary_whose_text_is_gone_is_said_to_be(named: Named) -> None:
     named.chat = {"historyPolicy": "summary"}
     asking = await talked(named)
     last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
-    row = by_words(await comparing(named).of_turn(asking, last))["summary"]
+    row = by_words(await make_comparison(named).of_turn(asking, last))["summary"]
     assert past.NO_SUMMARY not in row["note"]
     await named.run(lambda: Summary.objects.update(text="", stale=True))
-    row = by_words(await comparing(named).of_turn(asking, last))["summary"]
+    row = by_words(await make_comparison(named).of_turn(asking, last))["summary"]
     assert past.NO_SUMMARY in row["note"]
 
 
@@ -194,7 +198,7 @@ async def test_what_is_not_known_of_then_is_said(
     asking = await talked(named)
     monkeypatch.setattr(past, "COLD", 10)
     last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
-    rows = by_words(await comparing(named).of_turn(asking, last))
+    rows = by_words(await make_comparison(named).of_turn(asking, last))
     assert rows["strategy"]["note"] == STRATEGY_NOW
     assert past.TOO_LONG in rows["relevant"]["note"]
 

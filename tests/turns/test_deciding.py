@@ -15,7 +15,7 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.token_counts import TokenCounter as ForModel
 from chatsite.turns.context.turn_context import PageRequest
-from tests.conversations.builders import ADA, BOB, new_id, row, talk, totals
+from tests.conversations.builders import ADA, BOB, new_id, row, stored_totals, talk
 from tests.turns.conftest import World, template
 
 
@@ -94,7 +94,7 @@ class TestDrafts:
         await world.turns.drafts.preview(asking, "draft")
         assert tokenizer.asked.count("question 1") == 1
         assert tokenizer.asked.count("draft") == 2
-        stored = await world.run(totals, asking.conversation)
+        stored = await world.run(stored_totals, asking.conversation)
         assert stored == (4, 2, 40)
 
         def bases() -> set[Any]:
@@ -107,10 +107,10 @@ class TestDrafts:
     ) -> None:
         tokenizer = TokenCounter("guess", "estimated")
         self.use(world, tokenizer, monkeypatch)
-        before = await world.run(totals, asking.conversation)
+        before = await world.run(stored_totals, asking.conversation)
         await world.turns.drafts.preview(asking, "draft")
         assert "question 1" not in tokenizer.asked
-        assert await world.run(totals, asking.conversation) == before
+        assert await world.run(stored_totals, asking.conversation) == before
 
     async def test_nothing_is_stored_and_no_model_asked(
         self, world: World, asking: PageRequest

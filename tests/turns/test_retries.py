@@ -17,7 +17,7 @@ from chatsite.turns.answer.retries import (
     CircuitBreaker,
     open_answer,
 )
-from tests.turns.conftest import Scripted, saying
+from tests.turns.conftest import ScriptedProvider, reply_script
 
 REQUEST = Request(conversation="c", messages=(), model="m", max_tokens=5)
 DOWN = ProviderError("Down.", code="provider_down", retryable=True, retry_after=0)
@@ -31,7 +31,7 @@ class Clock:
 
 
 async def asked(
-    provider: Scripted, clock: Clock, breaker: CircuitBreaker
+    provider: ScriptedProvider, clock: Clock, breaker: CircuitBreaker
 ) -> tuple[str, list[float]]:
     waits: list[float] = []
     answer = open_answer(
@@ -50,8 +50,8 @@ async def asked(
     return text, waits
 
 
-def failing_first(*errors: ProviderError) -> Scripted:
-    provider = Scripted()
+def failing_first(*errors: ProviderError) -> ScriptedProvider:
+    provider = ScriptedProvider()
     left = list(errors)
 
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
@@ -93,8 +93,8 @@ async def test_never_more_than_once_and_never_after_the_first_token() -> None:
     with pytest.raises(ProviderError):
         await asked(twice, clock, CircuitBreaker(clock))
     assert len(twice.requests) == 2
-    midway = Scripted()
-    midway.script = saying("Some", error=DOWN)
+    midway = ScriptedProvider()
+    midway.script = reply_script("Some", error=DOWN)
     with pytest.raises(ProviderError):
         await asked(midway, clock, CircuitBreaker(clock))
     assert len(midway.requests) == 1
@@ -129,7 +129,7 @@ async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_secon
         breaker.admit("echo:m", label="Acme")
         breaker.failed("echo:m", ProviderError("Down.", code="timeout"))
     clock.now += PAUSE_SECONDS
-    silent = Scripted()
+    silent = ScriptedProvider()
     asked_now = asyncio.Event()
 
     async def never(request: Request) -> AsyncGenerator[Chunk, None]:

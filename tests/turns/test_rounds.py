@@ -29,8 +29,8 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.context.turn_context import PageRequest, TurnContext, TurnHooks
-from tests.conversations.builders import new_id, recounted, totals
-from tests.turns.conftest import World, saying
+from tests.conversations.builders import counted_totals, new_id, stored_totals
+from tests.turns.conftest import World, reply_script
 
 Step = list[Chunk] | Exception
 
@@ -107,7 +107,7 @@ def roles(request: Request) -> list[str]:
     return [message.role for message in request.messages]
 
 
-def stored(asking: PageRequest) -> list[tuple[str, str | None, str]]:
+def stored_messages(asking: PageRequest) -> list[tuple[str, str | None, str]]:
     rows = Message.objects.filter(conversation_id=asking.conversation, on_path=True).order_by("seq")
     return [(row.role, row.content, row.state) for row in rows]
 
@@ -160,8 +160,8 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
     assert [round["calls"] for round in receipt["rounds"]] == [["lookup", "lookup"], []]
     assert receipt["asked"]["tools"] == ["lookup"]
     assert {part["name"] for part in receipt["parts"]} >= {"tools"}
-    assert await world.run(totals, asking.conversation) == await world.run(
-        recounted, asking.conversation
+    assert await world.run(stored_totals, asking.conversation) == await world.run(
+        counted_totals, asking.conversation
     )
     # The next turn sends the whole round along.
     steps(world, ANSWER)
@@ -239,13 +239,13 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     assert ended.state == "stopped"
     (left,) = ended.messages
     assert "NoResult" in (left.message.content or "")
-    rows = await world.run(stored, asking)
+    rows = await world.run(stored_messages, asking)
     assert [row[0] for row in rows] == ["user", "assistant", "tool", "tool"]
     assert not any(row[2] == "running" for row in rows)
     await turn(world, asking, "Go on")
     assert roles(world.provider.requests[-1])[1:] == ["user", "assistant", "tool", "tool", "user"]
-    assert await world.run(totals, asking.conversation) == await world.run(
-        recounted, asking.conversation
+    assert await world.run(stored_totals, asking.conversation) == await world.run(
+        counted_totals, asking.conversation
     )
 
 
@@ -274,16 +274,16 @@ async def test_a_result_that_came_before_stop_is_stored_and_told(
     reader.close()
     (told,) = [event for event in seen if isinstance(event, CallEnded)]
     assert json.loads(told.message.message.content or "") == {"doubled": 4}
-    assert (await world.run(stored, asking))[-1] == ("tool", '{"doubled": 4}', "complete")
+    assert (await world.run(stored_messages, asking))[-1] == ("tool", '{"doubled": 4}', "complete")
 
 
 async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: World) -> None:
-    world.provider.script = saying("Half", error=ProviderError("Cut.", code="interrupted"))
+    world.provider.script = reply_script("Half", error=ProviderError("Cut.", code="interrupted"))
     asking = world.asking()
     events = await turn(world, asking, "Tell me")
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
-    world.provider.script = saying("A whole one.")
+    world.provider.script = reply_script("A whole one.")
     _, reader = await world.turns.snapshots.open(asking)
     started = await world.turns.again(
         asking, client_id=new_id(), message=ended.message.message.id, mode="again"
@@ -294,7 +294,7 @@ async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: W
         found.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
     assert isinstance(found[0], TurnStarted)
-    assert await world.run(stored, asking) == [
+    assert await world.run(stored_messages, asking) == [
         ("user", "Tell me", "complete"),
         ("assistant", "A whole one.", "complete"),
     ]
@@ -305,12 +305,14 @@ async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: W
 
 
 async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
-    world.provider.script = saying("Once upon", error=ProviderError("Cut.", code="interrupted"))
+    world.provider.script = reply_script(
+        "Once upon", error=ProviderError("Cut.", code="interrupted")
+    )
     asking = world.asking()
     ended = (await turn(world, asking, "Tell me"))[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     id = ended.message.message.id
-    world.provider.script = saying(" a time.")
+    world.provider.script = reply_script(" a time.")
     _, reader = await world.turns.snapshots.open(asking)
     started = await world.turns.again(asking, client_id=new_id(), message=id, mode="continue")
     assert (started.text, started.gone) == ("Once upon", (id,))

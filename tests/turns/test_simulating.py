@@ -17,7 +17,7 @@ from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from tests.conversations.builders import ADA
-from tests.turns.conftest import OnThisMachine, World
+from tests.turns.conftest import LocalScriptedProvider, World
 
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
 
@@ -72,7 +72,7 @@ async def test_a_replay_gives_what_the_turns_really_had(world: World, query: str
 async def test_cleanups_are_replayed_from_the_beginning_and_what_they_took_stays_out(
     world: World,
 ) -> None:
-    world.provider = OnThisMachine(window=320)
+    world.provider = LocalScriptedProvider(window=320)
     world.fields = {"chatSettings": {"historyPolicy": "all", "historyLowWater": 40}}
     asking = world.asking()
     for text in TEXTS * 2:

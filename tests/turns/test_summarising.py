@@ -28,7 +28,7 @@ from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
 from chatsite.wiring import storage_on
-from tests.conversations.builders import ADA, at_once, messages, new_id, talk
+from tests.conversations.builders import ADA, messages, new_id, run_in_threads, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.turns.conftest import template
@@ -307,7 +307,7 @@ def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[
     def answer(body: Mapping[str, Any]) -> str:
         if not asked:
             # In a thread of its own: the fake's has a loop, in which the store refuses to work.
-            assert at_once(1, change) == [None]
+            assert run_in_threads(1, change) == [None]
         asked.append(body)
         return text
 

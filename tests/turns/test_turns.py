@@ -13,8 +13,8 @@ from chatsite.events import Delta, Snapshot
 from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
-from tests.conversations.builders import new_id, recounted, totals
-from tests.turns.conftest import World, endless, saying, until_end
+from tests.conversations.builders import counted_totals, new_id, stored_totals
+from tests.turns.conftest import World, endless_script, read_until_end, reply_script
 
 
 async def opened(world: World, asking: PageRequest) -> Snapshot:
@@ -53,11 +53,11 @@ class TestStoringTheEnd:
         started = await world.turns.send(asking, client_id=new_id(), text="Again")
         assert not started.resent
         _, reader = await world.turns.snapshots.open(asking)
-        _, ended = await until_end(reader)
+        _, ended = await read_until_end(reader)
         assert ended.state == "complete"
-        assert await asyncio.to_thread(totals, asking.conversation) == await asyncio.to_thread(
-            recounted, asking.conversation
-        )
+        assert await asyncio.to_thread(
+            stored_totals, asking.conversation
+        ) == await asyncio.to_thread(counted_totals, asking.conversation)
 
     @pytest.mark.slow
     async def test_opening_it_ends_what_nobody_writes(self, world: World) -> None:
@@ -71,7 +71,7 @@ class TestStoringTheEnd:
     ) -> None:
         monkeypatch.setattr("chatsite.turns.answer.checkpoints.SAVE_SECONDS", 0.02)
         world.writes.failures["checkpoint"] = 2
-        world.provider.script = endless("word ")
+        world.provider.script = endless_script("word ")
         asking = world.asking()
         await under_way(world, asking)
 
@@ -83,13 +83,13 @@ class TestStoringTheEnd:
                 await asyncio.sleep(0.02)
         _, reader = await world.turns.snapshots.open(asking)
         assert await world.turns.stop(asking)
-        _, ended = await until_end(reader)
+        _, ended = await read_until_end(reader)
         assert ended.state == "stopped"
 
 
 class TestWhatTheProviderDoes:
     async def test_half_a_character_is_replaced_and_the_rest_kept(self, world: World) -> None:
-        world.provider.script = saying("a\ud83d", "\0b", " 你好")
+        world.provider.script = reply_script("a\ud83d", "\0b", " 你好")
         asking = world.asking()
         text, ended = await world.say(asking)
         assert ended.state == "complete" and ended.message is not None
@@ -99,14 +99,14 @@ class TestWhatTheProviderDoes:
     async def test_an_error_nobody_expected_is_told_without_its_words(
         self, world: World, caplog: pytest.LogCaptureFixture
     ) -> None:
-        world.provider.script = saying("So", error=ZeroDivisionError("secret"))
+        world.provider.script = reply_script("So", error=ZeroDivisionError("secret"))
         _, ended = await world.say(world.asking())
         assert (ended.state, ended.problem and ended.problem.code) == ("interrupted", "internal")
         assert "secret" not in str(ended.to_dict())
         assert "ZeroDivisionError" in caplog.text
 
     async def test_an_error_of_the_provider_is_told_in_its_words(self, world: World) -> None:
-        world.provider.script = saying(error=ProviderError("Busy.", code="rate_limited"))
+        world.provider.script = reply_script(error=ProviderError("Busy.", code="rate_limited"))
         asking = world.asking()
         _, ended = await world.say(asking)
         assert (ended.state, ended.message) == ("failed", None)
@@ -114,7 +114,7 @@ class TestWhatTheProviderDoes:
         assert len((await opened(world, asking)).messages) == 1
 
     async def test_a_stream_without_an_end_was_interrupted(self, world: World) -> None:
-        world.provider.script = saying("So", whole=False)
+        world.provider.script = reply_script("So", whole=False)
         _, ended = await world.say(world.asking())
         assert (ended.state, ended.problem and ended.problem.code) == (
             "interrupted",
@@ -122,12 +122,12 @@ class TestWhatTheProviderDoes:
         )
 
     async def test_stop_is_stop_even_where_closing_the_stream_fails(self, world: World) -> None:
-        world.provider.script = endless("word ", closing=ValueError("closed badly"))
+        world.provider.script = endless_script("word ", closing=ValueError("closed badly"))
         asking = world.asking()
         await under_way(world, asking)
         _, reader = await world.turns.snapshots.open(asking)
         assert await world.turns.stop(asking)
-        _, ended = await until_end(reader)
+        _, ended = await read_until_end(reader)
         assert (ended.state, ended.problem) == ("stopped", None)
         assert ended.message is not None
         assert not await world.turns.stop(asking)
@@ -157,7 +157,7 @@ class TestFirstThings:
         assert seen[:2] == ["turn_started", "decided"]
 
     async def test_a_request_that_fails_at_once_has_its_receipt(self, world: World) -> None:
-        world.provider.script = saying(error=ProviderError("Busy.", code="rate_limited"))
+        world.provider.script = reply_script(error=ProviderError("Busy.", code="rate_limited"))
         _, ended = await world.say(world.asking())
         assert ended.state == "failed"
         assert ended.receipt is not None and ended.receipt["fingerprint"]["whole"]
@@ -186,7 +186,7 @@ class TestCaps:
     async def test_places_come_back_whatever_happens(self, world: World) -> None:
         for number in range(8):
             error = (None, ProviderError("Busy."), ZeroDivisionError())[number % 3]
-            world.provider.script = saying("So", error=error)
+            world.provider.script = reply_script("So", error=error)
             world.writes.failures["end_turn"] = number % 2
             world.writes.failures["begin_turn"] = number % 4 == 3
             asking = world.asking()
@@ -194,7 +194,7 @@ class TestCaps:
                 with pytest.raises(OSError, match="disk"):
                     await world.turns.send(asking, client_id=new_id(), text="Hello")
             await world.say(asking)
-        world.provider.script = endless("word ")
+        world.provider.script = endless_script("word ")
         first, second = world.asking(), world.asking()
         await under_way(world, first)
         await under_way(world, second)
@@ -212,7 +212,7 @@ class TestCaps:
         found = await asyncio.gather(
             *(world.turns.send(asking, client_id=client_id, text="Once") for _ in range(10))
         )
-        await until_end(reader)
+        await read_until_end(reader)
         assert [started.resent for started in found].count(False) == 1
         assert len({started.turn for started in found}) == 1
         assert len(world.provider.requests) == 1
@@ -220,7 +220,7 @@ class TestCaps:
 
 class TestDraining:
     async def test_what_is_not_done_in_time_is_kept_as_interrupted(self, world: World) -> None:
-        world.provider.script = endless("word ")
+        world.provider.script = endless_script("word ")
         asking = world.asking()
         await under_way(world, asking)
         await world.turns.running.drain(0.05)

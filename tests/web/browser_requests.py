@@ -1,4 +1,4 @@
-"""HTTP as a browser would ask it, and as one who means harm would."""
+"""HTTP requests as a browser sends them, and as an attacker would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOBODYS = "00000000-0000-4000-8000-000000000000"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`headers` by their names in lower case."""
+    """An HTTP response. The keys of `headers` are lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ async def ask(
     data: Any = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Redirects aren't followed; nothing but `headers` and the cookies is sent along."""
+    """Send a request with only `headers` and the person's cookies. Doesn't follow redirects."""
     async with person.http.request(
         method,
         URL(person.url + path, encoded=True),
@@ -58,10 +58,10 @@ async def ask(
         return Answer(status=answer.status, headers=found, body=await answer.read())
 
 
-async def own(
+async def ask_from_page(
     person: Person, method: str, path: str, *, data: Any = None, type: str = ""
 ) -> Answer:
-    """As the page itself asks: with its origin and its token."""
+    """Send a request as the page does: with the site's origin and the CSRF token."""
     headers = {"Origin": person.url, "X-CSRFToken": cookie(person, "csrftoken")}
     if type:
         headers["Content-Type"] = type
@@ -69,7 +69,7 @@ async def own(
 
 
 async def submit(person: Person, path: str, **form: str) -> Answer:
-    """Open the page at `path` and send its form."""
+    """Open the page at `path` and submit its form."""
     page = await ask(person, "GET", path)
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
     assert token is not None, page.text

@@ -13,7 +13,7 @@ STAFF = ("grace", "compilers-1952")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The application, answered by echo; anyone may sign up, and `STAFF` is staff.
 
-    Whatever the tests ask for, nothing may go wrong that nobody expected.
+    Its log may hold no unexpected error, whatever the tests request.
     """
     with Server(tmp_path_factory.mktemp("web"), SIGNUP="true") as running:
         running.add_user(*STAFF)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import Answer, ask, cookie, own, submit
+from tests.web.browser_requests import Answer, ask, ask_from_page, cookie, submit
 from tests.web.conftest import STAFF
 
 PASSWORD = secrets.token_urlsafe(12)
@@ -32,7 +32,7 @@ async def listed(person: Person) -> list[str]:
 
 async def sign_out(person: Person) -> None:
     """As a browser does it, which then opens the page that it is led to."""
-    left = await own(person, "POST", "/accounts/logout/")
+    left = await ask_from_page(person, "POST", "/accounts/logout/")
     assert (left.status, left.headers["location"]) == (302, "/chat")
     assert (await ask(person, "GET", "/chat")).status == 200
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import Answer, ask, own
+from tests.web.browser_requests import Answer, ask, ask_from_page
 
 JSON = "application/json"
 MEGABYTE = 1024 * 1024
@@ -60,7 +60,7 @@ class TestRenaming:
     async def test_a_bad_body_is_refused(self, body: bytes, said: str, server: Server) -> None:
         async with Person(server.url) as ada:
             conversation = await talked(ada)
-            answer = await own(
+            answer = await ask_from_page(
                 ada, "PATCH", f"/conversations/{conversation}", data=BytesIO(body), type=JSON
             )
             assert said in refusal(answer)
@@ -161,8 +161,8 @@ class TestRestoring:
             form = aiohttp.FormData()
             form.add_field("file", content, filename="x.chatsite.json", content_type=JSON)
             for answer in (
-                await own(ada, "POST", "/conversations/import", data=form),
-                await own(ada, "POST", "/conversations/import", data=content, type=JSON),
+                await ask_from_page(ada, "POST", "/conversations/import", data=form),
+                await ask_from_page(ada, "POST", "/conversations/import", data=content, type=JSON),
             ):
                 assert said in refusal(answer)
             assert (await ada.ask("GET", "/conversations"))["count"] == 0
@@ -170,7 +170,7 @@ class TestRestoring:
     async def test_an_agent_that_is_not_here_is_refused(self, server: Server) -> None:
         async with Person(server.url) as ada:
             for agent in ("nobody", "../demo", "demo\0", ""):
-                answer = await own(
+                answer = await ask_from_page(
                     ada, "POST", "/conversations/import", data=saved(agent=agent), type=JSON
                 )
                 assert "agent" in refusal(answer, status=answer.status)
@@ -182,10 +182,10 @@ class TestRestoring:
             form = aiohttp.FormData()
             large = BytesIO(b" " * (20 * MEGABYTE + 1))
             form.add_field("file", large, filename="large.json")
-            answer = await own(ada, "POST", "/conversations/import", data=form)
+            answer = await ask_from_page(ada, "POST", "/conversations/import", data=form)
             assert "larger than 20 MB" in refusal(answer)
             body = BytesIO(b" " * 3 * MEGABYTE)
-            answer = await own(ada, "POST", "/conversations/import", data=body, type=JSON)
+            answer = await ask_from_page(ada, "POST", "/conversations/import", data=body, type=JSON)
             assert "too large" in refusal(answer)
 
     async def test_what_was_saved_comes_back_as_a_conversation_of_its_own(
@@ -196,7 +196,7 @@ class TestRestoring:
             file = await ask(ada, "GET", f"/conversations/{mine}/export")
             form = aiohttp.FormData()
             form.add_field("file", file.body, filename="plan.json", content_type=JSON)
-            answer = await own(bob, "POST", "/conversations/import", data=form)
+            answer = await ask_from_page(bob, "POST", "/conversations/import", data=form)
             restored = answer.json["conversation"]
             assert (restored["title"], restored["id"] != mine) == ("Where to? 👍🏽", True)
             there = (await bob.page(restored["id"])).snapshot["messages"]

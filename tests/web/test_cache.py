@@ -29,8 +29,8 @@ from chatsite.web.api import cache as views
 from tests.conversations.builders import ADA, begin, end, messages, new_id, talk
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import own
-from tests.web.test_marks import talked
+from tests.web.browser_requests import ask_from_page
+from tests.web.test_marks import send_texts
 
 
 def unload(server: Server, conversation: str, *seqs: int) -> None:
@@ -49,7 +49,7 @@ def unload(server: Server, conversation: str, *seqs: int) -> None:
 async def test_what_was_unloaded_stays_out_until_it_is_brought_back(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
-        first, second = await talked(page, "One", "Two")
+        first, second = await send_texts(page, "One", "Two")
         path = f"/conversations/{page.conversation}/cache"
         unload(server, page.conversation, 2, 4)
         found = await ada.ask("GET", path)
@@ -92,7 +92,7 @@ async def test_what_is_asked_wrongly_is_refused_in_words(
         page = await ada.page()
         await page.say("Hello")
         asked = f"/conversations/{page.conversation}/cache/{path}"
-        answer = await own(ada, "POST", asked, data=json.dumps(body))
+        answer = await ask_from_page(ada, "POST", asked, data=json.dumps(body))
         assert answer.status == status, answer.text
         assert says in answer.json["message"]
 

@@ -15,12 +15,12 @@ import pytest
 from tests.files.given import TAKEN, pdf, picture
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, Answer, ask, cookie, own
+from tests.web.browser_requests import NOBODYS, Answer, ask, ask_from_page, cookie
 
 MEGABYTE = 1024 * 1024
 
 
-async def give(
+async def upload_file(
     person: Person, content: Any, *, name: str = "notes.txt", type: str = "text/html", **more: str
 ) -> Answer:
     """Attach a file as the page does; the type that is said of it counts for nothing."""
@@ -33,8 +33,8 @@ async def give(
     return await ask(person, "POST", "/files", data=content, headers=headers | more)
 
 
-async def given(person: Person, content: bytes, **said: str) -> dict[str, Any]:
-    answer = await give(person, content, **said)
+async def attach_file(person: Person, content: bytes, **said: str) -> dict[str, Any]:
+    answer = await upload_file(person, content, **said)
     assert answer.status == 200, answer.text
     attachment: dict[str, Any] = answer.json["attachment"]
     return attachment
@@ -55,7 +55,7 @@ async def settled(what: Callable[[], bool]) -> None:
 async def test_a_file_is_taken_and_given_back_to_its_owner_alone(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         content = pdf("Ahoy there")
-        mine = await given(ada, content, name="my plan ünder.pdf", type="multipart/form-data")
+        mine = await attach_file(ada, content, name="my plan ünder.pdf", type="multipart/form-data")
         assert mine == {
             "id": mine["id"],
             "name": "my plan ünder.pdf",
@@ -83,11 +83,11 @@ async def test_a_file_is_taken_and_given_back_to_its_owner_alone(server: Server)
         assert (again.status, again.body) == (304, b"")
         known = {"If-None-Match": back.headers["etag"]}
         for method in ("GET", "HEAD", "DELETE"):
-            theirs = await own(bob, method, mine["url"])
-            nobodys = await own(bob, method, f"/files/{NOBODYS}")
+            theirs = await ask_from_page(bob, method, mine["url"])
+            nobodys = await ask_from_page(bob, method, f"/files/{NOBODYS}")
             assert (theirs.status, theirs.body) == (404, nobodys.body), method
         assert (await ask(bob, "GET", mine["url"], headers=known)).status == 404
-        assert (await own(ada, "DELETE", mine["url"])).status == 200
+        assert (await ask_from_page(ada, "DELETE", mine["url"])).status == 200
         assert (await ask(ada, "GET", mine["url"])).status == 404
 
 
@@ -96,7 +96,7 @@ async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
     async with Person(server.url) as ada:
         for name in ("PNG", "SVG", "WAV"):
             content, modality, mime_type = TAKEN[name]
-            mine = await given(ada, content, name="photo.png", type="image/png")
+            mine = await attach_file(ada, content, name="photo.png", type="image/png")
             assert (mine["modality"], mine["mime_type"]) == (modality, mime_type)
             shown = (await ask(ada, "GET", mine["url"])).headers["content-type"]
             expected = mime_type if modality == "image" else "application/octet-stream"
@@ -105,7 +105,7 @@ async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
 
 async def test_a_hostile_name_stays_a_name(server: Server) -> None:
     async with Person(server.url) as ada:
-        mine = await given(ada, b"Hello", name='../gpj\u202e.exe"; x="\r\nSet-Cookie: x=1\0')
+        mine = await attach_file(ada, b"Hello", name='../gpj\u202e.exe"; x="\r\nSet-Cookie: x=1\0')
         assert mine["name"] == 'gpj.exe"; x=" Set-Cookie: x=1'
         answer = await ask(ada, "GET", mine["url"])
         said = answer.headers["content-disposition"]
@@ -116,14 +116,14 @@ async def test_a_hostile_name_stays_a_name(server: Server) -> None:
 async def test_a_file_goes_with_its_conversation(server: Server) -> None:
     """Not to be had once that is deleted, and back with it."""
     async with Person(server.url) as ada:
-        mine = await given(ada, b"The quay needs dredging.", name="survey.txt")
+        mine = await attach_file(ada, b"The quay needs dredging.", name="survey.txt")
         page = await ada.page()
         said = await page.say("And this?", attachments=[mine["id"]])
         assert said["state"] == "complete"
         stored = (await ada.page(page.conversation)).snapshot["messages"]
         (shown,) = next(m["attachments"] for m in stored if m["role"] == "user")
         assert (shown["name"], shown["id"]) == ("survey.txt", mine["id"])
-        assert (await own(ada, "DELETE", mine["url"])).status == 409
+        assert (await ask_from_page(ada, "DELETE", mine["url"])).status == 409
         path = f"/conversations/{page.conversation}"
         await ada.ask("DELETE", path)
         assert (await ask(ada, "GET", mine["url"])).status == 404
@@ -136,17 +136,27 @@ class TestRefusals:
         before = len(files_of(server))
         async with Person(server.url) as ada:
             for answer, status, code, said in (
-                (await give(ada, b"PK\x03\x04..", name="x.txt"), 400, "file_type", "What is: pict"),
-                (await give(ada, picture("PNG")[:50]), 400, "file_damaged", "damaged or cut off"),
-                (await give(ada, b""), 400, "file_empty", "empty"),
-                (await give(ada, b"Hello", name=""), 400, "bad_command", "needs a name"),
-                (await give(ada, b"x", name="ü" * 1000), 400, "bad_command", "needs a name"),
+                (
+                    await upload_file(ada, b"PK\x03\x04..", name="x.txt"),
+                    400,
+                    "file_type",
+                    "What is: pict",
+                ),
+                (
+                    await upload_file(ada, picture("PNG")[:50]),
+                    400,
+                    "file_damaged",
+                    "damaged or cut off",
+                ),
+                (await upload_file(ada, b""), 400, "file_empty", "empty"),
+                (await upload_file(ada, b"Hello", name=""), 400, "bad_command", "needs a name"),
+                (await upload_file(ada, b"x", name="ü" * 1000), 400, "bad_command", "needs a name"),
             ):
                 assert (answer.status, answer.json["code"]) == (status, code)
                 assert said in answer.json["message"]
                 assert "Nothing was kept." in answer.json["message"]
             unsaid = {"X-CSRFToken": "wrong"}
-            assert (await give(ada, b"Hello", **unsaid)).status == 403
+            assert (await upload_file(ada, b"Hello", **unsaid)).status == 403
             assert (await ask(ada, "GET", "/files")).status == 405
         assert len(files_of(server)) == before
 
@@ -188,7 +198,7 @@ class TestRefusals:
             await asyncio.Event().wait()
 
         async with Person(server.url) as ada:
-            task = asyncio.create_task(give(ada, half()))
+            task = asyncio.create_task(upload_file(ada, half()))
             with pytest.raises(asyncio.CancelledError):
                 await task
         await settled(lambda: len(files_of(server)) == before)

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, ask, cookie, own
+from tests.web.browser_requests import NOBODYS, ask, ask_from_page, cookie
 from tests.web.test_ownership import OWNED, WITHOUT_ID
 
 PATHS = {
@@ -58,7 +58,7 @@ async def test_nothing_is_changed_without_the_pages_token(name: str, server: Ser
 async def test_what_only_reads_takes_no_other_method(name: str, server: Server) -> None:
     async with Person(server.url) as ada:
         for method in ("POST", "PATCH", "DELETE", "PUT"):
-            answer = await own(ada, method, PATHS[name])
+            answer = await ask_from_page(ada, method, PATHS[name])
             assert answer.status == 405, method
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, own
+from tests.web.browser_requests import NOBODYS, ask_from_page
 
 
-async def talked(page: Page, *texts: str) -> list[str]:
+async def send_texts(page: Page, *texts: str) -> list[str]:
     """The ids of what was asked."""
     ids = []
     for text in texts:
@@ -31,7 +31,7 @@ def why(message: str, **asked: str) -> str:
 async def test_every_page_hears_of_a_mark_and_a_fresh_one_shows_it(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
-        first, second = await talked(page, "One", "Two")
+        first, second = await send_texts(page, "One", "Two")
         other = await ada.page(page.conversation)
         told = await ada.ask("PATCH", f"/messages/{first}", {"pinned": True})
         assert told == {
@@ -69,7 +69,7 @@ async def test_every_page_hears_of_a_mark_and_a_fresh_one_shows_it(server: Serve
 )
 async def test_what_is_no_mark_is_refused_and_changes_nothing(body: Any, server: Server) -> None:
     async with Person(server.url) as ada:
-        answer = await own(ada, "PATCH", f"/messages/{NOBODYS}", data=json.dumps(body))
+        answer = await ask_from_page(ada, "PATCH", f"/messages/{NOBODYS}", data=json.dumps(body))
         assert answer.status == 400
         assert answer.json["code"] == "bad_command"
 
@@ -89,7 +89,7 @@ async def test_a_mark_that_would_do_nothing_is_refused_with_the_reason(server: S
 async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page(query="historyPolicy=lastN&historyLength=2")
-        first, second, third = await talked(page, "One", "Two", "Three")
+        first, second, third = await send_texts(page, "One", "Two", "Three")
         asked = {"query": page.query, "draft": "Four"}
         told = await ada.ask("GET", why(first, **asked))
         assert not told["sent"]
@@ -114,9 +114,12 @@ async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) 
         ]
         body = {**asked, "attachments": [NOBODYS], "model": "echo:echo"}
         compare = f"/conversations/{page.conversation}/compare"
-        assert (await own(ada, "POST", compare, data=json.dumps(body))).status in (404, 409)
+        assert (await ask_from_page(ada, "POST", compare, data=json.dumps(body))).status in (
+            404,
+            409,
+        )
         body["attachments"] = []
-        assert (await own(ada, "POST", compare, data=json.dumps(body))).status == 200
+        assert (await ask_from_page(ada, "POST", compare, data=json.dumps(body))).status == 200
         await ada.ask("PATCH", f"/messages/{first}", {"excluded": True})
         told = await ada.ask("GET", why(first, **asked))
         assert (told["fixes"], told["excluded"]) == (["take_back"], first)
@@ -143,8 +146,8 @@ async def test_a_question_that_is_too_long_or_wrong_is_refused(
 async def test_a_reply_is_sent_with_what_it_replies_to(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         page = await ada.page(query="historyPolicy=none")
-        (first, _) = await talked(page, "One", "Two")
-        (theirs,) = await talked(await bob.page(), "Another's")
+        (first, _) = await send_texts(page, "One", "Two")
+        (theirs,) = await send_texts(await bob.page(), "Another's")
         await page.command("preview", agent="demo", draft="And?", reply_to=first)
         verdicts = (await page.until("preview"))["decision"]["verdicts"]
         assert "replied_to" in [verdict["reason"] for verdict in verdicts]

@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, reverse
 from chatsite.urls import urlpatterns
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, Answer, ask, own
+from tests.web.browser_requests import NOBODYS, Answer, ask, ask_from_page
 from tests.web.conftest import STAFF
 
 
@@ -93,7 +93,7 @@ def id_for(name: str, page: Page, turn: str, file: str) -> str:
 async def asked(person: Person, name: str, case: Case, id: str) -> Answer:
     path = reverse(name, args=[id]) + case.query
     type = "application/json" if case.body else ""
-    return await own(person, case.method, path, data=case.body, type=type)
+    return await ask_from_page(person, case.method, path, data=case.body, type=type)
 
 
 async def given(person: Person) -> str:

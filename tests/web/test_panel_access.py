@@ -6,7 +6,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server, copy_database
-from tests.web.browser_requests import ask, own, submit
+from tests.web.browser_requests import ask, ask_from_page, submit
 from tests.web.conftest import STAFF
 
 
@@ -19,7 +19,7 @@ async def shown(person: Person) -> tuple[bool, int, int]:
     receipt = await ask(person, "GET", f"/turns/{ended['turn']}/receipt")
     request = await ask(person, "GET", f"/turns/{ended['turn']}/request")
     assert ('"show_request": true' in text) is (request.status == 200)
-    compared = await own(person, "POST", f"/turns/{ended['turn']}/compare")
+    compared = await ask_from_page(person, "POST", f"/turns/{ended['turn']}/compare")
     assert compared.status == receipt.status
     if receipt.status == 200:
         assert receipt.json == ended["receipt"]
@@ -64,7 +64,7 @@ async def no_account_is_made(ada: Person) -> None:
     assert '"signup": false' in (await ask(ada, "GET", "/chat")).text
     assert (await ask(ada, "GET", "/accounts/signup/")).status == 404
     form = {"username": "ada", "password1": "lovelace-1843", "password2": "lovelace-1843"}
-    assert (await own(ada, "POST", "/accounts/signup/", data=form)).status == 404
+    assert (await ask_from_page(ada, "POST", "/accounts/signup/", data=form)).status == 404
     tried = await submit(ada, "/accounts/login/", username="ada", password="lovelace-1843")
     assert tried.status == 200  # the form again: nobody of this name
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import own
+from tests.web.browser_requests import ask_from_page
 
 
 async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Server) -> None:
@@ -43,5 +43,5 @@ async def test_what_is_said_wrongly_is_refused_with_the_reason(
         page = await ada.page()
         await page.say("Hello")
         address = f"/conversations/{page.conversation}/summary{path}"
-        answer = await own(ada, "POST", address, data=body, type="application/json")
+        answer = await ask_from_page(ada, "POST", address, data=body, type="application/json")
         assert answer.status == 400 and says in answer.json["message"]

@@ -6,7 +6,7 @@ import uuid
 
 from tests.person import Page, Person
 from tests.running import Server
-from tests.web.browser_requests import own
+from tests.web.browser_requests import ask_from_page
 
 
 async def again(page: Page, message: str) -> str:
@@ -26,7 +26,7 @@ async def test_another_version_is_shown_on_every_page(server: Server) -> None:
         other = await ada.page(page.conversation)
         assert [m["id"] for m in other.snapshot["messages"]][-1] == second
         assert other.snapshot["messages"][-1]["versions"] == [first, second]
-        answer = await own(ada, "POST", f"/messages/{first}/show")
+        answer = await ask_from_page(ada, "POST", f"/messages/{first}/show")
         assert (answer.status, answer.body) == (204, b"")
         for each in (page, other):
             await each.until("path_changed")
