@@ -1,4 +1,4 @@
-"""What background tasks write: stored at the end of the path, and nothing else."""
+"""Messages of background tasks are stored at the end of the path and change nothing else."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def conversation() -> str:
-    made = new_id()
-    talk(made, 2)
-    return made
+    conversation_id = new_id()
+    talk(conversation_id, 2)
+    return conversation_id
 
 
 def places(conversation: str) -> list[tuple[int, int, str, str]]:
@@ -40,7 +40,7 @@ def places(conversation: str) -> list[tuple[int, int, str, str]]:
     return list(path.values_list("seq", "turn_seq", "role", "source"))
 
 
-def test_a_report_stands_at_the_end_in_the_turn_that_it_follows(conversation: str) -> None:
+def test_a_report_is_stored_at_the_end_as_part_of_the_turn_before_it(conversation: str) -> None:
     view = add_message(conversation=conversation, source="briefing", text=" It will rain.\n")
     assert (view.message.content, view.message.role) == ("It will rain.", "assistant")
     assert (view.message.source, view.seq, view.state) == ("briefing", 5, "complete")
@@ -53,7 +53,7 @@ def test_a_report_stands_at_the_end_in_the_turn_that_it_follows(conversation: st
     assert stored.parent == messages(conversation).get(seq=4)
 
 
-def test_what_a_task_was_asked_begins_a_turn_of_its_own(conversation: str) -> None:
+def test_a_tasks_user_message_begins_a_turn_of_its_own(conversation: str) -> None:
     add_message(conversation=conversation, source="scheduled", text="Check it", role="user")
     add_message(conversation=conversation, source="scheduled", text="It is fine.")
     assert places(conversation)[-2:] == [
@@ -75,7 +75,7 @@ def test_the_totals_stay_true_and_the_tokens_can_be_counted_later(conversation: 
     assert stored_totals(conversation) == counted_totals(conversation)
 
 
-def test_the_page_shows_it_and_the_next_turn_follows_it(conversation: str) -> None:
+def test_the_page_shows_the_report_and_the_next_turn_follows_it(conversation: str) -> None:
     before = row(conversation)
     add_message(conversation=conversation, source="briefing", text="It will rain.")
     opened = queries.open_conversation(owner=ADA, conversation=conversation)
@@ -88,16 +88,18 @@ def test_the_page_shows_it_and_the_next_turn_follows_it(conversation: str) -> No
     assert stored_totals(conversation) == counted_totals(conversation)
 
 
-def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None:
-    """The newest ones directly before a user message can be found on the loaded path."""
+def test_background_messages_are_marked_apart_from_those_of_people_and_answers(
+    conversation: str,
+) -> None:
+    """The newest background messages right before a user message are on the loaded path."""
     add_message(conversation=conversation, source="briefing", text="one")
     end(begin(conversation, "And?"), "Well.")
     add_message(conversation=conversation, source="scheduled", text="two", role="user")
     add_message(conversation=conversation, source="scheduled", text="three")
     begin(conversation, "Which?")
     loaded = loading.load_path(owner=ADA, conversation=conversation, reach=Users(2))
-    said = [(e.message.content, e.message.source) for e in loaded.transcript.entries]
-    assert said[-4:] == [
+    entries = [(e.message.content, e.message.source) for e in loaded.transcript.entries]
+    assert entries[-4:] == [
         ("Well.", "web"),
         ("two", "scheduled"),
         ("three", "scheduled"),
@@ -105,26 +107,26 @@ def test_it_is_told_from_what_people_and_answers_said(conversation: str) -> None
     ]
 
 
-def test_an_empty_path_takes_it(conversation: str) -> None:
+def test_a_background_message_can_be_stored_on_an_empty_path(conversation: str) -> None:
     store.clear_conversation(owner=ADA, conversation=conversation)
     view = add_message(conversation=conversation, source="briefing", text="It will rain.")
     assert places(conversation) == [(view.seq, 0, "assistant", "briefing")]
     assert stored_totals(conversation) == counted_totals(conversation)
 
 
-def test_what_can_not_be_stored_is_replaced(conversation: str) -> None:
+def test_characters_that_can_not_be_stored_are_replaced(conversation: str) -> None:
     view = add_message(conversation=conversation, source="briefing", text="a\x00b\ud800c")
     assert view.message.content == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
 
 
 class TestRefused:
     def refused(self, conversation: str, error: type[Exception], match: str, **more: Any) -> None:
-        known = messages(conversation).count() if len(conversation) == 36 else 0
-        said: dict[str, Any] = {"source": "briefing", "text": "It will rain.", **more}
+        count_before = messages(conversation).count() if len(conversation) == 36 else 0
+        fields: dict[str, Any] = {"source": "briefing", "text": "It will rain.", **more}
         with pytest.raises(error, match=match):
-            add_message(conversation=conversation, **said)
-        if known:
-            assert messages(conversation).count() == known
+            add_message(conversation=conversation, **fields)
+        if count_before:
+            assert messages(conversation).count() == count_before
 
     def test_while_an_answer_is_written(self, conversation: str) -> None:
         begun = begin(conversation)
@@ -154,12 +156,12 @@ class TestRefused:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_several_at_once_all_find_a_place() -> None:
+def test_messages_added_at_the_same_time_are_all_stored() -> None:
     chat = new_id()
     talk(chat, 1)
-    found = run_in_threads(
+    outcomes = run_in_threads(
         6, lambda: add_message(conversation=chat, source="scheduled", text="Done.")
     )
-    assert not [error for error in found if isinstance(error, Exception)]
+    assert not [error for error in outcomes if isinstance(error, Exception)]
     assert [place[0] for place in places(chat)] == list(range(1, 9))
     assert stored_totals(chat) == counted_totals(chat)

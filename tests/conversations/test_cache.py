@@ -1,5 +1,5 @@
-"""The books of the engine's cache in the store: what a place, a cleanup and its undoing write, and
-that nothing saved outlives the words it was made of."""
+"""The stored books of the engine's cache: what placing messages, a cleanup and undoing it write,
+and that a saved session is dropped when one of its messages changes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def books_of(chat: str) -> Books:
 
 
 def place(chat: str, sizes: dict[int, int], *, head: int = 10) -> dict[str, int]:
-    """These messages lie in the cache behind a head of so many tokens."""
+    """Place messages of these sizes in the cache, behind a head of `head` tokens."""
     places, start = {"head": (0, head), new_id(): (3, 4)}, head
     for seq, size in sizes.items():
         places[at(chat, seq)] = (start, size)
@@ -63,27 +63,27 @@ def session(chat: str, *, file: str = "a.bin", size: int = 100, ids: tuple[int, 
 @pytest.fixture
 def chat(db: None) -> str:
     """Three turns: messages 1 to 6."""
-    made = new_id()
-    talk(made, 3)
-    return made
+    conversation = new_id()
+    talk(conversation, 3)
+    return conversation
 
 
 class TestPlaces:
-    def test_what_lies_in_the_cache_knows_its_place(self, chat: str) -> None:
+    def test_messages_in_the_cache_have_their_position_stored(self, chat: str) -> None:
         assert set(books_of(chat).values()) == {ABSENT}
         assert place(chat, {1: 7, 2: 5}) == {}, "no status changes by being loaded"
         found = books_of(chat)
         assert (found[1], found[2]) == ((10, 7, 1), (17, 5, 1))
         assert {found[seq] for seq in (3, 4, 5, 6)} == {ABSENT}
 
-    def test_what_a_policy_left_out_is_as_if_it_had_never_been_there(self, chat: str) -> None:
+    def test_a_message_that_a_policy_left_out_loses_its_position(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5, 3: 4, 4: 6})
         assert place(chat, {3: 4, 4: 6}) == {}
         found = books_of(chat)
         assert (found[1], found[2]) == (ABSENT, ABSENT)
         assert (found[3], found[4]) == ((10, 4, 1), (14, 6, 1))
 
-    def test_only_rows_that_change_are_written(self, chat: str) -> None:
+    def test_only_rows_that_change_are_written_to_the_database(self, chat: str) -> None:
         place(chat, dict.fromkeys(range(1, 7), 5))
         written: list[Any] = []
 
@@ -103,7 +103,9 @@ class TestPlaces:
         store.place_books(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
         assert set(books_of(other).values()) == set(books_of(chat).values()) == {ABSENT}
 
-    def test_an_entry_read_before_is_read_with_its_new_place(self, chat: str) -> None:
+    def test_an_entry_that_was_read_before_is_read_again_with_its_new_position(
+        self, chat: str
+    ) -> None:
         reach = Everything()
         loading.load_path(owner=ADA, conversation=chat, reach=reach)
         place(chat, {1: 7, 2: 5})
@@ -111,7 +113,7 @@ class TestPlaces:
         found = [entry.message.kv_start_position for entry in loaded.transcript.entries]
         assert found == [10, 17, -1, -1, -1, -1]
 
-    def test_the_indexes_serve_and_eighty_messages_take_a_moment(self, db: None) -> None:
+    def test_queries_use_the_indexes_and_placing_eighty_messages_is_fast(self, db: None) -> None:
         long = new_id()
         talk(long, 40)
         sizes = dict.fromkeys(range(1, 81), 20)
@@ -138,7 +140,7 @@ class TestPlaces:
 
 
 class TestCleanups:
-    def test_a_turn_is_marked_where_it_lies_there_and_goes_with_the_next_request(
+    def test_a_turn_in_the_cache_is_marked_and_unloaded_with_the_next_request(
         self, chat: str
     ) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
@@ -151,7 +153,9 @@ class TestCleanups:
         assert (found[1], found[4], found[5]) == ((-1, 7, -1), (-1, -1, -1), (10, 3, 1))
         assert store.mark_turns(conversation=chat, turns=[1, 3]) == {}
 
-    def test_what_was_replied_to_is_there_once_more_and_goes_again(self, chat: str) -> None:
+    def test_a_turn_that_was_replied_to_is_loaded_once_more_and_unloaded_again(
+        self, chat: str
+    ) -> None:
         store.mark_turns(conversation=chat, turns=[1])
         assert place(chat, {1: 7, 2: 5}) == {at(chat, 1): 0, at(chat, 2): 0}
         assert place(chat, {3: 4}) == {at(chat, 1): -1, at(chat, 2): -1}
@@ -180,7 +184,7 @@ class TestCleanups:
         assert (found[1], found[3]) == ((10, 7, 1), ABSENT), "what lies there still does"
 
     @pytest.mark.parametrize("work", [store.mark_for_cleanup, store.bring_back_turns])
-    def test_it_is_refused_for_others_and_while_an_answer_is_written(
+    def test_a_cleanup_is_refused_for_others_and_while_an_answer_is_written(
         self, chat: str, work: Callable[..., dict[str, int]]
     ) -> None:
         with pytest.raises(NotFound):
@@ -201,7 +205,7 @@ class TestCleanups:
         assert books_of(chat)[3][2] == -1
 
     @pytest.mark.parametrize("mode", ["again", "continue"])
-    def test_answering_anew_brings_the_turn_back(self, chat: str, mode: Any) -> None:
+    def test_answering_again_brings_the_turn_back(self, chat: str, mode: Any) -> None:
         place(chat, {5: 3, 6: 4})
         store.mark_turns(conversation=chat, turns=[5])
         begun = retry(chat, at(chat, 6), mode=mode)
@@ -210,13 +214,15 @@ class TestCleanups:
         assert begun.loaded.transcript.entries[-1].message.kv_status == 1
         assert books_of(chat)[5] == (10, 3, 1)
 
-    def test_clearing_forgets_all_books(self, chat: str) -> None:
+    def test_clearing_resets_all_books(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5})
         store.mark_turns(conversation=chat, turns=[1, 3])
         store.clear_conversation(owner=ADA, conversation=chat)
         assert set(books_of(chat).values()) == {ABSENT}
 
-    def test_what_is_edited_has_no_place_and_comes_back_only_when_asked(self, chat: str) -> None:
+    def test_an_edited_message_has_no_position_and_an_unloaded_one_stays_unloaded(
+        self, chat: str
+    ) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
         store.mark_turns(conversation=chat, turns=[1])
         for seq in (1, 3):
@@ -225,7 +231,7 @@ class TestCleanups:
 
 
 class TestSessions:
-    def test_what_was_saved_is_read_back_the_same(self, chat: str) -> None:
+    def test_a_saved_session_is_read_back_the_same(self, chat: str) -> None:
         assert store.read_session(key=chat) is None
         ids = (0, 1, 2**31 - 1, 7, 49_151)
         saved = session(chat, ids=ids)
@@ -237,7 +243,7 @@ class TestSessions:
         assert store.read_session(key=chat) == newer
         assert store.session_files() == {"b.bin"}
 
-    def test_an_agents_beginning_is_nobodys(self, chat: str) -> None:
+    def test_the_session_of_an_agents_head_belongs_to_no_conversation(self, chat: str) -> None:
         book = Book((1, 2), (Span("head", 2),))
         shared = Session(
             key="head:" + "f" * 64, fingerprint="x", book=book, file="h", size=1, digest="d"
@@ -246,12 +252,14 @@ class TestSessions:
         assert store.read_session(key=shared.key) == shared
 
     @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
-    def test_one_that_does_not_add_up_is_none(self, chat: str, change: dict[str, Any]) -> None:
+    def test_a_session_that_does_not_add_up_is_not_returned(
+        self, chat: str, change: dict[str, Any]
+    ) -> None:
         store.save_session(conversation=chat, session=session(chat))
         KvSession.objects.update(**change)
         assert store.read_session(key=chat) is None
 
-    def test_the_least_recently_used_are_known_and_dropped(self, chat: str) -> None:
+    def test_the_least_recently_used_sessions_are_listed_and_dropped(self, chat: str) -> None:
         other = new_id()
         talk(other, 1)
         then = datetime(2026, 11, 22, tzinfo=UTC)
@@ -259,28 +267,28 @@ class TestSessions:
         store.save_session(conversation=other, session=session(other, file="b.bin", size=5))
         assert SessionFile(chat, 100, then.timestamp()) in store.list_sessions()
         store.touch_session(key=chat)
-        newest = max(store.list_sessions(), key=lambda kept: kept.used)
+        newest = max(store.list_sessions(), key=lambda entry: entry.used)
         assert newest.key == chat
         assert store.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
-        assert [kept.key for kept in store.list_sessions()] == [other]
+        assert [entry.key for entry in store.list_sessions()] == [other]
 
-    @pytest.mark.parametrize("what", ["edit", "delete", "clear"])
-    def test_words_that_are_taken_away_leave_what_was_saved(self, chat: str, what: str) -> None:
+    @pytest.mark.parametrize("action", ["edit", "delete", "clear"])
+    def test_removing_words_drops_the_saved_session(self, chat: str, action: str) -> None:
         store.save_session(conversation=chat, session=session(chat))
-        if what == "edit":
+        if action == "edit":
             edit_message(owner=ADA, message=at(chat, 5), text="Otherwise")
-        elif what == "delete":
+        elif action == "delete":
             delete_message(owner=ADA, message=at(chat, 2))
         else:
             store.clear_conversation(owner=ADA, conversation=chat)
         assert store.read_session(key=chat) is None
-        late = session(chat, file="late.bin") if what == "edit" else None
+        late = session(chat, file="late.bin") if action == "edit" else None
         if late is not None:
             assert not store.save_session(conversation=chat, session=late), "it has the old words"
             end(begin(chat, "question 4"))
             assert store.save_session(conversation=chat, session=late)
 
-    def test_a_deleted_conversation_keeps_it_until_it_goes_for_good(self, chat: str) -> None:
+    def test_a_deleted_conversation_keeps_its_session_until_it_is_purged(self, chat: str) -> None:
         store.save_session(conversation=chat, session=session(chat))
         store.delete_conversation(owner=ADA, conversation=chat)
         assert store.read_session(key=chat) is not None
@@ -290,9 +298,9 @@ class TestSessions:
         Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
         maintenance.purge()
         assert not Conversation.objects.exists() and store.session_files() == frozenset()
-        assert not store.save_session(conversation=new_id(), session=saved_of(chat))
+        assert not store.save_session(conversation=new_id(), session=one_token_session(chat))
 
-    def test_it_goes_with_the_conversation_to_an_account(
+    def test_the_session_moves_with_the_conversation_to_an_account(
         self, chat: str, django_user_model: Any
     ) -> None:
         store.save_session(conversation=chat, session=session(chat))
@@ -303,7 +311,7 @@ class TestSessions:
         assert store.session_files() == frozenset()
 
 
-def saved_of(chat: str) -> Session:
+def one_token_session(chat: str) -> Session:
     book = Book((1,), (Span("head", 1),))
     return Session(key=chat, fingerprint="x", book=book, file="c.bin", size=1, digest="d")
 
@@ -323,23 +331,23 @@ class TestAnyOrder(TestCase):
     @given(STEPS)
     @settings(max_examples=25, deadline=None)
     def test_the_books_add_up_after_every_step(self, steps: list[tuple[str, set[int]]]) -> None:
-        said = [
+        texts = [
             DomainMessage.user("And?", id=new_id()),
             DomainMessage.assistant("Yes.", id=new_id()),
         ] * 3
-        said = [replace(one, id=new_id()) for one in said]
-        made = store.import_conversation(owner=ADA, agent="demo", title="Chat", messages=said)
-        chat, live, found = made.id, set[int](), books_of(made.id)
-        ids = {seq: one.id for seq, one in enumerate(said, start=1)}
-        for what, some in steps:
+        texts = [replace(one, id=new_id()) for one in texts]
+        view = store.import_conversation(owner=ADA, agent="demo", title="Chat", messages=texts)
+        chat, live, found = view.id, set[int](), books_of(view.id)
+        ids = {seq: one.id for seq, one in enumerate(texts, start=1)}
+        for action, some in steps:
             before = found
-            if what == "place":
+            if action == "place":
                 live = some
                 places = {
                     ids[seq]: (10 + sum(s + 1 for s in some if s < seq), seq + 1) for seq in some
                 }
                 changed = store.place_books(conversation=chat, places=places)
-            elif what == "mark":
+            elif action == "mark":
                 changed = store.mark_turns(conversation=chat, turns=sorted(some))
             else:
                 changed = store.bring_back_turns(owner=ADA, conversation=chat, turns=sorted(some))
@@ -356,6 +364,6 @@ class TestAnyOrder(TestCase):
                 assert found[seq] == ABSENT or found[seq][::2] == (-1, -1)
 
 
-def test_no_message_is_placed_by_a_word_that_is_no_id(db: None) -> None:
+def test_a_key_that_is_no_message_id_places_nothing(db: None) -> None:
     assert store.place_books(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
     assert not Message.objects.exists()

@@ -1,4 +1,4 @@
-"""What is left of a message that was changed or deleted: not its words, nor a wrong comparison."""
+"""After a message is edited or deleted, its words and comparisons with the old path are gone."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.conversations.builders import (
 pytestmark = pytest.mark.django_db
 
 FACT = "My daughter has an allergy to peanuts."
-SAID = [FACT, "Noted.", "The train leaves at nine.", "Fine."]
+TEXTS = [FACT, "Noted.", "The train leaves at nine.", "Fine."]
 QUESTION = "Which allergy was it?"
 
 
 def sentences() -> dict[int, str]:
-    """What the selector says of each of the messages, by seq."""
+    """The selector's reason for each recalled message, by sequence number."""
     index = Index()
-    index.extend([Line(seq=1 + n, author="ua"[n % 2], text=text) for n, text in enumerate(SAID)])
+    index.extend([Line(seq=1 + n, author="ua"[n % 2], text=text) for n, text in enumerate(TEXTS)])
     hits = recall_messages(index, SearchQuestion(text=QUESTION), before=100)
     return {hit.seq: hit.why for hit in hits}
 
@@ -55,8 +55,8 @@ def turn(chat: str, text: str, answer: str, **receipt: Any) -> str:
 
 
 @pytest.fixture
-def asked(chat: str) -> str:
-    """The turn in which the question was asked."""
+def question_turn(chat: str) -> str:
+    """The turn in which the question was question_turn."""
     runs = [verdict(seq, why) for seq, why in sorted(sentences().items())]
     other = verdict(3, 'it shares "nine" with your message')
     return turn(chat, QUESTION, "Peanuts.", verdicts=[*runs, other], layout=[])
@@ -64,13 +64,13 @@ def asked(chat: str) -> str:
 
 @pytest.fixture
 def chat() -> str:
-    made = new_id()
-    turn(made, *SAID[:2], verdicts=[], layout=[])
-    turn(made, *SAID[2:], verdicts=[], layout=[])
-    return made
+    conversation = new_id()
+    turn(conversation, *TEXTS[:2], verdicts=[], layout=[])
+    turn(conversation, *TEXTS[2:], verdicts=[], layout=[])
+    return conversation
 
 
-def told(id: str) -> list[str]:
+def verdict_sentences(id: str) -> list[str]:
     receipt: Any = Turn.objects.get(id=id).receipt
     return [run["sentence"] for run in receipt["verdicts"]]
 
@@ -79,35 +79,37 @@ def delete(chat: str, seq: int) -> None:
     edits.delete_message(owner=ADA, message=str(messages(chat).get(seq=seq).id))
 
 
-def test_receipts_quote_no_word_of_a_deleted_message_and_still_those_of_others(
-    chat: str, asked: str
+def test_receipts_stop_quoting_a_deleted_message_and_still_quote_others(
+    chat: str, question_turn: str
 ) -> None:
-    before = told(asked)
+    before = verdict_sentences(question_turn)
     assert sum("allergy" in sentence for sentence in before) > 1, "itself, and what stood near"
     delete(chat, 1)
-    after = told(asked)
+    after = verdict_sentences(question_turn)
     assert not any("allergy" in sentence for sentence in after)
     assert after[0] == WORDS_DELETED and after[-1] == before[-1]
 
 
-def test_a_deleted_question_takes_its_words_out_of_its_own_receipt(chat: str, asked: str) -> None:
+def test_deleting_a_question_removes_its_words_from_its_own_receipt(
+    chat: str, question_turn: str
+) -> None:
     delete(chat, 5)
-    assert set(told(asked)) == {WORDS_DELETED}
+    assert set(verdict_sentences(question_turn)) == {WORDS_DELETED}
 
 
-def test_of_many_receipts_none_is_passed_over(
-    chat: str, asked: str, monkeypatch: pytest.MonkeyPatch
+def test_words_are_removed_from_every_one_of_many_receipts(
+    chat: str, question_turn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edits, "CHUNK", 2)
     quoting = [verdict(1, 'it shares "allergy" with your message')]
     later = [turn(chat, "And again?", "Peanuts.", verdicts=quoting) for _ in range(4)]
     delete(chat, 1)
-    assert [told(id) for id in later] == [[WORDS_DELETED]] * 4
+    assert [verdict_sentences(id) for id in later] == [[WORDS_DELETED]] * 4
 
 
 @pytest.mark.parametrize("change", ["edit", "delete"])
-def test_the_next_request_is_compared_with_none_before_a_change(
-    chat: str, asked: str, change: str
+def test_the_next_request_is_not_compared_with_one_before_the_edit(
+    chat: str, question_turn: str, change: str
 ) -> None:
     def previous() -> Any:
         return loading.load_path(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
@@ -124,18 +126,22 @@ def test_the_next_request_is_compared_with_none_before_a_change(
     assert previous()["layout"] == [1]
 
 
-def test_a_question_that_was_tried_again_takes_its_words_out_of_both_receipts(
-    chat: str, asked: str
+def test_deleting_a_retried_question_removes_its_words_from_both_receipts(
+    chat: str, question_turn: str
 ) -> None:
-    other = Turn.objects.get(id=asked)
-    tried = retry(chat, str(messages(chat).latest("seq").id))
-    store.end_turn(turn=tried.turn, state="complete", text="Nuts.", receipt=other.receipt)
+    other = Turn.objects.get(id=question_turn)
+    retried = retry(chat, str(messages(chat).latest("seq").id))
+    store.end_turn(turn=retried.turn, state="complete", text="Nuts.", receipt=other.receipt)
     delete(chat, 5)
-    assert set(told(asked)) == set(told(tried.turn)) == {WORDS_DELETED}
+    assert (
+        set(verdict_sentences(question_turn))
+        == set(verdict_sentences(retried.turn))
+        == {WORDS_DELETED}
+    )
     assert stored_totals(chat) == counted_totals(chat)
 
 
-def test_calls_go_with_their_results_and_no_result_alone() -> None:
+def test_calls_are_deleted_with_their_results_and_no_result_alone() -> None:
     chat = new_id()
     begun = begin(chat, "When?")
     results, _ = begin_round(

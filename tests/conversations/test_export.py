@@ -23,7 +23,7 @@ from chatsite.views import ConversationView
 from tests.conversations.builders import ADA, begin, messages, new_id, row, talk
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
-spoken = text.filter(str.strip)
+visible_text = text.filter(str.strip)
 name = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
 json_value = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**40), 2**40) | text,
@@ -40,7 +40,7 @@ attachment = st.builds(
 )
 user = st.builds(
     lambda content, files: Message.user(content, *files, id=new_id()),
-    spoken,
+    visible_text,
     st.lists(attachment, max_size=2),
 )
 answer = st.builds(
@@ -61,8 +61,11 @@ def tool_round(draw: st.DrawFn) -> list[Message]:
         for _ in range(count)
     )
     content = draw(st.none() | text)
-    asked = Message.assistant(content, id=new_id(), calls=calls)
-    return [asked, *(Message.tool(draw(text), id=new_id(), call_id=call.id) for call in calls)]
+    call_message = Message.assistant(content, id=new_id(), calls=calls)
+    return [
+        call_message,
+        *(Message.tool(draw(text), id=new_id(), call_id=call.id) for call in calls),
+    ]
 
 
 chats = st.lists(st.one_of(user.map(lambda m: [m]), answer.map(lambda m: [m]), tool_round())).map(
@@ -70,19 +73,19 @@ chats = st.lists(st.one_of(user.map(lambda m: [m]), answer.map(lambda m: [m]), t
 )
 
 
-def whole_of(
+def whole_path(
     messages: Sequence[Message],
     *,
     title: str = "Otters",
     receipt: Mapping[str, Any] | None = None,
 ) -> WholePath:
-    """A conversation as the store reads it."""
+    """A conversation in the form in which the store reads it for an export."""
     entries = (Entry(message=message, seq=at + 1) for at, message in enumerate(messages))
     view = ConversationView(id=new_id(), agent="demo", title=title, created="", updated="")
     return WholePath(conversation=view, entries=tuple(entries), forget_above=0, receipt=receipt)
 
 
-def document_of(content: bytes) -> dict[str, Any]:
+def parse_document(content: bytes) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(content)
     return found
 
@@ -101,10 +104,10 @@ def without_ids(messages: list[Message]) -> list[Message]:
 
 
 @pytest.mark.slow
-@given(chats, spoken)
+@given(chats, visible_text)
 @settings(max_examples=100, deadline=None)
-def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> None:
-    saved = read_export(write_export(whole_of(messages, title=title)))
+def test_an_exported_conversation_is_read_back_equal(messages: list[Message], title: str) -> None:
+    saved = read_export(write_export(whole_path(messages, title=title)))
     assert (saved.agent, saved.title) == ("demo", title.strip())
     assert without_ids(list(saved.messages)) == without_ids(messages)
     assert not {m.id for m in saved.messages} & {m.id for m in messages}
@@ -113,7 +116,7 @@ def test_what_is_saved_comes_back_equal(messages: list[Message], title: str) -> 
 
 
 @pytest.mark.django_db
-def test_what_is_restored_is_stored_as_it_was_saved() -> None:
+def test_an_imported_conversation_is_stored_as_it_was_exported() -> None:
     calls = (ToolCall(id="c1", name="look", arguments={"at": ["Ö", 1, None]}),)
     messages = [
         Message.user("你好", id=new_id()),
@@ -121,16 +124,16 @@ def test_what_is_restored_is_stored_as_it_was_saved() -> None:
         Message.tool("seen", id=new_id(), call_id="c1"),
         Message.assistant("Yes.", id=new_id(), metadata='{"a":  1}'),
     ]
-    content = write_export(whole_of(messages))
-    again = restored(content)
-    path = [entry.message for entry in again.entries]
+    content = write_export(whole_path(messages))
+    imported = import_and_read(content)
+    path = [entry.message for entry in imported.entries]
     assert without_ids(path) == without_ids(messages)
     assert path[3].metadata == '{"from a file": "{\\"a\\":  1}"}', "no provider reads that"
-    assert document_of(write_export(again))["messages"] == document_of(content)["messages"]
+    assert parse_document(write_export(imported))["messages"] == parse_document(content)["messages"]
 
 
-def restored(content: bytes) -> WholePath:
-    """What the store has of a file after it was imported."""
+def import_and_read(content: bytes) -> WholePath:
+    """Import the file and return the conversation that is stored."""
     saved = read_export(content)
     stored = store.import_conversation(
         owner=ADA,
@@ -160,27 +163,31 @@ RECEIPT = {
 
 @pytest.mark.django_db
 class TestResuming:
-    """What a file brings besides the words."""
+    """The data that a file holds besides the text of messages."""
 
     @pytest.fixture
     def chat(self) -> str:
         """Three turns: the first unloaded, the second marked for cleanup, the third loaded."""
-        made = new_id()
-        talk(made, 2)
-        store.end_turn(turn=begin(made, "q3").turn, state="complete", text="a3", receipt=RECEIPT)
-        ids = [str(id) for id in messages(made).order_by("seq").values_list("id", flat=True)]
-        store.mark_turns(conversation=made, turns=[1])
+        conversation = new_id()
+        talk(conversation, 2)
+        store.end_turn(
+            turn=begin(conversation, "q3").turn, state="complete", text="a3", receipt=RECEIPT
+        )
+        ids = [
+            str(id) for id in messages(conversation).order_by("seq").values_list("id", flat=True)
+        ]
+        store.mark_turns(conversation=conversation, turns=[1])
         places = {id: (10 + 5 * at, 5) for at, id in enumerate(ids[2:])}
-        store.place_books(conversation=made, places=places)
-        store.mark_turns(conversation=made, turns=[3])
-        return made
+        store.place_books(conversation=conversation, places=places)
+        store.mark_turns(conversation=conversation, turns=[3])
+        return conversation
 
     def test_the_file_carries_settings_parameters_books_and_marks(self, chat: str) -> None:
         marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
         marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
         marks.forget_above_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
-        whole = queries.whole_path(owner=ADA, conversation=chat)
-        found = document_of(write_export(whole, cleanup="keepSystemPromptOnly"))
+        valid_document = queries.whole_path(owner=ADA, conversation=chat)
+        found = parse_document(write_export(valid_document, cleanup="keepSystemPromptOnly"))
         assert found["version"] == 2
         assert found["settings"] == {
             "policy": "tokens",
@@ -203,9 +210,9 @@ class TestResuming:
         ]
         assert found["messages"][5]["excluded"] is True
 
-    def test_what_was_unloaded_stays_so_and_nothing_lies_in_the_cache(self, chat: str) -> None:
+    def test_unloaded_messages_stay_unloaded_and_nothing_is_in_the_cache(self, chat: str) -> None:
         content = write_export(queries.whole_path(owner=ADA, conversation=chat))
-        again = restored(content)
+        again = import_and_read(content)
         books = [
             (e.message.kv_start_position, e.message.kv_size, e.message.kv_status)
             for e in again.entries
@@ -217,17 +224,17 @@ class TestResuming:
         assert not messages(again.conversation.id).exclude(kv_status=1).exists()
 
     @pytest.mark.parametrize("seq", [1, 5, 7])
-    def test_marks_and_the_line_stand_where_they_stood(self, chat: str, seq: int) -> None:
+    def test_marks_and_the_forget_marker_keep_their_places(self, chat: str, seq: int) -> None:
         marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
         marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
         Conversation.objects.filter(id=chat).update(forget_above=seq)
-        again = restored(write_export(queries.whole_path(owner=ADA, conversation=chat)))
+        again = import_and_read(write_export(queries.whole_path(owner=ADA, conversation=chat)))
         assert [e.seq for e in again.entries if e.pinned] == [2]
         assert [e.seq for e in again.entries if e.excluded] == [3]
         found = row(again.conversation.id)
         assert (found.marked, found.forget_above) == (2, 0 if seq == 1 else seq)
 
-    def test_an_engines_ids_are_taken_over_and_nobody_elses_words(self) -> None:
+    def test_token_ids_of_the_engine_are_imported_and_no_other_metadata(self) -> None:
         own = '{"engine":{"model":"smol","ids":[5,6]}}'
         said = [Message.user("Hi", id=new_id())]
         said += [
@@ -246,20 +253,23 @@ class TestResuming:
             )
         ]
         said += [replace(Message.user("Hi", id=new_id()), metadata=own)]
-        kept = [entry.message.metadata for entry in restored(write_export(whole_of(said))).entries]
+        kept = [
+            entry.message.metadata
+            for entry in import_and_read(write_export(whole_path(said))).entries
+        ]
         assert kept[:2] == ["", own]
         assert all(metadata.startswith('{"from a file":') for metadata in kept[2:])
 
-    def test_a_file_of_the_first_version_is_read_as_ever(self) -> None:
-        document = whole() | {"version": 1}
-        again = restored(json.dumps(document).encode())
+    def test_a_file_of_the_first_version_can_still_be_read(self) -> None:
+        document = valid_document() | {"version": 1}
+        again = import_and_read(json.dumps(document).encode())
         assert [e.message.kv_status for e in again.entries] == [1, 1, 1]
         assert read_export(json.dumps(document).encode()).settings is None
 
     def test_books_that_contradict_each_other_are_not_written(self) -> None:
         said = [Message.user("Hi", id=new_id()), Message.assistant("Yes.", id=new_id())]
         said = [replace(one, kv_size=5, kv_start_position=3, kv_status=0) for one in said]
-        found = document_of(write_export(whole_of(said)))
+        found = parse_document(write_export(whole_path(said)))
         assert [message["kv"] for message in found["messages"]] == [{"status": -1}] * 2
 
 
@@ -326,7 +336,7 @@ DAMAGES = [
 ]
 
 
-def whole() -> dict[str, Any]:
+def valid_document() -> dict[str, Any]:
     calls = [{"id": "c1", "name": "look", "arguments": {"a": "\\u0000"}}]
     return {
         "format": FORMAT,
@@ -341,30 +351,30 @@ def whole() -> dict[str, Any]:
     }
 
 
-def test_the_file_before_it_is_damaged_can_be_read() -> None:
-    assert len(read_export(json.dumps(whole()).encode()).messages) == 3
+def test_the_undamaged_file_can_be_read() -> None:
+    assert len(read_export(json.dumps(valid_document()).encode()).messages) == 3
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("path", "value", "said"), DAMAGES)
-def test_a_damaged_file_is_refused_with_the_place(path: str, value: Any, said: str) -> None:
-    document = whole()
+@pytest.mark.parametrize(("path", "value", "expected"), DAMAGES)
+def test_a_damaged_file_is_refused_with_the_place(path: str, value: Any, expected: str) -> None:
+    document = valid_document()
     change(path, value)(document)
     with pytest.raises(BadRestore) as error:
         read_export(json.dumps(document).encode())
-    assert said in error.value.message.lower()
+    assert expected in error.value.message.lower()
     assert error.value.message.endswith(("Nothing was restored.", "Nothing changed."))
     assert Conversation.objects.count() == 0
 
 
-def test_a_message_is_not_pinned_and_left_out_at_once() -> None:
-    document = whole()
+def test_a_message_that_is_both_pinned_and_left_out_is_refused() -> None:
+    document = valid_document()
     document["messages"][0] |= {"pinned": True, "excluded": True}
     with pytest.raises(BadRestore, match="messages.0: it is both pinned and left out. Nothing"):
         read_export(json.dumps(document).encode())
 
 
-def test_a_file_of_another_program_or_of_the_future_is_called_so() -> None:
+def test_a_file_of_another_program_or_a_newer_version_is_refused_by_its_name() -> None:
     for format, version in (("aspose.session", 1), (FORMAT, 9)):
         document = {"format": format, "version": version, "Messages": [{"KVSize": 4}]}
         with pytest.raises(BadRestore, match=f"format is '{format}' {version}; .* can be restored"):
@@ -374,7 +384,7 @@ def test_a_file_of_another_program_or_of_the_future_is_called_so() -> None:
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.DataObject) -> None:
-    content = json.dumps(whole()).encode()
+    content = json.dumps(valid_document()).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
     with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was restored\.$"):
         read_export(content[:cut])
@@ -393,11 +403,11 @@ def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.Dat
         b"1" * 10_000,
     ],
 )
-def test_what_is_no_conversation_is_refused_in_words(content: bytes) -> None:
+def test_a_file_that_is_no_conversation_is_refused_with_a_sentence(content: bytes) -> None:
     with pytest.raises(BadRestore, match="^This isn't a conversation saved by Chatsite: "):
         read_export(content)
 
 
-def test_a_title_of_blanks_becomes_one_that_can_be_read() -> None:
-    document = whole() | {"title": " "}
+def test_a_blank_title_is_replaced_by_a_readable_one() -> None:
+    document = valid_document() | {"title": " "}
     assert read_export(json.dumps(document).encode()).title == "Restored chat"

@@ -1,4 +1,4 @@
-"""How far back storage is read: by tokens, for what is replied to, for background messages."""
+"""How far back storage is read: by tokens, to a turn replied to, before background messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 def chat_of(turns: int, *, tokens: int = 10) -> str:
-    """Turns of a question and an answer, each message of so many tokens."""
+    """A conversation of `turns` questions and answers; each message has `tokens` tokens."""
     chat = new_id()
     now = timezone.now()
     row = Conversation.objects.create(
@@ -71,14 +71,14 @@ class TestByTokens:
     def test_a_conversation_within_the_budget_is_read_whole(self) -> None:
         assert seqs(chat_of(5), Tokens(100)) == list(range(1, 11))
 
-    def test_what_a_mark_may_keep_out_is_read_but_not_counted(self) -> None:
+    def test_messages_that_a_mark_may_leave_out_are_read_but_not_counted(self) -> None:
         chat = chat_of(50)
         messages(chat).filter(seq=97).update(excluded=True)
         Conversation.objects.filter(id=chat).update(marked=1)
         assert seqs(chat, Tokens(100)) == list(range(87, 101))
 
     @pytest.mark.parametrize("status", [0, -1])
-    def test_what_a_cleanup_unloaded_takes_no_room_and_is_read_as_such(self, status: int) -> None:
+    def test_unloaded_messages_take_no_tokens_and_are_read_as_unloaded(self, status: int) -> None:
         chat = chat_of(50)
         messages(chat).filter(turn_seq__in=[95, 97]).update(kv_status=status)
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
@@ -91,7 +91,7 @@ class TestByTokens:
 
 
 class TestReplies:
-    def test_the_turn_that_is_replied_to_is_read_from_wherever_it_lies(
+    def test_the_turn_that_is_replied_to_is_read_however_old_it_is(
         self, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
         chat = chat_of(50)
@@ -100,25 +100,25 @@ class TestReplies:
             found = seqs(chat, Users(2), ahead=1, reply_to=answer)
         assert found == [9, 10, 99, 100]
 
-    def test_an_id_that_is_not_on_this_path_brings_nothing(self) -> None:
+    def test_a_reply_to_an_id_that_is_not_on_the_path_loads_nothing_more(self) -> None:
         mine, other = chat_of(5), chat_of(5)
         foreign = str(messages(other).get(seq=1).id)
         assert seqs(mine, Users(1), reply_to=foreign) == [9, 10]
 
 
 class TestBackground:
-    def test_what_stands_directly_before_a_lone_message_is_read_with_its_turn(self) -> None:
+    def test_background_messages_right_before_a_lone_message_are_read_with_their_turn(self) -> None:
         chat = chat_of(5)
         add(chat, "briefing")
         assert seqs(chat, Users(1), ahead=1) == [9, 10, 11]
 
-    def test_background_turns_lead_back_to_the_last_one_of_a_person(self) -> None:
+    def test_before_background_turns_the_last_turn_of_a_person_is_read_too(self) -> None:
         chat = chat_of(5)
         add(chat, "scheduled", role="user")
         add(chat, "scheduled")
         assert seqs(chat, Users(1), ahead=1) == [9, 10, 11, 12]
 
-    def test_their_user_messages_are_told_apart_among_what_is_not_read(self) -> None:
+    def test_background_user_messages_are_counted_apart_among_unread_messages(self) -> None:
         chat = chat_of(2)
         add(chat, "scheduled", role="user")
         row = Conversation.objects.get(id=chat)
@@ -130,7 +130,7 @@ class TestBackground:
 
 
 class TestTurnsOfHits:
-    def test_whole_turns_come_once_and_in_order(self) -> None:
+    def test_whole_turns_are_read_once_and_in_order(self) -> None:
         chat = chat_of(20)
         found = loading.load_turns(owner=ADA, conversation=chat, seqs=[12, 4, 11])
         assert [entry.seq for entry in found] == [3, 4, 11, 12]
@@ -141,7 +141,7 @@ class TestTurnsOfHits:
         found = loading.load_turns(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
         assert len(found) == 1_400
 
-    def test_nothing_off_the_path_comes(self) -> None:
+    def test_messages_off_the_path_are_not_read(self) -> None:
         chat = chat_of(3)
         messages(chat).filter(seq__in=[3, 4]).update(on_path=False)
         assert loading.load_turns(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(

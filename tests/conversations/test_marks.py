@@ -1,4 +1,4 @@
-"""Marks on messages: each can be taken back, the totals stay true, and they are their owner's."""
+"""Marks on messages can be taken back, keep the totals true, and need the messages' owner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def at(chat: str, seq: int) -> str:
 
 
 def state(chat: str) -> tuple[list[tuple[int, bool, bool]], int, int]:
-    """Every marked message, the total of them, and the line."""
+    """Every marked message, their stored total, and the place of the forget marker."""
     found = messages(chat).order_by("seq").values_list("seq", "pinned", "excluded")
     return [one for one in found if one[1] or one[2]], row(chat).marked, row(chat).forget_above
 
@@ -45,14 +45,16 @@ def state(chat: str) -> tuple[list[tuple[int, bool, bool]], int, int]:
 @pytest.fixture
 def chat(db: None) -> str:
     """A greeting (1) and four turns: question 2, answer 3, up to answer 9."""
-    made = new_id()
+    conversation = new_id()
     end(
-        begin(made, "question 1", greeting=[DomainMessage.assistant("Hello!", id=new_id())]),
+        begin(
+            conversation, "question 1", greeting=[DomainMessage.assistant("Hello!", id=new_id())]
+        ),
         "answer 1",
     )
     for number in (2, 3, 4):
-        end(begin(made, f"question {number}"), f"answer {number}")
-    return made
+        end(begin(conversation, f"question {number}"), f"answer {number}")
+    return conversation
 
 
 class TestPinningAndLeavingOut:
@@ -78,27 +80,27 @@ class TestPinningAndLeavingOut:
         marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([(4, True, False)], 1, 0)
 
-    def test_a_policy_finds_a_marked_turn_far_above_what_it_reaches(self, chat: str) -> None:
+    def test_a_policy_loads_a_marked_turn_far_beyond_its_reach(self, chat: str) -> None:
         marks.pin_message(owner=ADA, message=at(chat, 3), on=True)
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries if e.pinned] == [3]
         assert [e.seq for e in loaded.transcript.entries][-4:] == [2, 3, 8, 9]
 
-    def test_the_page_is_shown_what_is_marked(self, chat: str) -> None:
+    def test_the_page_gets_the_marks_of_messages(self, chat: str) -> None:
         marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
         marks.exclude_message(owner=ADA, message=at(chat, 7), on=True)
         shown = queries.open_conversation(owner=ADA, conversation=chat).messages
         assert [view.seq for view in shown if view.pinned] == [4]
         assert [view.seq for view in shown if view.excluded] == [7]
 
-    def test_what_is_marked_on_the_path_is_forgotten_with_it(self, chat: str) -> None:
+    def test_clearing_the_path_clears_its_marks(self, chat: str) -> None:
         marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
         marks.forget_above_message(owner=ADA, message=at(chat, 6), on=True)
         store.clear_conversation(owner=ADA, conversation=chat)
         assert (row(chat).marked, row(chat).forget_above) == (0, 0)
 
     @pytest.mark.parametrize("seed", range(6))
-    def test_the_total_is_what_a_count_would_say(self, chat: str, seed: int) -> None:
+    def test_the_stored_total_equals_a_count_of_the_marks(self, chat: str, seed: int) -> None:
         choose = random.Random(seed)
         for _ in range(20):
             mark, seq = (
@@ -112,7 +114,7 @@ class TestPinningAndLeavingOut:
 
 
 class TestForgettingWhatIsAbove:
-    def test_the_line_is_put_moved_and_taken_away(self, chat: str) -> None:
+    def test_the_forget_marker_is_set_moved_and_removed(self, chat: str) -> None:
         change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
         assert change.marked.forget_above == row(chat).forget_above == 4
         marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
@@ -123,25 +125,25 @@ class TestForgettingWhatIsAbove:
         marks.forget_above_message(owner=ADA, message=at(chat, 8), on=False)
         assert state(chat) == ([], 0, 0)
 
-    def test_at_an_answer_it_stands_above_the_question(self, chat: str) -> None:
+    def test_a_marker_set_at_an_answer_is_placed_above_its_question(self, chat: str) -> None:
         marks.forget_above_message(owner=ADA, message=at(chat, 5), on=True)
         assert row(chat).forget_above == 4
         marks.forget_above_message(owner=ADA, message=at(chat, 5), on=False)
         assert row(chat).forget_above == 0
 
-    def test_it_is_taken_away_only_where_it_stands(self, chat: str) -> None:
+    def test_the_marker_is_removed_only_from_the_message_that_has_it(self, chat: str) -> None:
         marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
         change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=False)
         assert change.marked.forget_above == row(chat).forget_above == 8
 
-    def test_it_is_no_mark_of_the_message(self, chat: str) -> None:
+    def test_the_marker_is_not_counted_as_a_mark_of_the_message(self, chat: str) -> None:
         marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([], 0, 4)
 
 
 class TestRefusals:
     @pytest.mark.parametrize("mark", MARKS)
-    def test_another_persons_message_is_not_there(self, chat: str, mark: Mark) -> None:
+    def test_another_persons_message_is_not_found(self, chat: str, mark: Mark) -> None:
         told = []
         for owner, id in ((BOB, at(chat, 4)), (ADA, new_id())):
             with pytest.raises(NotFound) as missing:
@@ -151,7 +153,7 @@ class TestRefusals:
         assert state(chat) == ([], 0, 0)
 
     @pytest.mark.parametrize("mark", MARKS)
-    def test_what_is_off_the_path_or_deleted_is_not_there(self, chat: str, mark: Mark) -> None:
+    def test_messages_off_the_path_or_deleted_are_not_found(self, chat: str, mark: Mark) -> None:
         id = at(chat, 4)
         store.delete_conversation(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
@@ -163,11 +165,13 @@ class TestRefusals:
         assert state(chat) == ([], 0, 0)
 
     @pytest.mark.parametrize("mark", MARKS)
-    def test_on_a_greeting_a_mark_would_do_nothing(self, chat: str, mark: Mark) -> None:
+    def test_a_mark_on_a_greeting_is_refused_because_it_would_do_nothing(
+        self, chat: str, mark: Mark
+    ) -> None:
         with pytest.raises(Refused, match="never sent"):
             mark(owner=ADA, message=at(chat, 1), on=True)
 
-    def test_while_an_answer_is_written_all_but_this_answer_can_be_marked(self, chat: str) -> None:
+    def test_while_an_answer_is_written_every_other_message_can_be_marked(self, chat: str) -> None:
         begun = begin(chat, "question 5")
         with pytest.raises(Refused, match="still being written"):
             marks.pin_message(owner=ADA, message=begun.answer, on=True)
@@ -179,33 +183,33 @@ class TestRefusals:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_marks_made_at_once_are_all_counted() -> None:
-    made = new_id()
-    talk(made, 4)
-    ids = iter([str(id) for id in messages(made).values_list("id", flat=True)])
+def test_marks_set_at_the_same_time_are_all_counted() -> None:
+    pinned = new_id()
+    talk(pinned, 4)
+    ids = iter([str(id) for id in messages(pinned).values_list("id", flat=True)])
     found = run_in_threads(8, lambda: marks.pin_message(owner=ADA, message=next(ids), on=True))
     assert all(isinstance(one, MarkChange) for one in found), found
-    assert row(made).marked == 8
+    assert row(pinned).marked == 8
 
 
 class TestReplying:
-    """A reply is stored with its message, and shown with what it replies to."""
+    """A reply's target is stored with the message and shown with it."""
 
     def reply(self, chat: str, to: str, **more: Any) -> Any:
-        said = DomainMessage.user("About that", id=new_id(), reply_to=to)
+        fields = DomainMessage.user("About that", id=new_id(), reply_to=to)
         return store.begin_turn(
             owner=ADA,
             conversation=chat,
             agent="demo",
             client_id=new_id(),
-            user=said,
+            user=fields,
             answer=new_id(),
             greeting=(),
             reach=Everything(),
             **more,
         )
 
-    def test_it_quotes_the_beginning_of_what_was_said(self, chat: str) -> None:
+    def test_a_reply_quotes_the_beginning_of_the_message_it_replies_to(self, chat: str) -> None:
         Message.objects.filter(id=at(chat, 3)).update(content="One  two\nthree " + "word " * 90)
         begun = self.reply(chat, at(chat, 3))
         quote = begun.messages[0].reply
@@ -219,14 +223,14 @@ class TestReplying:
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert loaded.transcript.entries[-2].message.reply_to == at(chat, 3)
 
-    def test_a_resend_is_shown_with_it_too(self, chat: str) -> None:
+    def test_a_resent_message_is_shown_with_its_reply_too(self, chat: str) -> None:
         begun = self.reply(chat, at(chat, 3))
         turn = messages(chat).get(id=begun.messages[0].message.id).turn
         assert turn is not None
         again = begin(chat, "About that", client_id=turn.client_id)
         assert again.resent and again.messages == begun.messages
 
-    def test_to_what_is_not_on_the_path_it_is_refused_and_nothing_is_stored(
+    def test_a_reply_to_a_message_off_the_path_is_refused_and_nothing_is_stored(
         self, chat: str
     ) -> None:
         other, theirs = new_id(), new_id()

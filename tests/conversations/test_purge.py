@@ -1,4 +1,4 @@
-"""What is removed for good, when, and what stays."""
+"""What a purge removes for good, when, and what it keeps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def aged(path: Path, hours: float) -> Path:
     return path
 
 
-def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
+def test_a_deleted_conversation_is_purged_with_its_files_after_an_hour(
     keep: Keep, folder: Path
 ) -> None:
     gone, stays = conversation_with(keep()), conversation_with(keep())
@@ -56,7 +56,7 @@ def test_a_deleted_conversation_goes_with_all_its_files_after_an_hour(
         assert {str(row.conversation_id) for row in rows} == {stays}
 
 
-def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_conversation_is_removed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatsite.conversations.upkeep.maintenance.CHUNK", 3)
     gone = new_id()
     talk(gone, 5)
@@ -66,7 +66,7 @@ def test_a_long_conversation_goes_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
     assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
 
 
-def test_a_file_that_was_never_sent_goes_after_a_day(keep: Keep, folder: Path) -> None:
+def test_a_file_that_was_never_sent_is_removed_after_a_day(keep: Keep, folder: Path) -> None:
     conversation_with(keep())
     keep()
     assert later(23) == NOTHING
@@ -74,7 +74,7 @@ def test_a_file_that_was_never_sent_goes_after_a_day(keep: Keep, folder: Path) -
     assert len(stored_file_names(folder)) == 1
 
 
-def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) -> None:
+def test_leftovers_are_removed_and_files_being_written_are_kept(keep: Keep, folder: Path) -> None:
     whole, lost, fresh = keep(), keep(), keep()
     for attachment in (whole, lost):
         path = aged(uploads.upload_folder().path(attachment.id), 2)
@@ -92,7 +92,7 @@ def test_leftovers_go_and_what_is_being_written_stays(keep: Keep, folder: Path) 
     assert purge() == NOTHING
 
 
-def test_a_folder_that_is_not_there_costs_no_rows(
+def test_a_missing_folder_deletes_no_rows(
     keep: Keep, folder: Path, settings: Any, tmp_path: Path
 ) -> None:
     keep()
@@ -103,7 +103,9 @@ def test_a_folder_that_is_not_there_costs_no_rows(
     assert (Upload.objects.count(), len(stored_file_names(folder))) == (1, 1)
 
 
-def test_the_command_says_what_it_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_what_it_removed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("purge")
     said = "Removed: deleted conversations 0, files never sent 0, leftovers 0.\n"
     assert capsys.readouterr().out == said

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def long_chat(messages: int) -> str:
-    """Alternating questions and answers, put in at once."""
+    """A conversation of alternating questions and answers, inserted in bulk."""
     chat = new_id()
     now = timezone.now()
     found = Conversation.objects.create(
@@ -55,7 +55,7 @@ def long_chat(messages: int) -> str:
 
 class TestLoading:
     @pytest.mark.slow
-    def test_three_queries_load_what_a_policy_reaches_of_thousands(
+    def test_three_queries_load_the_reach_of_a_policy_from_thousands_of_messages(
         self, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
         chat = long_chat(3000)
@@ -68,13 +68,13 @@ class TestLoading:
         assert (left.first, left.last) == (1, 2990)
         assert (loaded.next_seq, loaded.agent) == (3001, "demo")
 
-    def test_a_turn_of_the_path_is_found_without_walking_through_it(self) -> None:
+    def test_a_turn_of_the_path_is_found_without_reading_the_whole_path(self) -> None:
         chat = new_id()
         talk(chat, 1)
         plan = ownership.messages_on_path(row(chat)).filter(turn_seq__in=[1]).explain()
         assert "message_turn (conversation_id=? AND on_path=? AND turn_seq=?)" in plan
 
-    def test_a_draft_takes_one_of_the_places(self) -> None:
+    def test_a_draft_counts_as_one_of_the_messages_to_load(self) -> None:
         chat = new_id()
         talk(chat, 4)
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(2), ahead=1)
@@ -102,7 +102,7 @@ class TestLoading:
         assert len(loaded.transcript.entries) == 50
         assert loaded.transcript.not_loaded.messages == 0
 
-    def test_the_running_answer_is_left_out(self) -> None:
+    def test_the_answer_being_written_is_not_loaded(self) -> None:
         chat = new_id()
         talk(chat, 1)
         begin(chat, "Now")
@@ -110,7 +110,7 @@ class TestLoading:
         assert [e.message.content for e in loaded.transcript.entries][-1] == "Now"
         assert len(loaded.transcript.entries) == 3
 
-    def test_what_is_off_the_path_is_not_loaded(self) -> None:
+    def test_messages_off_the_path_are_not_loaded(self) -> None:
         chat = new_id()
         talk(chat, 3)
         store.clear_conversation(owner=ADA, conversation=chat)
@@ -118,21 +118,21 @@ class TestLoading:
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.content for e in loaded.transcript.entries] == ["Anew"]
 
-    def test_a_background_message_takes_no_place(self) -> None:
+    def test_a_background_message_does_not_count_towards_the_reach(self) -> None:
         chat = new_id()
         talk(chat, 2)
         Message.objects.filter(content="question 2").update(source="scheduled")
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries] == [1, 2, 3, 4]
 
-    def test_a_chat_not_yet_begun_is_empty(self) -> None:
+    def test_a_conversation_that_has_not_begun_is_empty(self) -> None:
         loaded = loading.load_path(owner=ADA, conversation=new_id(), reach=Users(3))
         assert (loaded.agent, loaded.next_seq) == ("", 1)
         assert loaded.transcript.entries == ()
 
 
 class TestReading:
-    def test_earlier_messages_come_page_by_page(self) -> None:
+    def test_earlier_messages_are_read_page_by_page(self) -> None:
         chat = long_chat(150)
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         seen = [view.seq for view in opened.messages]
@@ -144,7 +144,7 @@ class TestReading:
         assert seen == list(range(1, 151))
         assert queries.earlier_messages(owner=ADA, conversation=chat, before=1) == ((), False)
 
-    def test_a_search_looks_into_titles_and_messages_of_the_owner_alone(self) -> None:
+    def test_a_search_covers_titles_and_messages_of_the_owner_alone(self) -> None:
         mine, other, theirs = new_id(), new_id(), new_id()
         end(begin(mine, "About otters"), "They swim.")
         end(begin(other, "About stones"), "They sink: 100%.")
@@ -160,13 +160,13 @@ class TestReading:
         ):
             assert [c.id for c in queries.list_conversations(owner=ADA, text=text)] == found, text
 
-    def test_a_search_does_not_look_into_what_was_cleared(self) -> None:
+    def test_a_search_does_not_cover_cleared_messages(self) -> None:
         chat = new_id()
         end(begin(chat, "About otters"), "They swim.")
         store.clear_conversation(owner=ADA, conversation=chat)
         assert queries.list_conversations(owner=ADA, text="swim") == []
 
-    def test_the_request_holds_what_the_receipt_says_was_sent(self) -> None:
+    def test_the_request_holds_the_messages_that_the_receipt_lists_as_sent(self) -> None:
         chat = new_id()
         talk(chat, 3)
         begun = begin(chat, "question 4")
@@ -223,7 +223,9 @@ MORE: dict[str, dict[str, Any]] = {
 
 class TestAnotherOwner:
     @pytest.mark.parametrize("ask", reads(), ids=lambda ask: str(ask.__name__))
-    def test_it_is_told_the_same_as_for_a_random_id(self, ask: Callable[..., Any]) -> None:
+    def test_another_owner_gets_the_same_error_as_for_a_random_id(
+        self, ask: Callable[..., Any]
+    ) -> None:
         chat = new_id()
         talk(chat, 2)
         before = row(chat).__dict__.copy()
@@ -241,7 +243,7 @@ class TestAnotherOwner:
     @pytest.mark.parametrize(
         "ask", [queries.receipt_of, receipts.request_parts, receipts.past_turn]
     )
-    def test_a_turn_is_not_there(self, ask: Callable[..., Any]) -> None:
+    def test_another_owners_turn_is_not_found(self, ask: Callable[..., Any]) -> None:
         begun = begin(new_id())
         end(begun)
         told = []
@@ -251,7 +253,7 @@ class TestAnotherOwner:
             told.append((error.value.code, error.value.message))
         assert len(set(told)) == 1
 
-    def test_opening_it_or_loading_it_is_not_found(self) -> None:
+    def test_another_owner_can_neither_open_nor_load_the_conversation(self) -> None:
         chat = new_id()
         talk(chat, 1)
         with pytest.raises(NotFound):
@@ -260,13 +262,13 @@ class TestAnotherOwner:
             loading.load_path(owner=BOB, conversation=chat, reach=Everything())
         assert queries.open_conversation(owner=BOB, conversation=new_id()).conversation is None
 
-    def test_an_account_does_not_see_what_a_guest_of_no_account_wrote(self) -> None:
+    def test_an_account_does_not_see_conversations_of_a_guest(self) -> None:
         chat = new_id()
         talk(chat, 1)
         with pytest.raises(NotFound):
             queries.open_conversation(owner=Owner(user=1), conversation=chat)
 
-    def test_the_turn_of_a_deleted_conversation_is_not_there(self) -> None:
+    def test_the_turn_of_a_deleted_conversation_is_not_found(self) -> None:
         chat = new_id()
         begun = begin(chat)
         end(begun)

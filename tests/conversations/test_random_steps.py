@@ -1,4 +1,4 @@
-"""Whatever is done with a conversation, in any order: what must hold of it afterwards."""
+"""Invariants that a conversation keeps under random steps in any order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.conversations.builders import (
 )
 
 ANY = st.integers(0, 1_000_000)
-# A turn's id, what its request was made of, and who said that then.
+# A turn's id and the message ids that its request was built from.
 Sent = tuple[str, list[str]]
 
 

@@ -1,4 +1,4 @@
-"""The last answer once more: tried again, written further, and one version shown for another."""
+"""The last answer can be retried, continued, and replaced by another of its versions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.conversations.builders import (
 DOWN = Problem(code="unreachable", message="The model can't be reached.")
 
 
-def answered(chat: str, seq: int) -> str:
+def message_id(chat: str, seq: int) -> str:
     return str(messages(chat).get(seq=seq).id)
 
 
@@ -47,8 +47,8 @@ def versions(chat: str) -> list[tuple[str, ...]]:
     return [view.versions for view in opened.messages]
 
 
-def broken_off(text: str = "Half an") -> tuple[str, StartedTurn]:
-    """A turn whose answer was stopped."""
+def stop_turn(text: str = "Half an") -> tuple[str, StartedTurn]:
+    """A turn whose answer the user stopped."""
     chat = new_id()
     begun = begin(chat, "Tell me")
     end(begun, text, state="stopped")
@@ -57,13 +57,13 @@ def broken_off(text: str = "Half an") -> tuple[str, StartedTurn]:
 
 @pytest.mark.django_db
 class TestAgain:
-    def test_another_version_takes_the_answers_place_and_loses_nothing(self) -> None:
+    def test_a_retry_replaces_the_answer_on_the_path_and_keeps_the_old_version(self) -> None:
         chat = new_id()
         talk(chat, 2)
-        first = answered(chat, 4)
+        first = message_id(chat, 4)
         begun = retry(chat, first)
         assert (begun.gone, begun.text, begun.place, begun.number) == ((first,), "", 5, 3)
-        assert begun.asked == answered(chat, 3) and not begun.resent
+        assert begun.asked == message_id(chat, 3) and not begun.resent
         assert [view.message.content for view in begun.messages] == ["question 2"]
         assert stored_totals(chat) == counted_totals(chat)
         assert shown_messages(chat)[-1] == ("user", "question 2")
@@ -78,7 +78,7 @@ class TestAgain:
         assert messages(chat).count() == 5
         assert messages(chat).get(seq=5).parent_id == messages(chat).get(seq=3).id
 
-    def test_any_message_of_a_turn_with_rounds_names_it_and_all_of_it_goes(self) -> None:
+    def test_any_message_of_a_turn_with_rounds_retries_the_whole_turn(self) -> None:
         chat = new_id()
         begun = begin(chat, "When?")
         results, _ = begin_round(
@@ -87,16 +87,16 @@ class TestAgain:
         store.end_call(turn=begun.turn, message=tool_result(results[0]))
         end(begun, "At noon.")
         marks.pin_message(owner=ADA, message=results[0].id, on=True)
-        anew = retry(chat, answered(chat, 2))
-        assert [answered(chat, seq) for seq in (2, 3, 4)] == list(anew.gone)
+        retried = retry(chat, message_id(chat, 2))
+        assert [message_id(chat, seq) for seq in (2, 3, 4)] == list(retried.gone)
         assert (row(chat).marked, stored_totals(chat)) == (0, (1, 1, 3))
-        end(anew, "At one.")
-        assert versions(chat) == [(), (begun.answer, anew.answer)]
+        end(retried, "At one.")
+        assert versions(chat) == [(), (begun.answer, retried.answer)]
         store.show_version(owner=ADA, message=begun.answer)
         assert [text for _, text in shown_messages(chat)][2:] == ['"high at noon"', "At noon."]
         assert row(chat).marked == 1 and stored_totals(chat) == counted_totals(chat)
 
-    def test_an_unanswered_message_is_answered(self) -> None:
+    def test_a_message_without_an_answer_can_be_retried(self) -> None:
         chat = new_id()
         failed = begin(chat, "Hello?")
         store.end_turn(turn=failed.turn, state="failed", text="", problem=DOWN)
@@ -109,10 +109,10 @@ class TestAgain:
         assert [view.problem for view in opened.messages] == [None, None]
         assert opened.messages[1].turn == begun.turn and opened.receipt == {"turn": begun.turn}
 
-    def test_a_try_that_leaves_nothing_brings_the_answer_back(self) -> None:
+    def test_a_failed_retry_without_text_restores_the_old_answer(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        first = answered(chat, 2)
+        first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
         store.show_version(owner=ADA, message=first)
         tried = retry(chat, first)
@@ -127,25 +127,27 @@ class TestAgain:
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
 
-    def test_a_resend_begins_nothing_and_finds_the_turn(self) -> None:
+    def test_a_resent_retry_returns_the_turn_that_it_began(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        begun = retry(chat, answered(chat, 2), client_id="c")
+        begun = retry(chat, message_id(chat, 2), client_id="c")
         for _ in range(2):
-            found = retry(chat, answered(chat, 2), client_id="c")
+            found = retry(chat, message_id(chat, 2), client_id="c")
             assert (found.resent, found.turn, found.answer) == (True, begun.turn, begun.answer)
             assert found.asked == begun.asked
             end(begun)
         assert Turn.objects.count() == 2
 
     @pytest.mark.parametrize("mode", ["again", "continue"])
-    def test_only_the_last_turn_and_only_by_its_owner_while_nothing_runs(self, mode: str) -> None:
+    def test_only_the_owner_can_retry_only_the_last_turn_and_only_while_nothing_runs(
+        self, mode: str
+    ) -> None:
         chat, other = new_id(), new_id()
         talk(chat, 2)
         talk(other, 1)
-        last = answered(chat, 4)
+        last = message_id(chat, 4)
         for id, owner, message, error in (
-            (chat, ADA, answered(chat, 2), Refused),
+            (chat, ADA, message_id(chat, 2), Refused),
             (chat, BOB, last, NotFound),
             (new_id(), ADA, last, NotFound),
             (other, ADA, last, NotFound),
@@ -159,7 +161,7 @@ class TestAgain:
         assert Turn.objects.filter(mode__gt="").count() == 0
 
     @pytest.mark.parametrize("role", ["assistant", "user"])
-    def test_what_a_background_task_wrote_below_is_never_taken_off(self, role: Role) -> None:
+    def test_a_background_message_below_the_answer_stays_on_the_path(self, role: Role) -> None:
         chat = new_id()
         begun = begin(chat, "Tell me")
         end(begun, "Half an", state="stopped")
@@ -172,9 +174,9 @@ class TestAgain:
                 retry(chat, message, mode="continue")
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
         end(begin(chat, "And now?"), "It does.")
-        assert retry(chat, answered(chat, 5)).asked == answered(chat, 4)
+        assert retry(chat, message_id(chat, 5)).asked == message_id(chat, 4)
 
-    def test_a_summary_of_it_holds_no_longer_until_it_is_shown_again(self) -> None:
+    def test_a_summary_of_the_old_answer_is_invalid_until_that_version_is_shown_again(self) -> None:
         chat = new_id()
         talk(chat, 1)
         given = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
@@ -182,7 +184,7 @@ class TestAgain:
             owner=ADA, conversation=chat, start=given, folded=given.entries, messages=2, text="S",
             by="m", tokens=token_count(1), report={},
         )  # fmt: skip
-        first = answered(chat, 2)
+        first = message_id(chat, 2)
         end(retry(chat, first))
         assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
         store.show_version(owner=ADA, message=first)
@@ -193,8 +195,8 @@ class TestAgain:
 
 @pytest.mark.django_db
 class TestContinuing:
-    def test_the_same_message_is_written_further(self) -> None:
-        chat, begun = broken_off()
+    def test_a_continued_answer_grows_in_the_same_message(self) -> None:
+        chat, begun = stop_turn()
         further = retry(chat, begun.answer, mode="continue")
         assert (further.answer, further.gone) == (begun.answer, (begun.answer,))
         assert (further.text, further.place, further.asked) == ("Half an", 2, begun.asked)
@@ -207,8 +209,8 @@ class TestContinuing:
         assert row(chat).last_turn_id == Turn.objects.get(number=2).id
 
     @pytest.mark.parametrize("added", ["", " ans"])
-    def test_a_failure_or_a_kill_keeps_what_was_there_and_what_was_added(self, added: str) -> None:
-        chat, begun = broken_off()
+    def test_a_failure_or_a_kill_keeps_the_old_text_and_the_added_text(self, added: str) -> None:
+        chat, begun = stop_turn()
         further = retry(chat, begun.answer, mode="continue")
         if added:
             store.save_checkpoints(
@@ -223,8 +225,8 @@ class TestContinuing:
         assert opened.messages[0].problem == DOWN
         assert stored_totals(chat) == counted_totals(chat)
 
-    def test_it_may_go_on_with_tools(self) -> None:
-        chat, begun = broken_off()
+    def test_a_continued_answer_may_call_tools(self) -> None:
+        chat, begun = stop_turn()
         further = retry(chat, begun.answer, mode="continue")
         message = tool_call_message("tides", text="Half an hour: let me see.")
         results, _ = begin_round(further.turn, message, id=begun.answer, answer=new_id())
@@ -237,7 +239,7 @@ class TestContinuing:
         ]
         assert stored_totals(chat) == counted_totals(chat)
 
-    def test_only_an_answer_with_text_can_be(self) -> None:
+    def test_only_an_answer_with_text_can_be_continued(self) -> None:
         chat = new_id()
         failed = begin(chat)
         end(failed, "", state="failed")
@@ -252,9 +254,9 @@ class TestContinuing:
             retry(chat, begun.answer, mode="continue")
         assert Turn.objects.count() == 2
 
-    def test_each_request_is_built_again_from_what_it_was_made_of(self) -> None:
-        """What a turn wrote belongs to the one that continued it, or is off the path, since."""
-        chat, begun = broken_off()
+    def test_each_request_can_be_rebuilt_from_its_own_messages(self) -> None:
+        """By then a turn's messages belong to the turn that continued it or are off the path."""
+        chat, begun = stop_turn()
         first = retry(chat, begun.answer, mode="continue")
         run = {"first": 1, "last": 1}
         source = AddedMessage(
@@ -277,14 +279,14 @@ class TestContinuing:
 
 @pytest.mark.django_db
 class TestVersions:
-    def test_what_was_last_said_below_comes_along(self) -> None:
+    def test_showing_a_version_also_shows_the_newest_messages_below_it(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        first = answered(chat, 2)
+        first = message_id(chat, 2)
         second = retry(chat, first)
         end(second, "Second.")
         end(begin(chat, "Go on"), "Gone on.")
-        tried = retry(chat, answered(chat, 5))
+        tried = retry(chat, message_id(chat, 5))
         end(tried, "Gone further.")
         whole = shown_messages(chat)
         marks.pin_message(owner=ADA, message=tried.answer, on=True)
@@ -297,22 +299,24 @@ class TestVersions:
         assert (row(chat).marked, stored_totals(chat)) == (1, counted_totals(chat))
         assert str(row(chat).last_turn_id) == tried.turn
 
-    def test_what_was_forgotten_stays_forgotten(self) -> None:
+    def test_forget_marks_survive_a_change_of_version(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        first = answered(chat, 2)
+        first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
         end(begin(chat, "Go on"))
-        marks.forget_above_message(owner=ADA, message=answered(chat, 4), on=True)
+        marks.forget_above_message(owner=ADA, message=message_id(chat, 4), on=True)
         store.show_version(owner=ADA, message=first)
         assert row(chat).forget_above == 2
 
-    def test_it_is_refused_for_others_while_one_is_written_and_for_what_is_none(self) -> None:
+    def test_a_change_of_version_is_refused_for_others_during_an_answer_and_for_non_versions(
+        self,
+    ) -> None:
         chat = new_id()
         talk(chat, 1)
-        first = answered(chat, 2)
+        first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
-        for owner, message in ((BOB, first), (ADA, new_id()), (ADA, answered(chat, 1))):
+        for owner, message in ((BOB, first), (ADA, new_id()), (ADA, message_id(chat, 1))):
             with pytest.raises(NotFound):
                 store.show_version(owner=owner, message=message)
         begun = begin(chat)
@@ -338,10 +342,10 @@ class TestVersions:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_tries_at_once_one_begins() -> None:
+def test_of_two_retries_at_the_same_time_only_one_begins() -> None:
     chat = new_id()
     talk(chat, 1)
-    message = answered(chat, 2)
+    message = message_id(chat, 2)
     found = run_in_threads(2, lambda: retry(chat, message))
     assert sum(isinstance(one, StartedTurn) for one in found) == 1
     assert sum(isinstance(one, TurnRunning) for one in found) == 1
