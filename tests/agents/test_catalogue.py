@@ -1,4 +1,4 @@
-"""The folder of agents on disk: what is found, what changes, what is broken and why."""
+"""The folder of agents on disk: which agents are found, changes, and faults with their reasons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHIPPED = Path(__file__).parents[2] / "agents"
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """A clock that only the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -29,7 +29,7 @@ class Clock:
 
 
 def put(folder: Path, slug: str, content: str | bytes | None = None, **more: object) -> Path:
-    """Write a template; without content a good one with these keys."""
+    """Write `content` as an agent's template; None writes a valid template with the keys `more`."""
     file = folder / slug / "template.json"
     file.parent.mkdir(exist_ok=True)
     if content is None:
@@ -44,7 +44,7 @@ def the_broken(folder: Path) -> BrokenTemplate:
     return agent
 
 
-def test_agents_stand_by_priority_then_name_and_broken_ones_last(tmp_path: Path) -> None:
+def test_agents_are_sorted_by_priority_then_name_and_broken_ones_come_last(tmp_path: Path) -> None:
     put(tmp_path, "aaa", "no json")
     put(tmp_path, "zeta", priority=1)
     put(tmp_path, "beta", priority=2)
@@ -84,7 +84,7 @@ def test_a_changed_file_is_picked_up_within_a_second(tmp_path: Path) -> None:
     assert catalogue.get("ada").description == "a new description"
 
 
-def test_folders_come_and_go_without_a_restart(tmp_path: Path) -> None:
+def test_agents_can_be_added_and_removed_without_a_restart(tmp_path: Path) -> None:
     clock = Clock()
     catalogue = Catalogue(tmp_path, clock=clock)
     file = put(tmp_path, "ada")
@@ -96,7 +96,7 @@ def test_folders_come_and_go_without_a_restart(tmp_path: Path) -> None:
     assert [agent.slug for agent in catalogue.all()] == ["bob"]
 
 
-def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
     clock = Clock()
     catalogue = Catalogue(tmp_path, clock=clock)
     put(tmp_path, "ada")
@@ -106,7 +106,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
     assert all(now is then for now, then in zip(catalogue.all(), before, strict=True))
 
 
-def test_a_file_that_breaks_is_listed_as_broken_and_heals(tmp_path: Path) -> None:
+def test_a_broken_file_is_listed_as_broken_until_it_is_repaired(tmp_path: Path) -> None:
     clock = Clock()
     catalogue = Catalogue(tmp_path, clock=clock)
     put(tmp_path, "ada")
@@ -119,7 +119,7 @@ def test_a_file_that_breaks_is_listed_as_broken_and_heals(tmp_path: Path) -> Non
     assert catalogue.get("ada").name == "Ada"
 
 
-def test_files_and_hidden_folders_beside_the_agents_are_nobody(tmp_path: Path) -> None:
+def test_files_and_hidden_folders_beside_the_agents_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Hello")
     (tmp_path / ".git").mkdir()
     assert Catalogue(tmp_path).all() == ()
@@ -151,7 +151,7 @@ def test_a_broken_file_is_named_with_key_and_reason(
     assert str(tmp_path) not in describe_broken(broken)
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_allowed(tmp_path: Path) -> None:
     put(tmp_path, "ada", '\ufeff{"name": "Ada", "personality": "You help."}')
     assert Catalogue(tmp_path).get("ada").name == "Ada"
 
@@ -166,21 +166,21 @@ def test_a_template_that_is_a_folder_is_broken(tmp_path: Path) -> None:
     assert the_broken(tmp_path).reason == "is not a file"
 
 
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     (tmp_path / "ada").mkdir()
     os.mkfifo(tmp_path / "ada" / "template.json")
     assert the_broken(tmp_path).reason == "is not a file"
 
 
 @pytest.mark.parametrize("name", ["Ada", "ada lovelace", "-ada", "ädä", "a" * 65, "ada.old"])
-def test_a_folder_whose_name_cannot_stand_in_a_link_is_broken(tmp_path: Path, name: str) -> None:
+def test_a_folder_whose_name_cannot_be_part_of_a_link_is_broken(tmp_path: Path, name: str) -> None:
     put(tmp_path, name)
     broken = the_broken(tmp_path)
     assert broken.file == f"{name}/template.json"
     assert "1 to 64 of a-z" in broken.reason
 
 
-def test_a_folder_whose_name_is_no_text_is_broken_and_printable(tmp_path: Path) -> None:
+def test_a_folder_whose_name_is_not_text_is_broken_and_shown_printably(tmp_path: Path) -> None:
     os.mkdir(os.fsencode(tmp_path) + b"/\xff\x1b[31m")
     assert the_broken(tmp_path).slug == "\\udcff\\x1b[31m"
 
@@ -213,13 +213,13 @@ def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     assert Catalogue(tmp_path / "agents").get("ada").name == "Ada"
 
 
-def test_links_to_nothing_and_in_a_circle_are_broken(tmp_path: Path) -> None:
+def test_dangling_and_circular_links_are_broken(tmp_path: Path) -> None:
     (tmp_path / "nothing").symlink_to(tmp_path / "gone")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     assert [type(agent) for agent in Catalogue(tmp_path).all()] == [BrokenTemplate, BrokenTemplate]
 
 
-def test_a_missing_folder_of_agents_is_said_without_its_path(tmp_path: Path) -> None:
+def test_a_missing_folder_of_agents_is_reported_without_its_path(tmp_path: Path) -> None:
     broken = the_broken(tmp_path / "gone")
     assert broken.reason == "the folder of agents can't be read: no such file or directory"
 

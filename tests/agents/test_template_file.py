@@ -1,4 +1,4 @@
-"""What a template says, and what is wrong with one that can't be used."""
+"""Reading a template: its values, and the error for one that can't be used."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NODES = st.sampled_from(["llm.openai", "llm.embedded", "llm.", "search", ""])
 
 
 def near(sensible: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Mostly what belongs there, sometimes any JSON."""
+    """Mostly a sensible value, sometimes any JSON."""
     return sensible | sensible | sensible | JSON
 
 
@@ -111,11 +111,11 @@ def test_a_personality_may_be_lines() -> None:
     assert template.personality == "You are Ada.\nYou count."
 
 
-def test_a_blank_personality_is_allowed_and_says_nothing() -> None:
+def test_a_blank_personality_is_allowed_and_adds_no_instructions() -> None:
     assert parse_template("ada", {"name": "Ada", "personality": ["", " "]}).personality == ""
 
 
-def test_providers_stand_in_order_of_preference_without_tools() -> None:
+def test_providers_are_listed_in_order_of_preference_without_tools() -> None:
     template = a_template(nodes=["search", "llm.openai", "llm.embedded", "llm.openai"])
     assert template.llms == ("openai", "embedded")
     assert template.nodes[0] == "search"
@@ -127,7 +127,7 @@ def test_every_other_node_is_a_tool_once_and_in_order() -> None:
     assert a_template(nodes=["llm.openai"]).tools == ()
 
 
-def test_steps_are_bounded_and_twenty_where_nothing_is_said() -> None:
+def test_steps_are_bounded_and_default_to_twenty() -> None:
     assert a_template().max_steps == 20
     assert a_template(options={"maxSteps": 5}).max_steps == 5
 
@@ -139,7 +139,7 @@ def test_zero_is_a_temperature() -> None:
     assert settings.top_p == 0
 
 
-def test_what_a_template_leaves_open_is_left_to_the_provider() -> None:
+def test_settings_missing_in_a_template_are_left_to_the_provider() -> None:
     template = a_template(nodeConfigurations={"llm.openai": {"temperature": None}})
     openai = ModelSettings(
         model=None, temperature=None, max_tokens=1024, top_p=None, trained_personality=False
@@ -148,7 +148,7 @@ def test_what_a_template_leaves_open_is_left_to_the_provider() -> None:
     assert template.model_settings("embedded") == replace(openai, max_tokens=256)
 
 
-def test_model_settings_are_those_of_the_provider_asked_for() -> None:
+def test_model_settings_belong_to_the_named_provider() -> None:
     template = a_template(
         nodeConfigurations={
             "llm.openai": {"model": "big", "maxTokens": 4096, "temperature": 1},
@@ -209,7 +209,7 @@ def test_unknown_keys_are_kept_and_reported_with_their_place() -> None:
     assert template.configurations["llm.openai"]["temprature"] == 1
 
 
-def test_known_keys_without_a_use_are_not_reported() -> None:
+def test_known_but_unused_keys_are_not_reported() -> None:
     template = a_template(
         version="1.0",
         notes="x",
@@ -223,7 +223,7 @@ def test_known_keys_without_a_use_are_not_reported() -> None:
     assert template.unknown == ()
 
 
-def test_wishes_that_no_provider_is_told_are_reported() -> None:
+def test_parameters_that_no_provider_supports_are_reported() -> None:
     template = a_template(
         nodeConfigurations={"llm.gemini": {"useSearchGrounding": True, "topK": 40}}
     )
@@ -233,7 +233,7 @@ def test_wishes_that_no_provider_is_told_are_reported() -> None:
     )
 
 
-def test_further_wishes_go_to_the_provider_under_its_names() -> None:
+def test_further_parameters_are_sent_to_the_provider_under_its_names() -> None:
     wishes = {
         "seed": 7,
         "stopSequences": ["END"],
@@ -251,7 +251,7 @@ def test_further_wishes_go_to_the_provider_under_its_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["apiKey", "api_key", "APIKEY", "openaiApiKey", "x-api-key"])
-def test_a_key_to_a_service_is_nowhere_in_a_template(name: str) -> None:
+def test_an_api_key_is_dropped_from_a_template(name: str) -> None:
     template = a_template(
         nodeConfigurations={"llm.openai": {name: A_SECRET}, "tool": {"deep": [{name: A_SECRET}]}},
         chatSettings={name: A_SECRET},
@@ -261,12 +261,12 @@ def test_a_key_to_a_service_is_nowhere_in_a_template(name: str) -> None:
     assert A_SECRET not in repr(template)
 
 
-def test_the_switch_for_custom_keys_is_no_key() -> None:
+def test_the_switch_for_custom_keys_is_not_an_api_key() -> None:
     template = a_template(nodeConfigurations={"llm.openai": {"useCustomApiKey": True}})
     assert template.configurations["llm.openai"] == {"useCustomApiKey": True}
 
 
-def test_the_document_can_change_afterwards_without_the_template() -> None:
+def test_a_later_change_of_the_document_does_not_change_the_template() -> None:
     document: dict[str, Any] = {**SMALLEST, "chatSettings": {"historyLength": 3}}
     template = parse_template("ada", document)
     document["chatSettings"]["historyLength"] = 5
@@ -352,20 +352,20 @@ def test_prefilled_turns_must_be_whole_turns(turns: object, key: str, reason: st
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
-def test_a_document_that_is_no_object_is_refused(document: object) -> None:
+def test_a_document_that_is_not_an_object_is_refused(document: object) -> None:
     with pytest.raises(BadFile, match="must be an object") as caught:
         parse_template("ada", document)
     assert caught.value.key == ""
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_very_deep_nesting_is_refused() -> None:
     document: dict[str, object] = dict(SMALLEST)
     document["notes"] = document
     with pytest.raises(BadFile, match="nested deeper"):
         parse_template("ada", document)
 
 
-def test_a_strange_key_is_shown_short_and_printable() -> None:
+def test_an_odd_key_is_shortened_and_shown_printably() -> None:
     unknown = a_template(**{"\x1b[31m": 1, "x" * 5000: 1}).unknown
     assert unknown[0] == "\\x1b[31m"
     assert len(unknown[1]) == 80

@@ -12,7 +12,7 @@ from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
-from tests.files.given import pdf, picture
+from tests.files.sample_files import pdf, picture
 
 pytestmark = pytest.mark.browser
 # A test can't drag a file, so it dispatches the events that a browser then would.

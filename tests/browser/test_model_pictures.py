@@ -18,7 +18,7 @@ from tests.browser.conftest import Visit, provider_environment
 from tests.browser.story import restore_others
 from tests.browser.test_files import drop
 from tests.fakes.openai_server import FakeOpenAI
-from tests.files.given import pdf
+from tests.files.sample_files import pdf
 from tests.running import ROOT, Server
 
 pytestmark = pytest.mark.browser

@@ -1,4 +1,4 @@
-"""A file comes in: bounded in size, time and memory, and nothing of what wasn't kept is left."""
+"""Uploads are bounded in size, time and memory, and leave no files behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files import intake as module
 from chatsite.files.intake import GUESTS_AT_ONCE, UNDER_WAY_PER_OWNER, Intake, ReceivedFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
-from tests.files.given import DAMAGED, pdf, picture
+from tests.files.sample_files import DAMAGED, pdf, picture
 
 
 async def pieces(*content: bytes) -> AsyncIterator[bytes]:
@@ -22,38 +22,38 @@ async def pieces(*content: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-def left(folder: Path) -> list[str]:
+def remaining_files(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
 
-async def come(intake: Intake, *content: bytes, owner: str = "ada") -> ReceivedFile:
+async def upload(intake: Intake, *content: bytes, owner: str = "ada") -> ReceivedFile:
     async with intake.taken(pieces(*content), owner=owner) as taken:
         return taken
 
 
-async def test_what_comes_is_written_looked_into_and_private(tmp_path: Path) -> None:
+async def test_a_file_is_stored_privately_and_its_text_is_read(tmp_path: Path) -> None:
     content = pdf("Ahoy there")
     async with Intake(tmp_path).taken(pieces(content[:100], content[100:]), owner="ada") as taken:
         assert taken.path.read_bytes() == content
         assert taken.path.stat().st_mode & 0o777 == 0o600
         assert taken.path.parent.stat().st_mode & 0o777 == 0o700
         assert (taken.size, taken.text) == (len(content), "[Page 1]\nAhoy there")
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def test_what_is_refused_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_refused_file_leaves_nothing_behind(tmp_path: Path) -> None:
     intake = Intake(tmp_path)
     with pytest.raises(BadCommand, match="empty"):
-        await come(intake)
+        await upload(intake)
     with pytest.raises(BadCommand, match="damaged or cut off"):
-        await come(intake, DAMAGED["a PNG that is cut off"][0])
+        await upload(intake, DAMAGED["a PNG that is cut off"][0])
     block = bytes(1024 * 1024)
     with pytest.raises(BadCommand, match="50 MB. This one is larger"):
-        await come(intake, *[block] * (MAX_ATTACHMENT_BYTES // len(block)), b"x")
-    assert left(tmp_path) == []
+        await upload(intake, *[block] * (MAX_ATTACHMENT_BYTES // len(block)), b"x")
+    assert remaining_files(tmp_path) == []
 
 
-async def test_a_file_that_stops_coming_is_given_up(tmp_path: Path) -> None:
+async def test_an_upload_that_stalls_is_aborted(tmp_path: Path) -> None:
     async def stuck() -> AsyncIterator[bytes]:
         yield b"some of it"
         await asyncio.Event().wait()
@@ -61,70 +61,70 @@ async def test_a_file_that_stops_coming_is_given_up(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="Nothing of the file came"):
         async with Intake(tmp_path, silence=0.05).taken(stuck(), owner="ada"):
             pass
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def test_a_file_that_comes_too_slowly_is_given_up(tmp_path: Path) -> None:
-    async def dripping() -> AsyncIterator[bytes]:
+async def test_an_upload_that_is_too_slow_is_aborted(tmp_path: Path) -> None:
+    async def slow() -> AsyncIterator[bytes]:
         while True:
             await asyncio.sleep(0.01)
             yield b"x"
 
     intake = Intake(tmp_path, silence=0.05, rate=1_000)
     with pytest.raises(Refused, match="too slowly, by less than 1,000 bytes a second"):
-        async with intake.taken(dripping(), owner="ada"):
+        async with intake.taken(slow(), owner="ada"):
             pass
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def test_no_file_is_taken_where_the_disk_is_nearly_full(
+async def test_no_file_is_accepted_when_the_disk_is_nearly_full(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(Refused, match="disk is nearly full"):
-        await come(Intake(tmp_path, kept_free=shutil.disk_usage(tmp_path).total), b"text")
-    assert left(tmp_path) == []
+        await upload(Intake(tmp_path, kept_free=shutil.disk_usage(tmp_path).total), b"text")
+    assert remaining_files(tmp_path) == []
     assert "no files are taken" in caplog.text
 
 
-async def test_whoever_goes_away_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_an_upload_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
     began = asyncio.Event()
 
-    async def cancelled() -> AsyncIterator[bytes]:
+    async def unfinished() -> AsyncIterator[bytes]:
         yield b"some of it"
         began.set()
         await asyncio.Event().wait()
 
-    async def gone() -> AsyncIterator[bytes]:
+    async def disconnected() -> AsyncIterator[bytes]:
         yield b"some of it"
         raise ConnectionError
 
     intake = Intake(tmp_path)
     with pytest.raises(ConnectionError):
-        async with intake.taken(gone(), owner="ada"):
+        async with intake.taken(disconnected(), owner="ada"):
             pass
-    task = asyncio.create_task(_enter(intake, cancelled()))
+    task = asyncio.create_task(_upload(intake, unfinished()))
     await began.wait()
-    assert len(left(tmp_path)) == 1
+    assert len(remaining_files(tmp_path)) == 1
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def _enter(intake: Intake, blocks: AsyncIterator[bytes]) -> None:
+async def _upload(intake: Intake, blocks: AsyncIterator[bytes]) -> None:
     async with intake.taken(blocks, owner="ada"):
         pass
 
 
 @pytest.mark.slow
-async def test_one_person_sends_three_at_once_and_others_do_not_wait_for_them(
+async def test_three_uploads_of_one_person_run_at_once_and_others_do_not_wait_for_them(
     tmp_path: Path,
 ) -> None:
     intake, go = Intake(tmp_path), asyncio.Event()
     waiting = 0
     three = asyncio.Event()
 
-    async def held() -> AsyncIterator[bytes]:
+    async def waiting_upload() -> AsyncIterator[bytes]:
         nonlocal waiting
         waiting += 1
         if waiting == 3:
@@ -132,26 +132,26 @@ async def test_one_person_sends_three_at_once_and_others_do_not_wait_for_them(
         await go.wait()
         yield b"text"
 
-    mine = [asyncio.create_task(_enter(intake, held())) for _ in range(5)]
+    mine = [asyncio.create_task(_upload(intake, waiting_upload())) for _ in range(5)]
     await three.wait()
-    assert (await come(intake, b"Mine comes through", owner="bob")).size == 18
+    assert (await upload(intake, b"Mine comes through", owner="bob")).size == 18
     assert waiting == 3
     go.set()
     await asyncio.gather(*mine)
-    assert (waiting, left(tmp_path)) == (5, [])
+    assert (waiting, remaining_files(tmp_path)) == (5, [])
 
 
-async def test_neither_one_person_nor_all_guests_have_every_place(tmp_path: Path) -> None:
+async def test_neither_one_person_nor_all_guests_can_take_every_place(tmp_path: Path) -> None:
     intake, go = Intake(tmp_path), asyncio.Event()
     tasks: list[asyncio.Task[None]] = []
 
-    async def held() -> AsyncIterator[bytes]:
+    async def waiting_upload() -> AsyncIterator[bytes]:
         await go.wait()
         yield b"text"
 
     async def begin(count: int, owner: str, *, guest: bool = True) -> None:
         async def enter() -> None:
-            async with intake.taken(held(), owner=owner, guest=guest):
+            async with intake.taken(waiting_upload(), owner=owner, guest=guest):
                 pass
 
         tasks.extend(asyncio.create_task(enter()) for _ in range(count))
@@ -167,29 +167,29 @@ async def test_neither_one_person_nor_all_guests_have_every_place(tmp_path: Path
     with pytest.raises(TooMany, match="Too many files are on their way here"):
         async with intake.taken(pieces(b"text"), owner="bob", guest=True):
             pass
-    assert (await come(intake, b"Signed in", owner="ada")).size == 9
+    assert (await upload(intake, b"Signed in", owner="ada")).size == 9
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     async with intake.taken(pieces(b"text"), owner="eve", guest=True) as taken:
         assert taken.size == 4
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def test_looks_of_guests_leave_one_to_the_others(
+async def test_reading_files_of_guests_leaves_one_process_to_other_people(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     intake, go = Intake(tmp_path), asyncio.Event()
     looking: list[int] = []
     two = asyncio.Event()
-    really = module._looked_into
+    original = module._looked_into
 
     async def long(path: Path, *, seconds: float) -> dict[str, Any]:
         looking.append(1)
         if len(looking) == 2:
             two.set()
         await go.wait()
-        return await really(path, seconds=seconds)
+        return await original(path, seconds=seconds)
 
     monkeypatch.setattr(module, "_looked_into", long)
 
@@ -199,28 +199,28 @@ async def test_looks_of_guests_leave_one_to_the_others(
 
     guests = [asyncio.create_task(enter(f"guest {number}")) for number in range(3)]
     await two.wait()
-    monkeypatch.setattr(module, "_looked_into", really)
-    assert (await come(intake, b"Signed in", owner="ada")).size == 9
+    monkeypatch.setattr(module, "_looked_into", original)
+    assert (await upload(intake, b"Signed in", owner="ada")).size == 9
     assert len(looking) == 2
     for guest in guests:
         guest.cancel()
     await asyncio.gather(*guests, return_exceptions=True)
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
 @pytest.mark.slow
-async def test_a_pdf_that_takes_for_ever_is_ended_and_what_was_read_is_kept(
+async def test_reading_an_endless_pdf_is_stopped_and_the_pages_read_so_far_are_kept(
     tmp_path: Path,
 ) -> None:
     endless = b"q 1 0 0 1 0 0 cm Q BT /F1 9 Tf (x) Tj ET\n" * 800_000
-    taken = await come(Intake(tmp_path, look=2.5), pdf("Read in time", endless, "Never reached"))
+    taken = await upload(Intake(tmp_path, look=2.5), pdf("Read in time", endless, "Never reached"))
     assert taken.note == "Only the text of its first 1 of 3 pages is read: it took too much."
     assert taken.text == f"[Page 1]\nRead in time\n\n[{taken.note}]"
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []
 
 
-async def test_a_picture_is_looked_at_in_the_process_of_its_own(tmp_path: Path) -> None:
+async def test_a_picture_is_checked_in_a_separate_process(tmp_path: Path) -> None:
     async with Intake(tmp_path).taken(pieces(picture("BMP")), owner="ada") as taken:
         assert (taken.width, taken.height, taken.text) == (40, 30, "")
         assert taken.path.with_suffix(".png").exists()
-    assert left(tmp_path) == []
+    assert remaining_files(tmp_path) == []

@@ -1,4 +1,4 @@
-"""A file's type is what its content says, and what isn't taken is refused with what is."""
+"""A file's type follows from its content; a refusal lists the accepted types."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import pytest
 
 from chatsite.files.kinds import ALLOWED, NotTaken, kind_of
 from chatsite.files.names import safe_name
-from tests.files.given import NOT_TAKEN, TAKEN
+from tests.files.sample_files import ACCEPTED, NOT_ACCEPTED
 
 
-@pytest.mark.parametrize("name", TAKEN)
-def test_a_type_is_told_by_the_content(name: str, tmp_path: Path) -> None:
-    content, modality, mime_type = TAKEN[name]
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_the_type_follows_from_the_content(name: str, tmp_path: Path) -> None:
+    content, modality, mime_type = ACCEPTED[name]
     path = tmp_path / "photo.exe"
     path.write_bytes(content)
     kind = kind_of(path)
     assert (kind.modality, kind.mime_type) == (modality, mime_type)
 
 
-@pytest.mark.parametrize("name", NOT_TAKEN)
-def test_all_else_is_refused_with_what_is_taken(name: str, tmp_path: Path) -> None:
-    content, said = NOT_TAKEN[name]
+@pytest.mark.parametrize("name", NOT_ACCEPTED)
+def test_other_files_are_refused_with_a_list_of_accepted_types(name: str, tmp_path: Path) -> None:
+    content, reason = NOT_ACCEPTED[name]
     path = tmp_path / "photo.jpg"
     path.write_bytes(content)
     with pytest.raises(NotTaken) as refused:
         kind_of(path)
-    assert said in refused.value.message
+    assert reason in refused.value.message
     assert ALLOWED in refused.value.message
 
 
@@ -41,7 +41,7 @@ def test_a_text_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("sent", "shown"),
     [
         ("report.pdf", "report.pdf"),
         ("../../etc/passwd", "passwd"),
@@ -59,5 +59,5 @@ def test_a_text_is_read_to_its_end(tmp_path: Path) -> None:
         ("x" * 300 + ".pdf", "x" * 116 + ".pdf"),
     ],
 )
-def test_a_name_is_one_plain_line(said: str, shown: str) -> None:
-    assert safe_name(said) == shown
+def test_a_name_is_one_plain_line(sent: str, shown: str) -> None:
+    assert safe_name(sent) == shown

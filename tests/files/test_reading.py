@@ -1,4 +1,4 @@
-"""What is found in a file: a picture's size, a document's text, and what of it was left out."""
+"""Reading a file: a picture's size, a document's text, and the note on text left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsite.files.kinds import Damaged, kind_of
 from chatsite.files.pdfs import write_pdf_text
 from chatsite.files.pictures import SENT_SIDE, PictureSize, check_picture
 from chatsite.files.texts import MOST_CHARACTERS, write_text
-from tests.files.given import DAMAGED, moving_gif, pdf, picture, turned_jpeg
+from tests.files.sample_files import DAMAGED, moving_gif, pdf, picture, turned_jpeg
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "came"
 
 
-def looked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
-    """Its size, and the endings of what lies beside it."""
+def checked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
+    """The picture's size, and the suffixes of all files in its folder."""
     path.write_bytes(content)
     return check_picture(path, kind_of(path).mime_type), {
         each.suffix for each in path.parent.iterdir()
@@ -31,7 +31,7 @@ def looked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "WEBP"])
 def test_a_small_picture_is_sent_as_it_is(format: str, path: Path) -> None:
-    assert looked(path, picture(format)) == (PictureSize(40, 30), {""})
+    assert checked(path, picture(format)) == (PictureSize(40, 30), {""})
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_small_picture_is_sent_as_it_is(format: str, path: Path) -> None:
     ],
     ids=["BMP", "moving", "turned", "large JPEG", "large PNG"],
 )
-def test_what_providers_would_refuse_is_sent_in_another_form(
+def test_a_picture_that_providers_refuse_is_converted(
     content: bytes, shown: tuple[int, int], ending: str, sent: tuple[int, int], path: Path
 ) -> None:
-    measured, endings = looked(path, content)
+    measured, endings = checked(path, content)
     assert (measured.width, measured.height) == shown
     assert endings == {"", ending}
     assert path.read_bytes() == content
@@ -59,15 +59,15 @@ def test_what_providers_would_refuse_is_sent_in_another_form(
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_what_cannot_be_read_is_refused_with_the_reason(name: str, path: Path) -> None:
-    content, said = DAMAGED[name]
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(name: str, path: Path) -> None:
+    content, reason = DAMAGED[name]
     path.write_bytes(content)
     mime_type = kind_of(path).mime_type
     with pytest.raises(Damaged) as refused:
         check_picture(path, mime_type) if mime_type != "application/pdf" else write_pdf_text(
             path, print
         )
-    assert said in refused.value.message
+    assert reason in refused.value.message
     assert isinstance(refused.value, BadCommand)
     assert {each.name for each in path.parent.iterdir()} == {"came"}
 
@@ -86,7 +86,7 @@ class TestTexts:
         assert write_text(path) == ""
         assert path.with_suffix(".text").read_bytes() == text.encode()
 
-    def test_a_long_text_is_cut_and_that_is_said(self, path: Path) -> None:
+    def test_a_long_text_is_cut_and_a_note_says_so(self, path: Path) -> None:
         path.write_bytes("ü".encode() * MOST_CHARACTERS)
         assert write_text(path) == ""
         path.write_bytes("ü".encode() * (MOST_CHARACTERS + 1))
@@ -96,32 +96,32 @@ class TestTexts:
 
 class TestPdfs:
     def read(self, path: Path, content: bytes) -> tuple[str, str, list[dict[str, Any]]]:
-        """The note, the text, and what was told on the way."""
-        told: list[dict[str, Any]] = []
+        """The note, the text, and the reported progress."""
+        progress: list[dict[str, Any]] = []
         path.write_bytes(content)
-        note = write_pdf_text(path, lambda **said: told.append(said))
-        return note, path.with_suffix(".text").read_text("utf-8"), told
+        note = write_pdf_text(path, lambda **report: progress.append(report))
+        return note, path.with_suffix(".text").read_text("utf-8"), progress
 
     def test_its_text_comes_page_by_page(self, path: Path) -> None:
-        note, text, told = self.read(path, pdf("The first", b"", "The third"))
+        note, text, progress = self.read(path, pdf("The first", b"", "The third"))
         assert note == ""
         assert text == "[Page 1]\nThe first\n\n[Page 3]\nThe third\n\n"
-        assert told == [{"pages": 3}, {"page": 1}, {"page": 2}, {"page": 3}]
+        assert progress == [{"pages": 3}, {"page": 1}, {"page": 2}, {"page": 3}]
 
     @pytest.mark.slow
     def test_a_page_that_cannot_be_read_is_counted(self, path: Path) -> None:
-        """The stream holds more than a page may: nothing unpacks it."""
+        """The page's stream is larger than allowed, so it is never unpacked."""
         note, text, _ = self.read(path, pdf("Fine", b" " * 80_000_000))
         assert note == "The text of 1 of its 2 pages can't be read."
         assert text == "[Page 1]\nFine\n\n"
 
-    def test_too_much_text_is_cut_and_that_is_said(self, path: Path) -> None:
+    def test_too_much_text_is_cut_and_a_note_says_so(self, path: Path) -> None:
         long = "word " * 30_000
         note, text, _ = self.read(path, pdf(long, long, long, long))
         assert note == "Only its first 400,000 characters are read, up to page 3 of 4."
         assert len(text) == MOST_CHARACTERS
 
-    def test_one_that_asks_no_password_is_sent_without_its_encryption(self, path: Path) -> None:
+    def test_an_encrypted_pdf_without_a_password_is_sent_decrypted(self, path: Path) -> None:
         """Providers refuse every encrypted PDF."""
         note, text, _ = self.read(path, pdf("Open", password=""))
         assert (note, text) == ("", "[Page 1]\nOpen\n\n")

@@ -1,4 +1,4 @@
-"""The books of one slot, over any sequence of what can happen to it."""
+"""The book of one slot, after any sequence of answers and cuts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.kv import EMPTY, Account, Book, Place, Span
-from tests.kv.drawn import tried
+from tests.kv.examples import repeatable
 
 keys = st.sampled_from("abcd")
 steps = st.lists(
@@ -21,13 +21,13 @@ steps = st.lists(
 )
 
 
-@tried
+@repeatable
 @given(steps)
-def test_whatever_happens_the_books_add_up(happened: list[tuple[object, ...]]) -> None:
-    """Each cell is written down twice: in the book, and here as (id, key)."""
+def test_the_book_adds_up_after_any_steps(taken: list[tuple[object, ...]]) -> None:
+    """The test keeps its own list of cells, as (id, key), and compares the book with it."""
     book = EMPTY
     cells: list[tuple[int, str]] = []
-    for step in happened:
+    for step in taken:
         match step:
             case ("answered", str(key), list(ids)):
                 book = book.answered(key, ids)
@@ -43,7 +43,7 @@ def test_whatever_happens_the_books_add_up(happened: list[tuple[object, ...]]) -
 
 
 def check_starts(book: Book) -> None:
-    """Contiguous from 0, to the last live id."""
+    """The spans are contiguous, from 0 to the last live id."""
     starts = list(book.starts())
     assert not starts or starts[0][0] == 0
     for (start, span), (following, _) in pairwise(starts):
@@ -54,18 +54,18 @@ def check_starts(book: Book) -> None:
         assert (place.start, Span(key, place.size)) in starts
 
 
-def test_an_answer_is_one_with_the_head_of_its_reply() -> None:
+def test_an_answer_extends_the_span_of_its_first_tokens() -> None:
     book = Book((1, 2, 3), (Span("q", 2), Span("a", 1))).answered("a", [4, 5])
     assert book == Book((1, 2, 3, 4, 5), (Span("q", 2), Span("a", 3)))
     assert book.places == {"q": Place(0, 2), "a": Place(2, 3)}
 
 
-def test_no_answer_changes_nothing() -> None:
+def test_an_empty_answer_changes_nothing() -> None:
     book = Book((1,), (Span("q", 1),))
     assert book.answered("a", []) is book
 
 
-def test_a_key_that_comes_twice_lies_where_it_began() -> None:
+def test_a_key_that_occurs_twice_has_the_place_of_the_first() -> None:
     book = Book((1, 2, 3), (Span("a", 1), Span("q", 1), Span("a", 1)))
     assert book.places["a"] == Place(0, 1)
 
@@ -86,7 +86,7 @@ def test_a_cut_in_the_middle_of_a_message_leaves_its_beginning() -> None:
         (Book((1,), (Span("q", 1), Span("a", 0))), "a takes 0 cells"),
     ],
 )
-def test_a_book_that_is_wrong_says_where(book: Book, fault: str) -> None:
+def test_an_inconsistent_book_names_its_fault(book: Book, fault: str) -> None:
     assert book.faults() == (fault,)
 
 

@@ -1,4 +1,4 @@
-"""Which turns a cleanup unloads, and who says which strategy applies."""
+"""Which turns a cleanup unloads, and which setting decides on its strategy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from chatsite.errors import BadSetting
 from chatsite.kv.cleanup import DEFAULT, STRATEGIES, OlderTurn, make_room, unload
 from chatsite.kv.cleanup_setting import resolve_cleanup
-from tests.kv.drawn import tried
+from tests.kv.examples import repeatable
 
-# Five older turns; the second is spared by a mark.
+# Five older turns; a mark spares the second.
 TURNS = [
     OlderTurn(1, 100, False),
     OlderTurn(3, 50, True),
@@ -38,13 +38,13 @@ turns = st.lists(st.tuples(st.integers(0, 300), st.booleans()), max_size=8).map(
         ("removeOldestMessages", 0, {1, 5, 9, 11}),
     ],
 )
-def test_each_strategy_keeps_what_its_name_says_and_what_is_spared(
+def test_each_strategy_keeps_the_turns_in_its_name_and_the_spared_ones(
     strategy: str, down_to: int, gone: set[int]
 ) -> None:
     assert unload(strategy, TURNS, down_to=down_to) == gone
 
 
-def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes_unless_it_is_the_newest() -> (
+def test_half_means_tokens_and_a_turn_across_the_middle_is_unloaded_unless_it_is_the_newest() -> (
     None
 ):
     turns = [
@@ -57,27 +57,27 @@ def test_half_is_measured_in_tokens_and_a_turn_across_the_middle_goes_unless_it_
     assert unload("keepSystemPromptAndHalf", turns[:3], down_to=0) == {1, 3}
 
 
-def test_the_first_turn_goes_too_where_it_alone_is_too_large() -> None:
+def test_the_first_turn_is_unloaded_too_if_it_alone_is_too_large() -> None:
     keep_first = "keepSystemPromptAndFirstUserMessage"
     assert make_room(keep_first, TURNS, room=150, down_to=0) == {5, 9, 11}
     assert make_room(keep_first, TURNS, room=149, down_to=0) == {1, 5, 9, 11}
 
 
-def test_what_is_spared_goes_last_and_the_oldest_of_it_first() -> None:
+def test_spared_turns_are_unloaded_last_and_the_oldest_of_them_first() -> None:
     spared = [OlderTurn(1, 60, True), OlderTurn(3, 60, False), OlderTurn(5, 60, True)]
     assert make_room(DEFAULT, spared, room=120, down_to=60) == {3}
     assert make_room(DEFAULT, spared, room=119, down_to=60) == {1, 3}
     assert make_room(DEFAULT, spared, room=0, down_to=0) == {1, 3, 5}
 
 
-@tried
+@repeatable
 @given(
     strategy=st.sampled_from(list(STRATEGIES)),
     turns=turns,
     room=st.integers(0, 1_000),
     low=st.integers(0, 100),
 )
-def test_afterwards_it_fits_and_nothing_spared_went_for_something_loose(
+def test_afterwards_the_rest_fits_and_no_spared_turn_is_unloaded_before_the_others(
     strategy: str, turns: list[OlderTurn], room: int, low: int
 ) -> None:
     gone = make_room(strategy, turns, room=room, down_to=room * low // 100)
@@ -86,12 +86,12 @@ def test_afterwards_it_fits_and_nothing_spared_went_for_something_loose(
     assert sum(turn.tokens for turn in stay) <= room
     if any(turn.spared for turn in turns if turn.first in gone):
         assert all(turn.spared for turn in stay)
-    asked = unload(strategy, turns, down_to=room * low // 100)
-    assert asked <= gone
-    assert not any(turn.spared for turn in turns if turn.first in asked)
+    by_strategy = unload(strategy, turns, down_to=room * low // 100)
+    assert by_strategy <= gone
+    assert not any(turn.spared for turn in turns if turn.first in by_strategy)
 
 
-def test_the_environment_is_above_the_template_and_the_oldest_go_without_both() -> None:
+def test_the_environment_overrides_the_template_and_the_default_removes_the_oldest() -> None:
     template = {"cacheCleanup": "keepSystemPromptOnly"}
     nobody = resolve_cleanup(environment=" ", template={})
     assert (nobody.value, nobody.source, nobody.passed_over) == (DEFAULT, "built in", ())
@@ -110,21 +110,21 @@ def test_the_environment_is_above_the_template_and_the_oldest_go_without_both() 
     }
 
 
-@pytest.mark.parametrize("said", ["RemoveOldestMessages", "remove-oldest-messages", "removeOldest"])
-def test_a_bad_value_of_the_environment_is_named_with_what_was_meant(said: str) -> None:
+@pytest.mark.parametrize("text", ["RemoveOldestMessages", "remove-oldest-messages", "removeOldest"])
+def test_a_bad_environment_value_is_named_with_the_probable_one(text: str) -> None:
     with pytest.raises(BadSetting) as raised:
-        resolve_cleanup(environment=said, template={})
+        resolve_cleanup(environment=text, template={})
     assert raised.value.message == (
-        f"CACHE_CLEANUP='{said}' is not allowed. It is one of: {', '.join(STRATEGIES)}. "
+        f"CACHE_CLEANUP='{text}' is not allowed. It is one of: {', '.join(STRATEGIES)}. "
         "removeOldestMessages was probably meant."
     )
 
 
-@pytest.mark.parametrize("said", ["KeepSystemPromptOnly", "", 3, True, ["keepSystemPromptOnly"]])
-def test_a_bad_value_of_a_template_is_passed_over_and_said(said: object) -> None:
-    found = resolve_cleanup(environment="", template={"cacheCleanup": said})
+@pytest.mark.parametrize("value", ["KeepSystemPromptOnly", "", 3, True, ["keepSystemPromptOnly"]])
+def test_a_bad_template_value_is_passed_over_and_reported(value: object) -> None:
+    found = resolve_cleanup(environment="", template={"cacheCleanup": value})
     assert (found.value, found.source) == (DEFAULT, "built in")
     assert len(found.passed_over) == 1
     assert "passed over. It is one of: keepSystemPromptOnly," in found.passed_over[0]
     meant = " keepSystemPromptOnly was probably meant." in found.passed_over[0]
-    assert meant == (said == "KeepSystemPromptOnly")
+    assert meant == (value == "KeepSystemPromptOnly")

@@ -1,4 +1,4 @@
-"""What is told of a request in advance, against the engine's own rule, played cell by cell."""
+"""The forecast of what the engine reuses, against the engine's own rule applied cell by cell."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from chatsite.kv import Book, Reuse, Span, plan, reuse
 from chatsite.kv.reuse import CHUNKS
 from tests.fakes.engine_cells import Cells
-from tests.kv.drawn import slots_and_prompts, tried
+from tests.kv.examples import repeatable, slots_and_prompts
 
 WINDOW = 4096
 
 
 def book(ids: Sequence[int], key: str = "one") -> Book:
-    """All of it one message's."""
+    """A book in which all ids belong to one message."""
     return Book(tuple(ids), (Span(key, len(ids)),) if ids else ())
 
 
 def played(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> tuple[Cells, Reuse]:
-    """The slot after the prompt was read, and what the engine did to it."""
+    """The slot after the engine read the prompt, and what the engine reused."""
     slot = Cells()
     slot.evaluate(live)
     reused = slot.begin(prompt, chunk=chunk)
@@ -39,9 +39,9 @@ def played(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> tuple[C
     )
 
 
-@tried
+@repeatable
 @given(slots_and_prompts(), st.integers(1, 20))
-def test_it_is_what_the_engine_does(both: tuple[list[int], list[int]], chunk: int) -> None:
+def test_the_engine_reuses_what_was_forecast(both: tuple[list[int], list[int]], chunk: int) -> None:
     live, prompt = both
     slot, done = played(live, prompt, chunk=chunk)
     assert reuse(live, prompt, chunk=chunk) == done
@@ -49,9 +49,9 @@ def test_it_is_what_the_engine_does(both: tuple[list[int], list[int]], chunk: in
     assert min(done.reused, done.prefix, done.shifted) >= 0 < done.evaluated
 
 
-@tried
+@repeatable
 @given(slots_and_prompts())
-def test_a_plan_is_the_best_that_the_engine_can_be_told(
+def test_a_plan_has_the_best_chunk_size_for_the_engine(
     both: tuple[list[int], list[int]],
 ) -> None:
     live, prompt = both
@@ -61,17 +61,17 @@ def test_a_plan_is_the_best_that_the_engine_can_be_told(
     assert slot.read == prompt
     others = [reuse(live, prompt, chunk=chunk) for chunk in (*CHUNKS, 0)]
     assert best.reused == max(other.reused for other in others)
-    # Of equal ones the largest: a short match may be a chance one.
+    # Among equally good sizes the largest: a short match may be accidental.
     least = min(best.shifted, 1)
     assert best.chunk == max(o.chunk * least for o in others if o.reused == best.reused)
 
 
-@tried
+@repeatable
 @given(slots_and_prompts())
-def test_a_prompt_that_ends_behind_what_is_reused_reuses_as_much(
+def test_a_prompt_cut_one_token_after_the_reused_part_reuses_as_much(
     both: tuple[list[int], list[int]],
 ) -> None:
-    """And leaves a slot that the whole prompt finds its beginning in: nothing is shifted then."""
+    """The whole prompt then finds the reused part as its prefix, with nothing to shift."""
     live, prompt = both
     best = plan(book(live), book(prompt))
     left = prompt[: best.reused + 1]
@@ -80,13 +80,13 @@ def test_a_prompt_that_ends_behind_what_is_reused_reuses_as_much(
     assert plan(book(slot.read), book(prompt)).prefix >= best.reused
 
 
-@tried
+@repeatable
 @given(slots_and_prompts(), st.integers(1, 50), st.integers(1, 50), st.booleans())
-def test_no_message_is_given_another_ones_cells(
+def test_no_message_reuses_the_cells_of_another(
     both: tuple[list[int], list[int]], here: int, there: int, same: bool
 ) -> None:
-    """Slot and prompt are of two messages each, of which they have the second in common, or none:
-    what is shifted lies in it on both sides."""
+    """Slot and prompt hold two messages each and share the second one or none: all shifted cells
+    belong to the shared message on both sides."""
     live, prompt = both
     second = "second" if same else "other"
     cells = Book(tuple(live), spans(("first", here), ("second", len(live) - here)))
@@ -102,18 +102,18 @@ def spans(*sizes: tuple[str, int]) -> tuple[Span, ...]:
     return tuple(Span(key, size) for key, size in sizes if size > 0)
 
 
-def test_the_same_words_of_another_message_are_read_again() -> None:
-    said = tuple(range(100, 140))
-    live = Book((1, 2, *said), (Span("head", 2), Span("left out", 40)))
-    prompt = Book((1, 9, *said), (Span("head", 1), Span("asked", 41)))
+def test_the_same_words_in_another_message_are_evaluated_again() -> None:
+    words = tuple(range(100, 140))
+    live = Book((1, 2, *words), (Span("head", 2), Span("left out", 40)))
+    prompt = Book((1, 9, *words), (Span("head", 1), Span("asked", 41)))
     done = plan(live, prompt)
     assert (done.reused, done.shifted, done.chunk) == (1, 0, 0)
 
 
-@tried
+@repeatable
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 255))
 def test_cutting_out_whole_messages_costs_only_what_is_new(sizes: list[int], stays: int) -> None:
-    """Where no token comes twice, all that stays of a cut conversation is kept."""
+    """If no token occurs twice, every message that stays in a cut conversation is reused."""
     ends = list(accumulate(sizes))
     messages = [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
     kept = [id for at, one in enumerate(messages) if stays >> at & 1 for id in one]
@@ -132,7 +132,7 @@ def test_cutting_out_whole_messages_costs_only_what_is_new(sizes: list[int], sta
         ([9, *range(10, 26)], [*range(10, 26), 1], 16, 0, 16),
         ([9, *range(10, 25)], [*range(10, 25), 1], 15, 0, 8),
         ([9, 1], [1], 0, 0, 0),
-        # A word put in before what was said stops the engine there.
+        # The engine stops at a word inserted before known ones.
         ([1, 2, 3, 4, 5], [1, 7, 2, 3, 4, 5], 1, 1, 0),
     ],
 )
@@ -143,15 +143,15 @@ def test_plain_cases(
     assert (done.reused, done.prefix, done.chunk) == (reused, prefix, chunk)
 
 
-def test_a_prompt_has_a_token() -> None:
+def test_a_prompt_needs_at_least_one_token() -> None:
     with pytest.raises(ValueError, match="at least one token"):
         plan(book([1, 2]), book([]))
 
 
 def _hard_cases() -> dict[str, tuple[list[int], list[int]]]:
-    """Whole windows that are dear to compare."""
-    drawn = random.Random(1)
-    some, other = ([drawn.randrange(40_000) for _ in range(WINDOW)] for _ in range(2))
+    """Whole windows that are expensive to compare."""
+    source = random.Random(1)
+    some, other = ([source.randrange(40_000) for _ in range(WINDOW)] for _ in range(2))
     return {
         "the same": (some, some),
         "nothing in common": (some, [id + 50_000 for id in other]),
@@ -178,12 +178,12 @@ def test_a_plan_for_a_whole_window_takes_no_time(name: str) -> None:
     assert min(taken) < 0.030
 
 
-def test_what_is_cut_in_two_places_leaves_the_rest_where_all_messages_are_framed_alike() -> None:
+def test_after_cuts_in_two_places_the_rest_is_reused_although_all_messages_have_one_frame() -> None:
     frame = (1, 2, 3)
-    said = {number: tuple(range(100 * number, 100 * number + 30)) for number in range(1, 8)}
+    words = {number: tuple(range(100 * number, 100 * number + 30)) for number in range(1, 8)}
 
     def book(*numbers: int) -> Book:
-        ids = tuple(id for number in numbers for id in (*frame, *said[number]))
+        ids = tuple(id for number in numbers for id in (*frame, *words[number]))
         return Book(ids, tuple(Span(f"m{number}", 33) for number in numbers))
 
     done = plan(book(1, 2, 3, 4, 5, 6), book(1, 3, 5, 7))
@@ -191,7 +191,7 @@ def test_what_is_cut_in_two_places_leaves_the_rest_where_all_messages_are_framed
     assert plan(book(1, 2, 3), book(7)).reused == 3  # the frame at the beginning, nothing else
 
 
-def test_another_messages_words_are_read_anew_though_they_are_the_same() -> None:
+def test_equal_words_are_reused_only_within_the_same_message() -> None:
     same = tuple(range(50, 90))
     live = Book((9, *range(100, 140), *same), (Span("s", 1), Span("a", 40), Span("b", 40)))
     assert plan(live, Book((9, *same, 8), (Span("s", 1), Span("c", 41)))).reused == 1

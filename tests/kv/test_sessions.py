@@ -1,19 +1,21 @@
+"""Which files of sessions are deleted at a limit of size, and which engines may share them."""
+
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.kv import Fingerprint, SessionFile, outdated
-from tests.kv.drawn import tried
+from tests.kv.examples import repeatable
 
 files = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=8).map(
     lambda drawn: [SessionFile(str(n), size, float(used)) for n, (size, used) in enumerate(drawn)]
 )
 
 
-@tried
+@repeatable
 @given(files, st.integers(0, 200))
-def test_the_least_recently_used_go_and_no_more_than_must(
+def test_the_least_recently_used_are_deleted_and_no_more_than_needed(
     kept: list[SessionFile], limit: int
 ) -> None:
     gone = outdated(kept, limit=limit)
@@ -23,24 +25,24 @@ def test_the_least_recently_used_go_and_no_more_than_must(
     assert taken <= limit
     if gone:
         last = max((one for one in kept if one.key in gone), key=lambda one: one.used)
-        # One that takes no room may stay, however old.
+        # An empty file may stay, however old it is.
         assert all(one.used >= last.used for one in left if one.size)
         newer = sum(one.size for one in left if one.used >= last.used)
         assert newer + last.size > limit
 
 
-def test_where_all_fits_nothing_goes() -> None:
+def test_nothing_is_deleted_while_everything_fits() -> None:
     assert outdated([SessionFile("a", 5, 1.0), SessionFile("b", 5, 2.0)], limit=10) == []
 
 
-def test_a_limit_of_nothing_keeps_nothing() -> None:
+def test_a_limit_of_zero_keeps_nothing() -> None:
     assert set(outdated([SessionFile("a", 5, 1.0), SessionFile("b", 5, 2.0)], limit=0)) == {
         "a",
         "b",
     }
 
 
-def test_two_engines_have_one_fingerprint_only_where_all_is_the_same() -> None:
+def test_two_engines_share_a_fingerprint_only_if_everything_is_the_same() -> None:
     one = Fingerprint(model="m", engine="1", cache="f16", window=4096)
     others = [
         Fingerprint(model="n", engine="1", cache="f16", window=4096),

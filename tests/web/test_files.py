@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.files.given import TAKEN, pdf, picture
+from tests.files.sample_files import ACCEPTED, pdf, picture
 from tests.person import Person
 from tests.running import Server
 from tests.web.browser_requests import NOBODYS, Answer, ask, ask_from_page, cookie
@@ -95,7 +95,7 @@ async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
     """A page, an SVG and a sound are bytes to a browser, whatever they are called."""
     async with Person(server.url) as ada:
         for name in ("PNG", "SVG", "WAV"):
-            content, modality, mime_type = TAKEN[name]
+            content, modality, mime_type = ACCEPTED[name]
             mine = await attach_file(ada, content, name="photo.png", type="image/png")
             assert (mine["modality"], mine["mime_type"]) == (modality, mime_type)
             shown = (await ask(ada, "GET", mine["url"])).headers["content-type"]

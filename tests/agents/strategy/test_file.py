@@ -1,4 +1,4 @@
-"""A strategy file looked at without running it, as a part of its agent."""
+"""Finding an agent's strategy file and checking it without running it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """A clock that only the test advances."""
 
     now = 0.0
 
@@ -37,7 +37,7 @@ def strategy(folder: Path, source: str | bytes) -> StrategyFile:
     return found
 
 
-def test_an_agent_without_one_and_no_agent_at_all_have_none(folder: Path) -> None:
+def test_no_strategy_is_found_without_a_file_or_outside_the_agents(folder: Path) -> None:
     assert Catalogue(folder).strategy("ada") is None
     assert Catalogue(folder).strategy("../ada") is None
 
@@ -54,7 +54,7 @@ def test_an_agent_without_one_and_no_agent_at_all_have_none(folder: Path) -> Non
         "# -*- coding: latin-1 -*-\nname = '\xe9'\ndef build(ctx): ...".encode("latin-1"),
     ],
 )
-def test_a_good_one_has_no_fault(folder: Path, source: str | bytes) -> None:
+def test_a_good_strategy_has_no_fault(folder: Path, source: str | bytes) -> None:
     found = strategy(folder, source)
     assert (found.fault, found.shown) == ("", "ada/strategy.py")
 
@@ -72,7 +72,7 @@ def test_a_good_one_has_no_fault(folder: Path, source: str | bytes) -> None:
         ("#" * 1_100_000, "it is larger than 1 MiB", None),
     ],
 )
-def test_a_broken_one_is_said_and_breaks_no_agent(
+def test_a_fault_is_reported_and_breaks_no_agent(
     folder: Path, source: str, fault: str, line: int | None
 ) -> None:
     found = strategy(folder, source)
@@ -90,7 +90,7 @@ def test_a_link_out_of_the_folder_of_agents_is_refused(folder: Path, tmp_path: P
     assert found.fault == "it is a link that leads out of the folder of agents"
 
 
-def test_a_change_is_seen_within_a_second_and_nothing_read_again_without_one(
+def test_a_change_is_seen_within_a_second_and_an_unchanged_file_is_not_read_again(
     folder: Path,
 ) -> None:
     clock = Clock()

@@ -1,4 +1,4 @@
-"""StrategyWorker in the real worker process: what they see, what they choose, and how they fail."""
+"""Strategies in a real worker process: what they see, what they choose, and how they fail."""
 
 from __future__ import annotations
 
@@ -19,36 +19,41 @@ from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.protocol import StrategyFailure
 from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
 from chatsite.messages import Message
-from tests.agents.strategy.given import GIVEN, plain, slots, write
+from tests.agents.strategy.sample_conversation import (
+    SAMPLE_INPUT,
+    names_and_items,
+    slots,
+    write,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def strategies() -> AsyncIterator[StrategyWorker]:
-    made = StrategyWorker()
-    yield made
-    await made.stop()
+    worker = StrategyWorker()
+    yield worker
+    await worker.stop()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def hasty() -> AsyncIterator[StrategyWorker]:
-    """With a limit of half a second."""
-    made = StrategyWorker(seconds=0.5)
-    yield made
-    await made.stop()
+    """A worker whose strategies may take half a second."""
+    worker = StrategyWorker(seconds=0.5)
+    yield worker
+    await worker.stop()
 
 
-def body(*lines: str) -> str:
+def build_source(*lines: str) -> str:
     return "\n".join(["def build(ctx):", *(f"    {line}" for line in lines)])
 
 
-def adding(expression: str) -> str:
-    return body(f"ctx.slots.add('s', {expression})")
+def adding_source(expression: str) -> str:
+    return build_source(f"ctx.slots.add('s', {expression})")
 
 
-async def said(strategies: StrategyWorker, file: StrategyFile) -> StrategyFailure:
-    problem = await strategies.run(file, GIVEN)
+async def failure_of(strategies: StrategyWorker, file: StrategyFile) -> StrategyFailure:
+    problem = await strategies.run(file, SAMPLE_INPUT)
     assert isinstance(problem, StrategyFailure)
     return problem
 
@@ -84,8 +89,8 @@ async def said(strategies: StrategyWorker, file: StrategyFile) -> StrategyFailur
 async def test_every_helper_works(
     strategies: StrategyWorker, tmp_path: Path, expression: str, items: list[object]
 ) -> None:
-    built = await strategies.run(write(tmp_path, adding(expression)), GIVEN)
-    assert plain(built) == [("s", items)]
+    built = await strategies.run(write(tmp_path, adding_source(expression)), SAMPLE_INPUT)
+    assert names_and_items(built) == [("s", items)]
 
 
 async def test_the_example_of_the_documentation_runs(
@@ -94,39 +99,39 @@ async def test_the_example_of_the_documentation_runs(
     documentation = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text()
     source = documentation.split("```python\n")[1].split("```")[0]
     note = (4, Message.user("Keep: tea", id="note"))
-    given = replace(GIVEN, history=(note, *GIVEN.history[2:]))
-    assert plain(await strategies.run(write(tmp_path, source), given)) == [
+    given = replace(SAMPLE_INPUT, history=(note, *SAMPLE_INPUT.history[2:]))
+    assert names_and_items(await strategies.run(write(tmp_path, source), given)) == [
         ("notes", [4]),
         ("newest", [15]),
     ]
 
 
-async def test_the_current_message_is_no_part_of_the_history_and_adds_nothing(
+async def test_the_current_message_is_not_in_the_history_and_adding_it_adds_nothing(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    file = write(tmp_path, body("ctx.slots.add('input', ctx.input, priority=9)"))
-    assert slots(await strategies.run(file, GIVEN)) == ()
+    file = write(tmp_path, build_source("ctx.slots.add('input', ctx.input, priority=9)"))
+    assert slots(await strategies.run(file, SAMPLE_INPUT)) == ()
 
 
-async def test_the_same_words_said_before_are_another_message(
+async def test_an_earlier_message_with_the_same_words_can_be_added(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    file = write(tmp_path, adding("ctx.history.last_user()"))
-    assert GIVEN.history[3][1].content == GIVEN.input
-    assert plain(await strategies.run(file, GIVEN)) == [("s", [12])]
+    file = write(tmp_path, adding_source("ctx.history.last_user()"))
+    assert SAMPLE_INPUT.history[3][1].content == SAMPLE_INPUT.input
+    assert names_and_items(await strategies.run(file, SAMPLE_INPUT)) == [("s", [12])]
 
 
 async def test_a_changed_message_becomes_a_text_and_a_copy_of_it_does_not(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    source = "import copy, dataclasses\n" + body(
+    source = "import copy, dataclasses\n" + build_source(
         "report, answer = ctx.history.recent(4)[:2]",
         "ctx.slots.add('same', [copy.deepcopy(report), dataclasses.replace(answer)])",
         "ctx.slots.add('cut', dataclasses.replace(report, content='Check'))",
         "ctx.slots.add('tool', dataclasses.replace(ctx.history.recent(1)[0], content='4'))",
         "ctx.slots.add('role', [answer, report], role='assistant')",
     )
-    assert plain(await strategies.run(write(tmp_path, source), GIVEN)) == [
+    assert names_and_items(await strategies.run(write(tmp_path, source), SAMPLE_INPUT)) == [
         ("same", [6, 9]),
         ("cut", [("user", "Check\nFile: report.pdf")]),
         ("tool", [("assistant", "4")]),
@@ -137,7 +142,7 @@ async def test_a_changed_message_becomes_a_text_and_a_copy_of_it_does_not(
 async def test_slots_keep_names_priorities_and_order(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    source = body(
+    source = build_source(
         "ctx.slots.add('system', 'Rules.', priority=3)",
         "ctx.slots.add('twice', 'one')",
         "ctx.slots.add('twice', 'two', -1.5, 'assistant')",
@@ -145,7 +150,7 @@ async def test_slots_keep_names_priorities_and_order(
         "    ctx.slots.add('nothing', nothing)",
         "ctx.slots.add('half', '\\ud800 and \\0')",
     )
-    found = slots(await strategies.run(write(tmp_path, source), GIVEN))
+    found = slots(await strategies.run(write(tmp_path, source), SAMPLE_INPUT))
     assert [(slot.name, slot.priority) for slot in found] == [
         ("system", 3),
         ("twice", 0),
@@ -178,7 +183,9 @@ async def test_slots_keep_names_priorities_and_order(
 async def test_a_wrong_slot_is_named_with_what_is_allowed_and_the_line(
     strategies: StrategyWorker, tmp_path: Path, call: str, words: str
 ) -> None:
-    problem = await said(strategies, write(tmp_path, body("", f"ctx.slots.add{call}")))
+    problem = await failure_of(
+        strategies, write(tmp_path, build_source("", f"ctx.slots.add{call}"))
+    )
     assert words in problem.sentence("ada/strategy.py")
     assert problem.sentence("ada/strategy.py").startswith("ada/strategy.py, line 3: ")
 
@@ -186,8 +193,8 @@ async def test_a_wrong_slot_is_named_with_what_is_allowed_and_the_line(
 async def test_an_error_says_file_line_and_kind_but_no_words_of_a_message(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    source = body("for m in ctx.history.recent(9):", "    raise ValueError(m.content)")
-    problem = await said(strategies, write(tmp_path, source))
+    source = build_source("for m in ctx.history.recent(9):", "    raise ValueError(m.content)")
+    problem = await failure_of(strategies, write(tmp_path, source))
     assert problem.sentence("ada/strategy.py") == "ada/strategy.py, line 3: ValueError"
     assert "Be kind." in problem.trace  # for the administrator's own screen
 
@@ -195,56 +202,58 @@ async def test_an_error_says_file_line_and_kind_but_no_words_of_a_message(
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("import sys\n" + body("sys.exit(3)"), "s.py, line 3: SystemExit"),
-        (body("return ctx.history.recent(3)"), "it returned a list"),
-        ("import none_such\n" + body("pass"), "s.py, line 1: ModuleNotFoundError"),
+        ("import sys\n" + build_source("sys.exit(3)"), "s.py, line 3: SystemExit"),
+        (build_source("return ctx.history.recent(3)"), "it returned a list"),
+        ("import none_such\n" + build_source("pass"), "s.py, line 1: ModuleNotFoundError"),
         ("if False:\n    def build(ctx): pass", "s.py: it has no function build(ctx)"),
-        (body("build(ctx)"), "s.py, line 2: RecursionError"),
-        (body("return bytearray(2**40)"), "s.py, line 2: MemoryError"),
-        (body("print('x' * 100_000)", "input()"), "s.py, line 3: EOFError"),
+        (build_source("build(ctx)"), "s.py, line 2: RecursionError"),
+        (build_source("return bytearray(2**40)"), "s.py, line 2: MemoryError"),
+        (build_source("print('x' * 100_000)", "input()"), "s.py, line 3: EOFError"),
         ("def build(ctx:", "s.py, line 1: it isn't valid Python"),
         ("", "s.py: it has no function build(ctx)"),
     ],
 )
-async def test_what_else_goes_wrong_is_said(
+async def test_other_failures_are_described(
     strategies: StrategyWorker, tmp_path: Path, source: str, sentence: str
 ) -> None:
-    assert sentence in (await said(strategies, write(tmp_path, source))).sentence("s.py")
+    assert sentence in (await failure_of(strategies, write(tmp_path, source))).sentence("s.py")
 
 
-async def test_what_a_strategy_prints_disturbs_nothing(
+async def test_output_printed_by_a_strategy_is_ignored(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    source = "import os, sys\n" + body(
+    source = "import os, sys\n" + build_source(
         "print('{}')",
         "os.write(1, b'{}\\n')",
         "print('!', file=sys.stderr)",
         "os.system('echo {}')",
     )
-    assert plain(await strategies.run(write(tmp_path, source), GIVEN)) == []
+    assert names_and_items(await strategies.run(write(tmp_path, source), SAMPLE_INPUT)) == []
 
 
-async def test_the_environment_of_the_server_is_not_there(
+async def test_a_strategy_cannot_see_the_servers_environment(
     hasty: StrategyWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")  # its worker isn't started yet
-    source = "import os\n" + adding("' '.join(sorted(os.environ))")
-    ((_, [(_, names)]),) = plain(await hasty.run(write(tmp_path, source), GIVEN))
+    source = "import os\n" + adding_source("' '.join(sorted(os.environ))")
+    ((_, [(_, names)]),) = names_and_items(await hasty.run(write(tmp_path, source), SAMPLE_INPUT))
     assert set(names.split()) <= {"PYTHONHASHSEED", "LC_CTYPE"}
 
 
-async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
+async def test_a_changed_file_is_run_at_once_and_no_state_survives_a_run(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    file = write(tmp_path, "kept = []\n" + body("kept.append('x')", "ctx.slots.add('s', *kept)"))
+    file = write(
+        tmp_path, "kept = []\n" + build_source("kept.append('x')", "ctx.slots.add('s', *kept)")
+    )
     times = os.stat(file.path)
     for _ in range(2):
-        assert plain(await strategies.run(file, GIVEN)) == [("s", [("user", "x")])]
-    write(tmp_path, "kept = []\n" + body("kept.append('y')", "ctx.slots.add('s', *kept)"))
+        assert names_and_items(await strategies.run(file, SAMPLE_INPUT)) == [("s", [("user", "x")])]
+    write(tmp_path, "kept = []\n" + build_source("kept.append('y')", "ctx.slots.add('s', *kept)"))
     os.utime(file.path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert plain(await strategies.run(file, GIVEN)) == [("s", [("user", "y")])]
+    assert names_and_items(await strategies.run(file, SAMPLE_INPUT)) == [("s", [("user", "y")])]
     os.remove(file.path)
-    assert (await said(strategies, file)).sentence("s.py") == "s.py: the file can't be read"
+    assert (await failure_of(strategies, file)).sentence("s.py") == "s.py: the file can't be read"
 
 
 @pytest.mark.slow
@@ -252,59 +261,71 @@ async def test_a_changed_file_is_run_at_once_and_nothing_kept_between_two_runs(
     "endless",
     ["while True: pass", "import time; time.sleep(99)", "import re; re.match('(a+)+b', 'a' * 40)"],
 )
-async def test_one_that_takes_too_long_is_ended_and_the_next_one_runs(
+async def test_a_strategy_that_takes_too_long_is_ended_and_the_next_one_runs(
     hasty: StrategyWorker, tmp_path: Path, endless: str
 ) -> None:
-    problem = await said(hasty, write(tmp_path, body(endless)))
+    problem = await failure_of(hasty, write(tmp_path, build_source(endless)))
     assert problem.reason == "it took longer than 0.5 seconds and was ended"
-    assert plain(await hasty.run(write(tmp_path, adding("'a'")), GIVEN)) == [("s", [("user", "a")])]
+    assert names_and_items(
+        await hasty.run(write(tmp_path, adding_source("'a'")), SAMPLE_INPUT)
+    ) == [("s", [("user", "a")])]
 
 
-async def test_a_crash_is_said_and_the_next_one_runs(
+async def test_a_crash_is_reported_and_the_next_strategy_runs(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    file = write(tmp_path, "import os\n" + body("os._exit(3)"))
-    assert (await said(strategies, file)).reason == "its worker process ended while it ran"
-    assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
+    file = write(tmp_path, "import os\n" + build_source("os._exit(3)"))
+    assert (await failure_of(strategies, file)).reason == "its worker process ended while it ran"
+    assert (
+        names_and_items(await strategies.run(write(tmp_path, adding_source("None")), SAMPLE_INPUT))
+        == []
+    )
 
 
 async def test_an_answer_that_is_too_large_is_refused(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    file = write(tmp_path, adding("'x' * 9_000_000"))
-    assert (await said(strategies, file)).reason == "it gave an answer that can't be used"
-    assert plain(await strategies.run(write(tmp_path, adding("None")), GIVEN)) == []
+    file = write(tmp_path, adding_source("'x' * 9_000_000"))
+    assert (await failure_of(strategies, file)).reason == "it gave an answer that can't be used"
+    assert (
+        names_and_items(await strategies.run(write(tmp_path, adding_source("None")), SAMPLE_INPUT))
+        == []
+    )
 
 
 async def test_a_worker_that_died_while_it_waited_is_replaced(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    source = "import os\n" + adding("str(os.getpid())")
+    source = "import os\n" + adding_source("str(os.getpid())")
     file = write(tmp_path, source)
-    ((_, [(_, first)]),) = plain(await strategies.run(file, GIVEN))
+    ((_, [(_, first)]),) = names_and_items(await strategies.run(file, SAMPLE_INPUT))
     os.kill(int(first), signal.SIGKILL)
     process = await strategies.start()
     await process.wait()
-    ((_, [(_, second)]),) = plain(await strategies.run(file, GIVEN))
+    ((_, [(_, second)]),) = names_and_items(await strategies.run(file, SAMPLE_INPUT))
     assert first != second
-    ((_, [(_, third)]),) = plain(await strategies.run(file, GIVEN))
+    ((_, [(_, third)]),) = names_and_items(await strategies.run(file, SAMPLE_INPUT))
     assert second == third
 
 
 async def test_stopping_a_turn_leaves_the_worker_in_step(
     strategies: StrategyWorker, tmp_path: Path
 ) -> None:
-    slow = write(tmp_path, "import time\n" + body("time.sleep(0.05)", "ctx.slots.add('s', 'slow')"))
-    turn = asyncio.create_task(strategies.run(slow, GIVEN))
+    slow = write(
+        tmp_path, "import time\n" + build_source("time.sleep(0.05)", "ctx.slots.add('s', 'slow')")
+    )
+    turn = asyncio.create_task(strategies.run(slow, SAMPLE_INPUT))
     await asyncio.sleep(0)
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
-    other = replace(GIVEN, input="other")
-    runs = [strategies.run(slow, given) for given in (GIVEN, other, GIVEN)]
+    other = replace(SAMPLE_INPUT, input="other")
+    runs = [strategies.run(slow, given) for given in (SAMPLE_INPUT, other, SAMPLE_INPUT)]
     assert all(isinstance(built, StrategyResult) for built in await asyncio.gather(*runs))
-    quick = write(tmp_path, adding("'quick'"))
-    assert plain(await strategies.run(quick, GIVEN)) == [("s", [("user", "quick")])]
+    quick = write(tmp_path, adding_source("'quick'"))
+    assert names_and_items(await strategies.run(quick, SAMPLE_INPUT)) == [
+        ("s", [("user", "quick")])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -315,12 +336,12 @@ async def test_stopping_a_turn_leaves_the_worker_in_step(
         (True, 3, "its worker process ended while it ran"),
     ],
 )
-async def test_the_end_of_the_server_ends_the_worker_and_what_it_runs(
+async def test_the_end_of_the_server_ends_the_worker_and_its_strategy(
     tmp_path: Path, begun: bool, steps: int, words: str
 ) -> None:
     strategies = StrategyWorker(seconds=60)
-    file = write(tmp_path, body("while True: pass"))
-    run = asyncio.create_task(strategies.run(file, GIVEN))
+    file = write(tmp_path, build_source("while True: pass"))
+    run = asyncio.create_task(strategies.run(file, SAMPLE_INPUT))
     if begun:
         await strategies.start()
     for _ in range(steps):
@@ -334,19 +355,19 @@ async def test_the_end_of_the_server_ends_the_worker_and_what_it_runs(
 
 @pytest.mark.parametrize("state", ["waiting", "busy"])
 async def test_the_worker_ends_when_its_parent_is_killed(tmp_path: Path, state: str) -> None:
-    """A parent that tells the worker's number, gives it something endless to do, and is killed."""
-    file = write(tmp_path, body("while True: pass"))
+    """The parent prints the worker's process id, starts an endless strategy, and is killed."""
+    file = write(tmp_path, build_source("while True: pass"))
     program = f"""
 import asyncio
 from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.worker import StrategyWorker
-from tests.agents.strategy.given import GIVEN
+from tests.agents.strategy.sample_conversation import SAMPLE_INPUT
 async def main():
     strategies = StrategyWorker(seconds=60)
     process = await strategies.start()
     print(process.pid, flush=True)
     if {state == "busy"}:
-        await strategies.run(StrategyFile(path={file.path!r}, shown=""), GIVEN)
+        await strategies.run(StrategyFile(path={file.path!r}, shown=""), SAMPLE_INPUT)
     await asyncio.Event().wait()
 asyncio.run(main())
 """
@@ -366,7 +387,7 @@ def wait_for_the_end(pid: int, deadline: float) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it still runs; one that ended and that nobody has asked for is a zombie (Z)."""
+    """False for a zombie too (state Z): it has ended, but its parent hasn't waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
     except FileNotFoundError:

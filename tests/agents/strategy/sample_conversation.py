@@ -1,4 +1,4 @@
-"""A conversation that strategies are given in tests, and what they make of it."""
+"""The conversation on which the tests run strategies, and readers of a strategy's slots."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def counted(message: Message, tokens: int) -> Message:
     )
 
 
-SAID = (
+MESSAGES = (
     Message.system("Be kind.", id="a"),
     Message.user("Check this report", REPORT, id="b"),
     Message.assistant("It looks correct.", id="c"),
     Message.user("yes", id="d"),
     Message.tool("42", id="e", call_id="call"),
 )
-# Numbers as on a path with several versions; each message takes ten times its place in tokens.
-GIVEN = StrategyInput(
-    history=tuple((3 * n, counted(m, 10 * n)) for n, m in enumerate(SAID, 1)),
+# Numbers have gaps, as on a path with several versions; the nth message counts 10 * n tokens.
+SAMPLE_INPUT = StrategyInput(
+    history=tuple((3 * n, counted(m, 10 * n)) for n, m in enumerate(MESSAGES, 1)),
     input="yes",
     budget=100,
     limit=400,
@@ -58,8 +58,8 @@ def slots(built: StrategyResult | StrategyFailure) -> tuple[StrategySlot, ...]:
     return built.slots
 
 
-def plain(built: StrategyResult | StrategyFailure) -> list[tuple[str, list[Any]]]:
-    """Slots as names and items; a text as its role and words."""
+def names_and_items(built: StrategyResult | StrategyFailure) -> list[tuple[str, list[Any]]]:
+    """Each slot as (name, items); an added text as (role, content)."""
     return [
         (slot.name, [i if isinstance(i, int) else (i.role, i.content) for i in slot.items])
         for slot in slots(built)

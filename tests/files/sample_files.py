@@ -1,4 +1,4 @@
-"""Files of every kind that is taken, and of some that aren't, as small as they can be."""
+"""Minimal files: of every accepted type, of some refused types, and damaged ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def moving_gif() -> bytes:
 
 
 def turned_jpeg() -> bytes:
-    """Lies on its side: 50 by 20 pixels that are shown as 20 by 50."""
+    """Stored as 50 by 20 pixels; its EXIF orientation makes viewers show 20 by 50."""
     out, exif = io.BytesIO(), Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (50, 20)).save(out, "JPEG", exif=exif)
@@ -36,7 +36,7 @@ def turned_jpeg() -> bytes:
 
 
 def png_header(width: int, height: int) -> bytes:
-    """A PNG that states this size and holds next to nothing."""
+    """A PNG whose header states this size, with hardly any pixel data."""
     sizes = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", sizes), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -46,12 +46,12 @@ def png_header(width: int, height: int) -> bytes:
 
 
 def pdf(*pages: str | bytes, password: str | None = None) -> bytes:
-    """A page for each text; bytes are a page's drawing commands as they are."""
+    """One page for each argument: text is drawn, bytes become the page's drawing commands."""
     writer = PdfWriter()
-    for said in pages:
-        commands = said
-        if isinstance(said, str):
-            commands = f"BT /F1 12 Tf 20 80 Td ({said}) Tj ET".encode()
+    for content in pages:
+        commands = content
+        if isinstance(content, str):
+            commands = f"BT /F1 12 Tf 20 80 Td ({content}) Tj ET".encode()
         stream = DecodedStreamObject()
         stream.set_data(commands)  # type: ignore[arg-type]
         page = writer.add_blank_page(300, 100)
@@ -73,7 +73,7 @@ def box(name: bytes, data: bytes = b"") -> bytes:
 
 
 def mp4(brand: bytes, *handlers: bytes) -> bytes:
-    """Its index stands behind the data, as in what a phone records."""
+    """The index (moov) follows the data, as in a phone's recordings."""
     index = b"".join(box(b"hdlr", bytes(8) + handler + bytes(12)) for handler in handlers)
     return box(b"ftyp", brand + bytes(4)) + box(b"mdat", bytes(100)) + box(b"moov", index)
 
@@ -86,7 +86,7 @@ def ebml(kind: bytes, codec: bytes) -> bytes:
     return b"\x1a\x45\xdf\xa3\x9f\x42\x82\x84" + kind + bytes(40) + b"\x86\x85" + codec
 
 
-TAKEN: dict[str, tuple[bytes, str, str]] = {
+ACCEPTED: dict[str, tuple[bytes, str, str]] = {
     "JPEG": (picture("JPEG"), "image", "image/jpeg"),
     "PNG": (picture("PNG"), "image", "image/png"),
     "BMP": (picture("BMP"), "image", "image/bmp"),
@@ -119,7 +119,7 @@ TAKEN: dict[str, tuple[bytes, str, str]] = {
     "WebM": (ebml(b"webm", b"V_VP9"), "video", "video/webm"),
     "WebM of sound": (ebml(b"webm", b"A_OPUS"), "audio", "audio/webm"),
 }
-NOT_TAKEN: dict[str, tuple[bytes, str]] = {
+NOT_ACCEPTED: dict[str, tuple[bytes, str]] = {
     "an archive": (b"PK\x03\x04" + bytes(30), "archive or an Office document"),
     "a program": (b"MZ\x90\x00" + bytes(30), "A program"),
     "HEIC": (mp4(b"heic"), "HEIC"),
