@@ -106,7 +106,7 @@ class TestRounds:
         assert [e.message.role for e in loaded.transcript.entries] == ["user", "assistant", "tool"]
 
     @pytest.mark.parametrize("how", ["stop", "kill", "fail"])
-    def test_whatever_ends_a_turn_its_calls_have_results(self, how: str) -> None:
+    def test_however_a_turn_ends_each_of_its_calls_has_a_result(self, how: str) -> None:
         chat, begun, results = in_a_round("tides", "clock")
         store.end_call(turn=begun.turn, message=tool_result(results[0]))
         if how == "kill":
@@ -129,7 +129,7 @@ class TestRounds:
         path = list(messages(chat).order_by("seq"))
         assert [m.parent_id for m in path[1:]] == [m.id for m in path[:-1]]
 
-    def test_what_comes_too_late_changes_nothing(self) -> None:
+    def test_results_after_the_end_of_the_turn_change_nothing(self) -> None:
         chat, begun, results = in_a_round("tides")
         end(begun, "", state="stopped")
         before = list(messages(chat).values())
@@ -143,20 +143,22 @@ class TestRounds:
         assert list(messages(chat).values()) == before
         assert stored_totals(chat) == counted_totals(chat)
 
-    def test_a_result_comes_once(self) -> None:
+    def test_a_result_is_stored_once(self) -> None:
         chat, begun, results = in_a_round("tides")
         assert store.end_call(turn=begun.turn, message=tool_result(results[0])) is not None
         assert store.end_call(turn=begun.turn, message=tool_result(results[0], '"else"')) is None
         assert messages(chat).get(role="tool").content == '"high at noon"'
         assert store.end_call(turn=new_id(), message=tool_result(results[0])) is None
 
-    def test_a_round_reads_and_writes_little(
+    def test_a_round_takes_few_queries(
         self, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
         chat = new_id()
         begun = begin(chat)
         message = tool_call_message("a", "b", "c")
-        with django_assert_num_queries(6):  # with those that begin and end a nested transaction
+        with django_assert_num_queries(
+            6
+        ):  # the statements that begin and end a nested transaction included
             results, _ = begin_round(begun.turn, message, id=begun.answer, answer=new_id())
         with django_assert_num_queries(5):
             store.end_call(turn=begun.turn, message=tool_result(results[0]))
@@ -181,7 +183,7 @@ class TestReading:
         asked = receipts.past_turn(owner=ADA, turn=begun.turn)
         assert [entry.seq for entry in asked.loaded.transcript.entries] == [1, 2, 3]
 
-    def test_what_is_amiss_with_a_complete_turn_is_said_of_its_answer(self) -> None:
+    def test_a_problem_of_a_complete_turn_is_shown_at_its_answer(self) -> None:
         chat, begun, results = in_a_round("tides")
         cut = Problem(code="server_cut", message="The server cut it.")
         ended = store.end_turn(turn=begun.turn, state="complete", text="Noon.", problem=cut)
@@ -189,7 +191,7 @@ class TestReading:
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None, None, cut]
 
-    def test_saved_in_the_middle_it_can_be_restored(self) -> None:
+    def test_a_conversation_exported_during_a_round_can_be_restored(self) -> None:
         chat, begun, _ = in_a_round("tides", "clock")
         saved = read_export(write_export(queries.whole_path(owner=ADA, conversation=chat)))
         assert [m.content for m in saved.messages] == [
@@ -201,7 +203,7 @@ class TestReading:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_result_and_stop_at_once_leave_one_of_them() -> None:
+def test_of_a_result_and_a_stop_at_the_same_time_only_one_is_stored() -> None:
     for _ in range(4):
         chat, begun, results = in_a_round("tides")
         work: list[Callable[[], object]] = [

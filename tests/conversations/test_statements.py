@@ -1,4 +1,4 @@
-"""Columns in plain SQL are the rows that Django's own queries read and write."""
+"""Statements in plain SQL read and write the same rows as Django's own queries."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.django_db
 THEN = datetime(2026, 11, 22, 7, 47, 3, 120, tzinfo=UTC)
 
 
-def stored_of(row: Model) -> dict[str, Any]:
+def stored_fields(row: Model) -> dict[str, Any]:
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
 
 def rows() -> tuple[Conversation, Turn, Message]:
-    """One of each, with something in every kind of field."""
+    """One row of each model, with a value in every kind of field."""
     chat = Conversation(
         id=uuid.uuid4(), guest="ada", agent="demo", title="Ünïcode'\"%s", created=THEN, updated=THEN
     )
@@ -57,33 +57,33 @@ def rows() -> tuple[Conversation, Turn, Message]:
 
 
 class TestColumns:
-    def test_what_is_inserted_here_django_reads_the_same(self) -> None:
+    def test_django_reads_the_same_row_that_our_statement_inserted(self) -> None:
         chat, turn, message = rows()
         CONVERSATIONS.insert([chat])
         TURNS.insert([turn])
         MESSAGES.insert([message])
         made: tuple[Model, ...] = (chat, turn, message)
         for row in made:
-            assert stored_of(type(row)._base_manager.get(pk=row.pk)) == stored_of(row)
+            assert stored_fields(type(row)._base_manager.get(pk=row.pk)) == stored_fields(row)
 
-    def test_what_django_stores_is_read_here_the_same(self) -> None:
+    def test_our_statement_reads_the_same_row_that_django_stored(self) -> None:
         found: tuple[Model, ...] = rows()
         for row in found:
             row.save(force_insert=True)
         read: tuple[Columns[Any], ...] = (CONVERSATIONS, TURNS, MESSAGES)
         for table, row in zip(read, found, strict=True):
             again = table.first("id = %s", key(row.pk))
-            assert again is not None and stored_of(again) == stored_of(row)
+            assert again is not None and stored_fields(again) == stored_fields(row)
             assert not again._state.adding
 
-    def test_an_inserted_row_can_be_saved_further(self) -> None:
+    def test_a_row_that_our_statement_inserted_can_be_saved_again(self) -> None:
         chat, _, _ = rows()
         CONVERSATIONS.insert([chat])
         chat.title = "Another"
         chat.save()
         assert Conversation.objects.get().title == "Another"
 
-    def test_only_the_named_fields_are_read_and_the_others_when_asked_for(self) -> None:
+    def test_only_the_named_fields_are_read_and_the_others_on_access(self) -> None:
         for row in rows():
             row.save(force_insert=True)
         found = Columns(Message, "seq", "id", "calls").first("seq = %s", 1)
@@ -99,7 +99,7 @@ class TestColumns:
         now = Conversation.objects.get()
         assert (now.title, now.agent) == ("New", "demo")
 
-    def test_what_the_database_refuses_is_refused_and_leaves_nothing(self) -> None:
+    def test_a_statement_that_the_database_refuses_raises_and_stores_nothing(self) -> None:
         chat, turn, _ = rows()
         CONVERSATIONS.insert([chat])
         twin = Turn(conversation=chat, client_id="c", number=2, started=THEN)
@@ -111,9 +111,9 @@ class TestColumns:
         for row in rows():
             row.save(force_insert=True)
         bare = MESSAGES.to_tuple(fetch(f"SELECT {MESSAGES.names()} FROM {MESSAGES.table}")[0])
-        assert bare._asdict() == stored_of(Message.objects.get())
+        assert bare._asdict() == stored_fields(Message.objects.get())
 
-    def test_a_time_and_an_id_are_found_as_they_were_stored(self) -> None:
+    def test_a_time_and_an_id_can_be_looked_up_in_their_stored_form(self) -> None:
         chat, _, _ = rows()
         CONVERSATIONS.insert([chat])
         where = "UPDATE conversations_conversation SET title = %s WHERE updated = %s AND id = %s"
@@ -122,13 +122,13 @@ class TestColumns:
 
 
 class TestEntries:
-    """What was read once is made once, as long as it is as it was."""
+    """An entry is built once from its row and reused as long as the row is unchanged."""
 
     def texts(self, chat: str) -> list[str | None]:
         loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
         return [entry.message.content for entry in loaded.transcript.entries]
 
-    def test_an_unchanged_message_is_the_same_entry_again(self) -> None:
+    def test_an_unchanged_message_is_returned_as_the_same_entry(self) -> None:
         chat = new_id()
         talk(chat, 2)
         first, second = (
@@ -137,7 +137,7 @@ class TestEntries:
         pairs = zip(first.transcript.entries, second.transcript.entries, strict=True)
         assert all(one is other for one, other in pairs)
 
-    def test_a_change_in_any_column_makes_another(self) -> None:
+    def test_a_change_in_any_column_makes_a_new_entry(self) -> None:
         chat = new_id()
         talk(chat, 1)
         self.texts(chat)
@@ -150,7 +150,7 @@ class TestEntries:
 
     @pytest.mark.django_db(transaction=True)
     @pytest.mark.parametrize("way", ["edit", "delete", "clear", "delete conversation"])
-    def test_what_is_taken_away_leaves_the_memory(self, way: str) -> None:
+    def test_a_removed_message_is_dropped_from_memory(self, way: str) -> None:
         chat = new_id()
         talk(chat, 1)
         self.texts(chat)
@@ -167,7 +167,7 @@ class TestEntries:
                 store.delete_conversation(owner=ADA, conversation=chat)
         assert loading._cached_entry.cache_info().currsize == 0
 
-    def test_a_long_text_is_not_kept(self) -> None:
+    def test_a_long_text_is_not_cached(self) -> None:
         chat = new_id()
         begin(chat, "word " * 1_000)
         loading.clear_entry_cache()
@@ -176,7 +176,7 @@ class TestEntries:
 
 
 class TestUnitsOfWork:
-    def test_one_that_writes_is_known_as_such(self) -> None:
+    def test_a_unit_of_work_that_writes_is_marked_as_a_write(self) -> None:
         assert (
             is_write(store.begin_turn)
             and is_write(store.end_turn)
@@ -184,7 +184,7 @@ class TestUnitsOfWork:
         )
         assert not is_write(loading.load_path)
 
-    def test_it_is_whole_or_not_at_all(self) -> None:
+    def test_a_unit_of_work_is_stored_whole_or_not_at_all(self) -> None:
         @writing
         def fails() -> None:
             CONVERSATIONS.insert([rows()[0]])
@@ -195,7 +195,7 @@ class TestUnitsOfWork:
         assert not Conversation.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
-    def test_what_was_written_is_brought_into_the_file(self) -> None:
+    def test_written_pages_are_moved_into_the_database_file(self) -> None:
         talk(new_id(), 1)
         flush_write_log()
         with connection.cursor() as cursor:

@@ -32,7 +32,7 @@ from tests.conversations.builders import (
 
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
-    def test_ten_resends_make_one_turn(self) -> None:
+    def test_ten_resends_begin_one_turn(self) -> None:
         chat, client_id = new_id(), new_id()
         found = run_in_threads(10, lambda: begin(chat, client_id=client_id))
         begun = [one for one in found if isinstance(one, StartedTurn)]
@@ -49,7 +49,7 @@ class TestAtOnce:
         assert sum(isinstance(one, TurnRunning) for one in found) == 9
         assert Message.objects.filter(role="user").count() == 1
 
-    def test_a_conversation_wanted_by_ten_owners_belongs_to_one(self) -> None:
+    def test_a_conversation_begun_by_ten_owners_belongs_to_one_of_them(self) -> None:
         chat = new_id()
         owners = iter([Owner(guest=f"guest {n}") for n in range(10)])
         found = run_in_threads(10, lambda: begin(chat, owner=next(owners)))
@@ -77,7 +77,7 @@ class TestBeginning:
         assert [view.message.content for view in second.messages] == ["More"]
         assert second.number == 2
 
-    def test_a_resend_brings_the_stored_message_back(self) -> None:
+    def test_a_resend_returns_the_stored_message(self) -> None:
         chat = new_id()
         first = begin(chat, "Once", client_id="c1")
         end(first)
@@ -86,7 +86,7 @@ class TestBeginning:
         assert [view.message.content for view in again.messages] == ["Once"]
         assert stored_totals(chat) == counted_totals(chat)
 
-    def test_the_id_of_another_owners_conversation_takes_nothing_over(self) -> None:
+    def test_the_id_of_another_owners_conversation_gives_no_access(self) -> None:
         chat = new_id()
         end(begin(chat))
         with pytest.raises(NotFound):
@@ -94,7 +94,7 @@ class TestBeginning:
         assert row(chat).guest == "ada"
         assert Message.objects.count() == 2
 
-    def test_another_agent_does_not_answer_in_it(self) -> None:
+    def test_another_agent_can_not_answer_in_a_conversation(self) -> None:
         chat = new_id()
         end(begin(chat))
         with pytest.raises(BadCommand, match="another agent"):
@@ -148,7 +148,7 @@ class TestEnding:
         store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
         assert Message.objects.get(role="assistant").content == "An answer."
 
-    def test_what_a_killed_process_left_is_marked_with_its_last_checkpoint(self) -> None:
+    def test_an_answer_of_a_killed_process_is_marked_and_keeps_its_last_checkpoint(self) -> None:
         written, silent, whole = new_id(), new_id(), new_id()
         begun = begin(written)
         store.save_checkpoints(
@@ -165,7 +165,7 @@ class TestEnding:
             assert stored_totals(chat) == counted_totals(chat)
         assert not begin(silent, "Again").resent
 
-    def test_one_conversation_alone_can_be_freed(self) -> None:
+    def test_the_interrupted_turn_of_one_conversation_can_be_ended_alone(self) -> None:
         one, other = new_id(), new_id()
         begin(one)
         begin(other)
@@ -206,7 +206,7 @@ class TestChanging:
         store.undelete_conversation(owner=ADA, conversation=chat)
         assert queries.open_conversation(owner=ADA, conversation=chat) == before
 
-    def test_new_counts_keep_the_total_true(self) -> None:
+    def test_new_token_counts_keep_the_total_true(self) -> None:
         chat = new_id()
         talk(chat, 3)
         ids = [str(id) for id in Message.objects.values_list("id", flat=True)[:4]]
@@ -218,7 +218,7 @@ class TestChanging:
         assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
 
     @pytest.mark.parametrize("seed", range(12))
-    def test_totals_equal_a_recount_after_anything(self, seed: int) -> None:
+    def test_totals_equal_a_recount_after_random_steps(self, seed: int) -> None:
         chat, choose = new_id(), random.Random(seed)
         running: list[StartedTurn] = []
         talk(chat, 1)
@@ -251,7 +251,7 @@ class TestChanging:
 
 @pytest.mark.django_db
 class TestMovingToAnAccount:
-    def test_it_moves_only_what_this_guest_wrote(self) -> None:
+    def test_only_the_conversations_of_this_guest_move(self) -> None:
         user = User.objects.create_user("ada")
         chat, other = new_id(), new_id()
         talk(chat, 1)
@@ -269,7 +269,7 @@ class TestMovingToAnAccount:
 
 
 @pytest.mark.django_db
-def test_nothing_of_what_was_written_names_a_conversation_in_the_admin() -> None:
+def test_the_admin_names_a_conversation_without_its_words() -> None:
     chat = new_id()
     begin(chat, "My secret plan")
     assert "secret" not in str(Conversation.objects.get(id=chat))

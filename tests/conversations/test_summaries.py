@@ -1,4 +1,4 @@
-"""Summaries hold for exactly the path that they cover, and end with what they cover."""
+"""A summary is valid for exactly the path that it covers, and only as long as that exists."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tests.conversations.builders import token_count as tokens
 pytestmark = pytest.mark.django_db
 
 
-def start(chat: str) -> UnsummarisedPath:
+def unsummarised_path(chat: str) -> UnsummarisedPath:
     return summary_queries.unsummarised_path(owner=ADA, conversation=chat)
 
 
 def store_fold(
-    chat: str, given: UnsummarisedPath, folded: list[Entry], text: str
+    chat: str, start_path: UnsummarisedPath, folded: list[Entry], text: str
 ) -> SummaryState | None:
     return summaries.fold_summary(
         owner=ADA,
         conversation=chat,
-        start=given,
+        start=start_path,
         folded=folded,
         messages=len(folded),
         text=text,
@@ -48,14 +48,14 @@ def store_fold(
 
 
 def fold(chat: str, count: int, text: str = "They talked.") -> RunningSummary:
-    """Fold the `count` oldest messages below the summary that holds."""
-    given = start(chat)
-    made = store_fold(chat, given, list(given.entries[:count]), text)
-    assert made is not None and made.summary is not None
-    return made.summary
+    """Fold the `count` oldest messages that the valid summary doesn't cover into a new one."""
+    unsummarised = unsummarised_path(chat)
+    state = store_fold(chat, unsummarised, list(unsummarised.entries[:count]), text)
+    assert state is not None and state.summary is not None
+    return state.summary
 
 
-def holds(chat: str) -> RunningSummary | None:
+def valid_summary(chat: str) -> RunningSummary | None:
     return summary_queries.summary_state(owner=ADA, conversation=chat).summary
 
 
@@ -66,40 +66,40 @@ def message(chat: str, seq: int) -> Message:
 @pytest.fixture
 def chat() -> str:
     """Six turns: messages 1 to 12."""
-    made = new_id()
-    talk(made, 6)
-    return made
+    conversation = new_id()
+    talk(conversation, 6)
+    return conversation
 
 
 class TestFolding:
-    def test_coverage_and_what_is_below_it_are_the_whole_path(self, chat: str) -> None:
-        assert [e.seq for e in start(chat).entries] == list(range(1, 13))
-        made = fold(chat, 4)
-        assert (made.version, made.first, made.last, made.messages) == (1, 1, 4, 4)
-        assert [e.seq for e in start(chat).entries] == list(range(5, 13))
+    def test_the_covered_and_the_unsummarised_messages_are_the_whole_path(self, chat: str) -> None:
+        assert [e.seq for e in unsummarised_path(chat).entries] == list(range(1, 13))
+        summary = fold(chat, 4)
+        assert (summary.version, summary.first, summary.last, summary.messages) == (1, 1, 4, 4)
+        assert [e.seq for e in unsummarised_path(chat).entries] == list(range(5, 13))
 
-    def test_a_second_fold_goes_on_where_the_first_ended(self, chat: str) -> None:
+    def test_a_second_fold_continues_where_the_first_ended(self, chat: str) -> None:
         fold(chat, 4, "First.")
-        made = fold(chat, 4, "Both.")
-        assert (made.version, made.first, made.last, made.messages) == (2, 1, 8, 8)
-        assert holds(chat) == made and made.text == "Both."
+        summary = fold(chat, 4, "Both.")
+        assert (summary.version, summary.first, summary.last, summary.messages) == (2, 1, 8, 8)
+        assert valid_summary(chat) == summary and summary.text == "Both."
         found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert [(v.version, v.made_from, v.why_not) for v in found.versions] == [
             (2, 1, ""),
             (1, 0, ""),
         ]
 
-    def test_an_answer_that_is_being_written_is_not_there_yet(self, chat: str) -> None:
+    def test_an_answer_that_is_being_written_is_not_summarised(self, chat: str) -> None:
         begin(chat, "And?")
-        assert [e.seq for e in start(chat).entries] == list(range(1, 14))
+        assert [e.seq for e in unsummarised_path(chat).entries] == list(range(1, 14))
 
     @pytest.mark.parametrize(
         "change", ["clear", "delete", "switch", "edit", "exclude", "marker", "another fold"]
     )
-    def test_nothing_is_stored_where_the_conversation_changed_meanwhile(
+    def test_no_summary_is_stored_if_the_conversation_changed_meanwhile(
         self, chat: str, change: str
     ) -> None:
-        given = start(chat)
+        unsummarised = unsummarised_path(chat)
         match change:
             case "clear":
                 store.clear_conversation(owner=ADA, conversation=chat)
@@ -116,14 +116,16 @@ class TestFolding:
             case "another fold":
                 fold(chat, 2)
         before = Summary.objects.count()
-        assert store_fold(chat, given, list(given.entries[:4]), "Too late.") is None
+        assert store_fold(chat, unsummarised, list(unsummarised.entries[:4]), "Too late.") is None
         assert Summary.objects.count() == before
 
-    def test_what_comes_below_meanwhile_changes_nothing(self, chat: str) -> None:
-        given = start(chat)
+    def test_messages_added_meanwhile_do_not_prevent_the_summary(self, chat: str) -> None:
+        unsummarised = unsummarised_path(chat)
         talk(chat, 1)
         edits.edit_message(owner=ADA, message=str(message(chat, 12).id), text="New")
-        assert store_fold(chat, given, list(given.entries[:4]), "In time.") is not None
+        assert (
+            store_fold(chat, unsummarised, list(unsummarised.entries[:4]), "In time.") is not None
+        )
 
 
 def forget_above(chat: str, seq: int) -> None:
@@ -133,44 +135,44 @@ def forget_above(chat: str, seq: int) -> None:
 
 
 class TestHolding:
-    def test_the_marker_inside_the_coverage_ends_it_and_taking_it_back_brings_it_back(
+    def test_a_forget_marker_inside_the_coverage_invalidates_the_summary_until_removed(
         self, chat: str
     ) -> None:
-        made = fold(chat, 8)
+        summary = fold(chat, 8)
         for seq in (3, 9):
             forget_above(chat, seq)
-            assert holds(chat) is None
-            assert [e.seq for e in start(chat).entries] == list(range(seq, 13))
+            assert valid_summary(chat) is None
+            assert [e.seq for e in unsummarised_path(chat).entries] == list(range(seq, 13))
         forget_above(chat, 0)
-        assert holds(chat) == made
+        assert valid_summary(chat) == summary
 
-    def test_one_made_below_the_marker_covers_nothing_above_it(self, chat: str) -> None:
+    def test_a_summary_made_below_the_marker_covers_nothing_above_it(self, chat: str) -> None:
         forget_above(chat, 5)
-        made = fold(chat, 4)
-        assert (made.first, made.last) == (5, 8)
-        assert holds(chat) == made
+        summary = fold(chat, 4)
+        assert (summary.first, summary.last) == (5, 8)
+        assert valid_summary(chat) == summary
         forget_above(chat, 0)
-        assert holds(chat) is None, "messages 1 to 4 would be missing"
+        assert valid_summary(chat) is None, "messages 1 to 4 would be missing"
 
-    def test_on_another_branch_the_version_from_before_it_holds(self, chat: str) -> None:
+    def test_on_another_branch_the_version_from_before_the_branch_is_valid(self, chat: str) -> None:
         older, newer = fold(chat, 4), fold(chat, 4)
-        assert holds(chat) == newer
+        assert valid_summary(chat) == newer
         messages(chat).filter(seq__gt=6).update(on_path=False)
-        assert holds(chat) == older
-        assert [e.seq for e in start(chat).entries] == [5, 6]
+        assert valid_summary(chat) == older
+        assert [e.seq for e in unsummarised_path(chat).entries] == [5, 6]
         found = summary_queries.summary_versions(owner=ADA, conversation=chat)
         assert (found.current, found.versions[0].why_not[:10]) == (1, "It belongs")
         messages(chat).update(on_path=True)
-        assert holds(chat) == newer
+        assert valid_summary(chat) == newer
 
-    def test_after_clearing_nothing_holds(self, chat: str) -> None:
+    def test_after_clearing_no_summary_is_valid(self, chat: str) -> None:
         fold(chat, 4)
         store.clear_conversation(owner=ADA, conversation=chat)
-        assert holds(chat) is None
+        assert valid_summary(chat) is None
         talk(chat, 1)
-        assert holds(chat) is None
+        assert valid_summary(chat) is None
 
-    def test_a_chat_not_yet_begun_has_none(self) -> None:
+    def test_a_conversation_that_has_not_begun_has_no_summary(self) -> None:
         assert summary_queries.summary_state(owner=ADA, conversation=new_id()) == SummaryState(
             on=True, summary=None
         )
@@ -180,30 +182,30 @@ class TestTouching:
     def test_only_versions_that_cover_the_message_become_stale(self, chat: str) -> None:
         first, second = fold(chat, 4), fold(chat, 4)
         assert summaries.mark_stale(row(chat), 9) == 0
-        assert holds(chat) == second
+        assert valid_summary(chat) == second
         assert summaries.mark_stale(row(chat), 5) == 1
-        assert holds(chat) == first
+        assert valid_summary(chat) == first
         assert summaries.mark_stale(row(chat), 4) == 1
-        assert holds(chat) is None
+        assert valid_summary(chat) is None
 
     def test_a_message_of_another_branch_is_not_covered(self, chat: str) -> None:
-        """Messages 5 to 12 are left; 13 and 14 answer message 4 in their place."""
+        """Messages 5 to 12 are off the path; 13 and 14 follow message 4 in their place."""
         messages(chat).filter(seq__gt=4).update(on_path=False)
         talk(chat, 1)
-        made = fold(chat, 6)
-        assert (made.last, made.messages) == (14, 6)
+        summary = fold(chat, 6)
+        assert (summary.last, summary.messages) == (14, 6)
         assert summaries.mark_stale(row(chat), 7) == 0
         assert summaries.mark_stale(row(chat), 13) == 1
 
-    def test_an_edited_message_is_summarised_anew(self, chat: str) -> None:
+    def test_an_edited_message_is_summarised_again(self, chat: str) -> None:
         fold(chat, 4)
         edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="Other words here")
-        assert holds(chat) is None
-        assert start(chat).entries[0].message.content == "Other words here"
+        assert valid_summary(chat) is None
+        assert unsummarised_path(chat).entries[0].message.content == "Other words here"
         assert stored_totals(chat) == counted_totals(chat)
         assert row(chat).title == "Other words here"
 
-    def test_a_deleted_message_leaves_its_words_nowhere(self, chat: str) -> None:
+    def test_the_words_of_a_deleted_message_are_removed_everywhere(self, chat: str) -> None:
         edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
         fold(chat, 2, "The SECRET plan.")
         fold(chat, 2, "Still the SECRET plan.")
@@ -216,9 +218,9 @@ class TestTouching:
         assert {v.why_not for v in found.versions} == {
             "A message it covers was deleted, and its text with it."
         }
-        assert holds(chat) is None
+        assert valid_summary(chat) is None
 
-    def test_a_deleted_user_message_takes_nothing_else_with_it(self, chat: str) -> None:
+    def test_deleting_a_user_message_removes_no_other_message(self, chat: str) -> None:
         kept = fold(chat, 2)
         fold(chat, 2)
         edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
@@ -228,14 +230,18 @@ class TestTouching:
         ]
         orphan = message(chat, 6)
         assert orphan.parent == message(chat, 4) and orphan.turn_seq == 3
-        assert holds(chat) == kept, "the turn of message 4 goes on with message 6 now"
+        assert valid_summary(chat) == kept, "the turn of message 4 goes on with message 6 now"
 
-    def test_deleting_where_the_marker_stands_moves_it_to_what_follows(self, chat: str) -> None:
+    def test_deleting_the_message_with_the_marker_moves_it_to_the_next_message(
+        self, chat: str
+    ) -> None:
         forget_above(chat, 5)
         edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
         assert row(chat).forget_above == 6
 
-    def test_neither_works_while_an_answer_is_written_or_for_others(self, chat: str) -> None:
+    def test_edits_and_deletions_are_refused_for_others_and_while_an_answer_is_written(
+        self, chat: str
+    ) -> None:
         id = str(message(chat, 1).id)
         with pytest.raises(NotFound):
             edits.delete_message(owner=BOB, message=id)
@@ -250,29 +256,34 @@ class TestTouching:
 
 
 def rewrite(chat: str, version: int, text: str | None) -> RunningSummary:
-    made = summaries.rewrite_summary(
+    state = summaries.rewrite_summary(
         owner=ADA, conversation=chat, version=version, text=text, tokens=tokens(4)
     )
-    assert made.summary is not None
-    return made.summary
+    assert state.summary is not None
+    return state.summary
 
 
 class TestRewriting:
     def test_an_edit_is_a_new_version_with_the_same_coverage(self, chat: str) -> None:
         fold(chat, 4)
-        made = rewrite(chat, 1, "In my own words.")
-        assert (made.version, made.by, made.last, made.messages) == (2, "you", 4, 4)
-        assert holds(chat) == made
+        summary = rewrite(chat, 1, "In my own words.")
+        assert (summary.version, summary.by, summary.last, summary.messages) == (2, "you", 4, 4)
+        assert valid_summary(chat) == summary
         assert fold(chat, 2).messages == 6
 
-    def test_an_older_version_comes_back_as_a_new_one(self, chat: str) -> None:
+    def test_an_older_version_is_restored_as_a_new_one(self, chat: str) -> None:
         first = fold(chat, 4, "First.")
         fold(chat, 4, "Second.")
-        made = rewrite(chat, 1, None)
-        assert (made.version, made.text, made.by, made.last) == (3, "First.", first.by, 4)
-        assert [e.seq for e in start(chat).entries] == list(range(5, 13))
+        summary = rewrite(chat, 1, None)
+        assert (summary.version, summary.text, summary.by, summary.last) == (
+            3,
+            "First.",
+            first.by,
+            4,
+        )
+        assert [e.seq for e in unsummarised_path(chat).entries] == list(range(5, 13))
 
-    def test_a_version_that_holds_no_more_is_refused_with_the_reason(self, chat: str) -> None:
+    def test_rewriting_an_invalid_version_is_refused_with_the_reason(self, chat: str) -> None:
         fold(chat, 4)
         summaries.mark_stale(row(chat), 2)
         with pytest.raises(Refused, match="was changed, left out or deleted since"):
@@ -281,13 +292,13 @@ class TestRewriting:
             rewrite(chat, 7, "Mine.")
         assert Summary.objects.count() == 1
 
-    def test_switched_off_it_stays_readable(self, chat: str) -> None:
-        made = fold(chat, 4)
+    def test_a_summary_that_is_switched_off_stays_readable(self, chat: str) -> None:
+        summary = fold(chat, 4)
         off = summaries.switch_summary(owner=ADA, conversation=chat, on=False)
-        assert off == SummaryState(on=False, summary=made)
+        assert off == SummaryState(on=False, summary=summary)
         assert (off.view.on, off.view.version) == (False, 1)
 
-    def test_others_find_nothing(self, chat: str) -> None:
+    def test_others_do_not_find_the_summary(self, chat: str) -> None:
         fold(chat, 4)
         for ask in (
             lambda: summary_queries.summary_state(owner=BOB, conversation=chat),

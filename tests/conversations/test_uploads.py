@@ -1,4 +1,4 @@
-"""Files belong to their owner, go with one conversation, and have room up to a quota."""
+"""Uploaded files belong to their owner and to one conversation, and count against a quota."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["folder", "keep"]
 
 @pytest.mark.django_db(transaction=True)
 class TestKeeping:
-    def test_it_lies_under_a_random_name_that_only_we_can_read(
+    def test_a_file_is_stored_under_a_random_name_and_readable_by_us_alone(
         self, keep: Keep, folder: Path
     ) -> None:
         attachment = keep(name="../plan.txt", text="Hello")
@@ -41,12 +41,12 @@ class TestKeeping:
         assert uploads.upload_text(ADA, id=attachment.id) == "Hello"
         assert path.parent.stat().st_mode & 0o777 == 0o700
 
-    def test_what_is_sent_may_be_another_form(self, keep: Keep) -> None:
+    def test_a_converted_form_of_the_file_may_be_sent(self, keep: Keep) -> None:
         bmp = keep(b"BM", kind=Kind("image", "image/bmp"), converted=b"as png")
         assert uploads.upload_content(ADA, id=bmp.id) == (b"as png", "image/png")
         assert uploads.upload_content(ADA, id=keep().id) == (b"Hello", "text/plain")
 
-    def test_the_last_room_is_given_once(self, keep: Keep, settings: Any) -> None:
+    def test_the_last_space_of_the_quota_is_used_only_once(self, keep: Keep, settings: Any) -> None:
         settings.FILES_QUOTA_MB = 1
         megabyte = 1024 * 1024
         keep(bytes(megabyte - 10), owner=BOB)
@@ -58,7 +58,7 @@ class TestKeeping:
         assert "may take 1 MB together; 0.2 MB are free" in refused[0].message
         assert Upload.objects.filter(ADA.filter()).count() == 2
 
-    def test_a_file_that_is_not_sent_can_be_taken_back(self, keep: Keep, folder: Path) -> None:
+    def test_a_file_that_was_not_sent_can_be_discarded(self, keep: Keep, folder: Path) -> None:
         mine = keep(converted=b"x")
         with pytest.raises(NotFound):
             uploads.discard_upload(BOB, id=mine.id)
@@ -67,9 +67,7 @@ class TestKeeping:
         with pytest.raises(NotFound):
             uploads.find_upload(ADA, id=mine.id)
 
-    def test_an_account_that_is_deleted_takes_its_files_along(
-        self, keep: Keep, folder: Path
-    ) -> None:
+    def test_deleting_an_account_deletes_its_files(self, keep: Keep, folder: Path) -> None:
         user = User.objects.create_user("ada")
         keep(owner=ADA)
         assert uploads.move_uploads(guest="ada", user=user.pk) == 1
@@ -82,13 +80,13 @@ class TestKeeping:
 
 @pytest.mark.django_db(transaction=True)
 class TestSending:
-    def test_files_are_found_in_the_order_asked_each_once(self, keep: Keep) -> None:
+    def test_files_are_returned_once_each_in_the_order_of_their_ids(self, keep: Keep) -> None:
         one, two = keep(name="one"), keep(name="two", text="words")
         asked = [two.id, one.id, two.id]
         assert uploads.attachments_of(ADA, asked, conversation=new_id()) == (two, one)
         assert uploads.attachments_of(ADA, [], conversation=new_id()) == ()
 
-    def test_nobody_sends_what_is_anothers_or_gone(self, keep: Keep) -> None:
+    def test_files_of_others_and_missing_files_can_not_be_sent(self, keep: Keep) -> None:
         theirs, mine = keep(owner=BOB), keep()
         for ids in ([theirs.id], [mine.id, new_id()]):
             with pytest.raises(NotFound, match="Your text is kept"):
@@ -99,7 +97,7 @@ class TestSending:
             uploads.claim_uploads(row(conversation), [theirs.id])
         assert Upload.objects.get(id=theirs.id).conversation is None
 
-    def test_a_file_goes_with_one_conversation(self, keep: Keep) -> None:
+    def test_a_file_belongs_to_one_conversation(self, keep: Keep) -> None:
         mine = keep()
         first = conversation_with(mine)
         assert uploads.attachments_of(ADA, [mine.id], conversation=first) == (mine,)
@@ -111,7 +109,7 @@ class TestSending:
         with pytest.raises(Refused, match="stays with it"):
             uploads.discard_upload(ADA, id=mine.id)
 
-    def test_a_deleted_conversations_files_are_gone_at_once_and_come_back_with_it(
+    def test_files_of_a_deleted_conversation_are_hidden_until_it_is_restored(
         self, keep: Keep
     ) -> None:
         mine = keep(text="words")
@@ -125,14 +123,14 @@ class TestSending:
         store.undelete_conversation(owner=ADA, conversation=conversation)
         assert uploads.upload_text(ADA, id=mine.id) == "words"
 
-    def test_an_administrators_deletion_takes_the_files_along(
+    def test_a_deletion_by_an_administrator_removes_the_files(
         self, keep: Keep, folder: Path
     ) -> None:
         conversation = conversation_with(keep(), keep())
         Conversation.objects.filter(id=conversation).delete()
         assert stored_file_names(folder) == []
 
-    def test_bytes_that_are_missing_are_not_there(self, keep: Keep, folder: Path) -> None:
+    def test_a_file_without_its_bytes_is_not_found(self, keep: Keep, folder: Path) -> None:
         mine = keep()
         os.unlink(uploads.upload_folder().path(mine.id))
         for ask in (uploads.find_upload, uploads.upload_content):
@@ -141,7 +139,7 @@ class TestSending:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_provider_calls_a_file_is_kept_for_its_account(keep: Keep) -> None:
+def test_a_providers_id_of_a_file_is_stored_for_its_account(keep: Keep) -> None:
     mine = keep()
 
     def known(owner: Owner, at: str) -> str | None:

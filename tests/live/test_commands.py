@@ -1,4 +1,4 @@
-"""What a socket may be told: a command, or a refusal that repeats nothing of what was sent."""
+"""A socket accepts commands; a refusal of anything else repeats nothing of what was sent."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ values = st.sampled_from([*COMMANDS, ID, "demo", "../x", "", "\0"]) | anything
 
 
 @st.composite
-def nearly_right(draw: st.DrawFn) -> str:
-    """A right command with some of its fields changed, taken away or added; perhaps cut off."""
+def almost_valid(draw: st.DrawFn) -> str:
+    """A valid command with some of its fields changed, removed or added; perhaps cut off."""
     command = dict(draw(st.sampled_from(list(COMMANDS.values()))))
     for _ in range(draw(st.integers(0, 3))):
         field = draw(names | st.text(max_size=8))
@@ -54,8 +54,8 @@ def nearly_right(draw: st.DrawFn) -> str:
 frames = st.one_of(
     st.text(st.characters(exclude_categories=()), max_size=60),
     anything.map(json.dumps),
-    nearly_right(),
-    nearly_right(),
+    almost_valid(),
+    almost_valid(),
 )
 
 
@@ -87,7 +87,7 @@ def test_any_frame_is_a_command_or_refused_in_our_words(frame: str) -> None:
 @pytest.mark.parametrize(
     ("type", "kind"), [("open", Open), ("send", Send), ("stop", Stop), ("preview", AskPreview)]
 )
-def test_a_right_command_is_taken(type: str, kind: type[AnyCommand]) -> None:
+def test_a_valid_command_is_accepted(type: str, kind: type[AnyCommand]) -> None:
     assert parse(json.dumps(COMMANDS[type])).query == ""
     command = parse(json.dumps(COMMANDS[type] | {"ref": "7", "query": "historyPolicy=all"}))
     assert isinstance(command, kind)
@@ -97,17 +97,17 @@ def test_a_right_command_is_taken(type: str, kind: type[AnyCommand]) -> None:
 
 @pytest.mark.parametrize("type", ["send", "preview"])
 def test_a_message_may_reply_to_another(type: str) -> None:
-    for said, found in ((CLIENT, CLIENT), (None, "None")):
-        command = parse(json.dumps(COMMANDS[type] | {"reply_to": said}))
+    for reply_to, found in ((CLIENT, CLIENT), (None, "None")):
+        command = parse(json.dumps(COMMANDS[type] | {"reply_to": reply_to}))
         assert isinstance(command, Send | AskPreview)
         assert str(command.reply_to) == found
 
 
 @pytest.mark.parametrize(("type", "field"), FIELDS)
 def test_a_missing_field_is_refused_by_name(type: str, field: str) -> None:
-    left = {name: value for name, value in COMMANDS[type].items() if name != field}
+    remaining = {name: value for name, value in COMMANDS[type].items() if name != field}
     with pytest.raises(BadCommand, match=field):
-        parse(json.dumps(left))
+        parse(json.dumps(remaining))
 
 
 @pytest.mark.parametrize("wrong", [None, 7, [CANARY], {CANARY: CANARY}])
@@ -119,7 +119,7 @@ def test_a_field_of_another_type_is_refused_by_name(type: str, field: str, wrong
 
 
 @pytest.mark.parametrize("type", COMMANDS)
-def test_a_field_nobody_knows_is_refused_without_its_name(type: str) -> None:
+def test_an_unknown_field_is_refused_without_its_name(type: str) -> None:
     with pytest.raises(BadCommand, match=type) as refused:
         parse(json.dumps(COMMANDS[type] | {CANARY: 1}))
     assert CANARY not in refused.value.message
@@ -155,7 +155,7 @@ def test_a_bad_value_is_refused_and_not_repeated(name: str) -> None:
     "raw",
     ['"\\ud800"', '"\ud800"', "NaN", "Infinity", '"a\nb"', '"open', "{}", '"\\x41"', "tru"],
 )
-def test_what_is_not_json_or_not_text_is_refused(raw: str) -> None:
+def test_a_frame_that_is_not_json_or_not_text_is_refused(raw: str) -> None:
     frame = json.dumps(COMMANDS["preview"]).replace('"draft": ""', f'"draft": {raw}')
     with pytest.raises(BadCommand):
         parse(frame)

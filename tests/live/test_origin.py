@@ -66,17 +66,17 @@ def test_the_page_itself_opens_the_socket(host: str, origin: str) -> None:
         ("", ""),
     ],
 )
-def test_any_other_page_does_not(host: str, origin: str | None) -> None:
+def test_any_other_page_is_refused_the_socket(host: str, origin: str | None) -> None:
     assert not opens(host, origin)
 
 
 class TestWithTls:
-    def test_the_server_speaks_it_itself(self) -> None:
+    def test_a_server_that_speaks_tls_accepts_its_own_page(self) -> None:
         assert opens("chat.example.org", "https://chat.example.org", scheme="wss")
         assert opens("chat.example.org:443", "https://chat.example.org", scheme="wss")
         assert not opens("chat.example.org", "http://chat.example.org", scheme="wss")
 
-    def test_a_proxy_speaks_it_and_says_so(self, settings: Settings) -> None:
+    def test_a_trusted_proxy_may_speak_tls_for_the_server(self, settings: Settings) -> None:
         settings.SECURE_PROXY_SSL_HEADER = TLS
         for proto in ("https", "https, http"):
             assert opens("chat.example.org", "https://chat.example.org", proto=proto)
@@ -84,5 +84,5 @@ class TestWithTls:
         assert not opens("chat.example.org", "https://chat.example.org", proto="http, https")
         assert not opens("chat.example.org", "https://chat.example.org")
 
-    def test_a_header_nobody_was_told_to_trust_changes_nothing(self) -> None:
+    def test_a_header_that_is_not_configured_as_trusted_changes_nothing(self) -> None:
         assert not opens("chat.example.org", "https://chat.example.org", proto="https")

@@ -1,4 +1,4 @@
-"""Signing up, in and out: what a guest wrote moves to the account once, and only theirs."""
+"""Signing up, in and out: a guest's own conversations move to the account, and only once."""
 
 from __future__ import annotations
 
@@ -19,81 +19,81 @@ def new_name() -> str:
     return f"ada-{secrets.token_hex(4)}"
 
 
-async def sign_up(person: Person, name: str, *, again: str = PASSWORD) -> Answer:
+async def sign_up(person: Person, name: str, *, repeated: str = PASSWORD) -> Answer:
     return await submit(
-        person, "/accounts/signup/", username=name, password1=PASSWORD, password2=again
+        person, "/accounts/signup/", username=name, password1=PASSWORD, password2=repeated
     )
 
 
-async def listed(person: Person) -> list[str]:
+async def conversation_titles(person: Person) -> list[str]:
     found = await person.ask("GET", "/conversations")
     return [conversation["title"] for conversation in found["conversations"]]
 
 
 async def sign_out(person: Person) -> None:
-    """As a browser does it, which then opens the page that it is led to."""
-    left = await ask_from_page(person, "POST", "/accounts/logout/")
-    assert (left.status, left.headers["location"]) == (302, "/chat")
+    """Sign out as a browser does, which then opens the page that it is redirected to."""
+    answer = await ask_from_page(person, "POST", "/accounts/logout/")
+    assert (answer.status, answer.headers["location"]) == (302, "/chat")
     assert (await ask(person, "GET", "/chat")).status == 200
 
 
-async def say(person: Person, text: str) -> str:
+async def begin_conversation(person: Person, text: str) -> str:
     page = await person.page()
     await page.say(text)
     return page.conversation
 
 
-async def test_what_a_guest_wrote_moves_at_sign_up_and_only_theirs(server: Server) -> None:
+async def test_a_guests_own_conversations_alone_move_at_sign_up(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
-        await say(ada, "By Ada")
-        await say(bob, "By Bob")
+        await begin_conversation(ada, "By Ada")
+        await begin_conversation(bob, "By Bob")
         signed = await sign_up(ada, name := new_name())
         assert (signed.status, signed.headers["location"]) == (302, "/chat")
-        assert await listed(ada) == ["By Ada"]
-        assert await listed(bob) == ["By Bob"]
+        assert await conversation_titles(ada) == ["By Ada"]
+        assert await conversation_titles(bob) == ["By Bob"]
         assert f'"name": "{name}", "signed_in": true' in (await ask(ada, "GET", "/chat")).text
 
 
-async def test_what_a_guest_wrote_moves_once(server: Server) -> None:
+async def test_conversations_of_a_guest_move_once(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as eve:
-        await say(ada, "By Ada")
+        await begin_conversation(ada, "By Ada")
         await sign_up(ada, name := new_name())
         await sign_out(ada)
-        await say(ada, "As a guest again")
+        await begin_conversation(ada, "As a guest again")
         await sign_up(ada, new_name())
-        assert await listed(ada) == ["As a guest again"]
-        await say(eve, "At another computer")
+        assert await conversation_titles(ada) == ["As a guest again"]
+        await begin_conversation(eve, "At another computer")
         await eve.sign_in(name, PASSWORD)
-        assert await listed(eve) == ["At another computer", "By Ada"]
+        assert await conversation_titles(eve) == ["At another computer", "By Ada"]
 
 
-async def test_the_admins_sign_in_moves_it_too(server: Server) -> None:
+async def test_signing_in_at_the_admin_moves_conversations_too(server: Server) -> None:
     async with Person(server.url) as grace:
-        conversation = await say(grace, title := f"By Grace {secrets.token_hex(4)}")
+        conversation = await begin_conversation(grace, title := f"By Grace {secrets.token_hex(4)}")
         name, password = STAFF
         signed = await submit(grace, "/admin/login/", username=name, password=password)
         assert signed.status == 302
-        assert title in await listed(grace)
+        assert title in await conversation_titles(grace)
         assert (await grace.page(conversation)).snapshot["conversation"]["title"] == title
 
 
-async def test_signing_out_leaves_a_guest_who_sees_nothing(server: Server) -> None:
+async def test_after_signing_out_a_guest_sees_no_conversations(server: Server) -> None:
     async with Person(server.url) as ada:
         await sign_up(ada, new_name())
-        conversation = await say(ada, "Private")
+        conversation = await begin_conversation(ada, "Private")
         before = cookie(ada, "sessionid")
         await sign_out(ada)
-        assert await listed(ada) == []
+        assert await conversation_titles(ada) == []
         assert cookie(ada, "sessionid") not in ("", before)
         assert (await ask(ada, "GET", f"/chat/{conversation}")).status == 404
         page = await ada.page()
         await page.command("open", conversation=conversation, agent="demo")
         assert (await page.event())["code"] == "not_found"
-        await say(ada, "As another guest")
-        assert await listed(ada) == ["As another guest"]
+        await begin_conversation(ada, "As another guest")
+        assert await conversation_titles(ada) == ["As another guest"]
 
 
-async def test_the_session_of_before_signing_in_opens_nothing(server: Server) -> None:
+async def test_the_session_from_before_signing_in_gives_no_access(server: Server) -> None:
     async with Person(server.url) as ada:
         before = cookie(ada, "sessionid")
         await sign_up(ada, new_name())
@@ -105,7 +105,7 @@ async def test_the_session_of_before_signing_in_opens_nothing(server: Server) ->
             await socket.close()
 
 
-async def test_a_wrong_password_signs_nobody_in_and_tells_no_names(server: Server) -> None:
+async def test_a_wrong_password_signs_nobody_in_and_reveals_no_user_names(server: Server) -> None:
     async with Person(server.url) as eve:
         known = await submit(eve, "/accounts/login/", username=STAFF[0], password="wrong")
         unknown = await submit(eve, "/accounts/login/", username="nobody", password="wrong")
@@ -116,7 +116,7 @@ async def test_a_wrong_password_signs_nobody_in_and_tells_no_names(server: Serve
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "expected"),
     [
         ({"password1": PASSWORD, "password2": "another"}, "match"),
         ({"password1": "12345678", "password2": "12345678"}, "entirely numeric"),
@@ -127,18 +127,18 @@ async def test_a_wrong_password_signs_nobody_in_and_tells_no_names(server: Serve
         ({}, "required"),
     ],
 )
-async def test_an_account_that_cannot_be_made_says_why(
-    form: dict[str, str], said: str, server: Server
+async def test_a_refused_sign_up_says_why(
+    form: dict[str, str], expected: str, server: Server
 ) -> None:
     async with Person(server.url) as ada:
         answer = await submit(ada, "/accounts/signup/", **({"username": new_name()} | form))
         assert answer.status == 200
-        assert said in answer.text
+        assert expected in answer.text
         assert '"signed_in": false' in (await ask(ada, "GET", "/chat")).text
 
 
 @pytest.mark.parametrize("next", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-async def test_signing_in_leads_to_no_other_site(next: str, server: Server) -> None:
+async def test_signing_in_redirects_to_no_other_site(next: str, server: Server) -> None:
     async with Person(server.url) as grace:
         name, password = STAFF
         path = "/accounts/login/"

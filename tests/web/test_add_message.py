@@ -16,9 +16,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def conversation() -> str:
-    made = new_id()
-    talk(made, 1)
-    return made
+    conversation_id = new_id()
+    talk(conversation_id, 1)
+    return conversation_id
 
 
 def add(*arguments: str) -> str:
@@ -34,8 +34,8 @@ def last(conversation: str) -> Message:
 
 
 def test_a_text_is_stored_as_the_assistants(conversation: str) -> None:
-    said = add(conversation, "--source", "briefing", "It will rain.")
-    assert said == f"Stored as message 3 of {conversation}.\n"
+    output = add(conversation, "--source", "briefing", "It will rain.")
+    assert output == f"Stored as message 3 of {conversation}.\n"
     stored = last(conversation)
     assert (stored.content, stored.role, stored.source) == (
         "It will rain.",
@@ -49,7 +49,7 @@ def test_the_role_may_be_the_users(conversation: str) -> None:
     assert (last(conversation).role, last(conversation).source) == ("user", "scheduled")
 
 
-def test_without_a_text_it_comes_on_stdin(
+def test_without_a_text_argument_the_text_is_read_from_stdin(
     conversation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     piped = io.TextIOWrapper(io.BytesIO("Grüße\naus dem Skript \n".encode() + b"\xff"))
@@ -58,7 +58,7 @@ def test_without_a_text_it_comes_on_stdin(
     assert last(conversation).content == "Grüße\naus dem Skript \n\N{REPLACEMENT CHARACTER}"
 
 
-def test_what_is_refused_is_said_in_a_sentence(conversation: str) -> None:
+def test_a_refusal_is_printed_as_a_sentence(conversation: str) -> None:
     with pytest.raises(CommandError, match="The message is empty; nothing was stored"):
         add(conversation, "  ", "--source", "briefing")
     with pytest.raises(CommandError, match="There is no conversation"):

@@ -1,4 +1,4 @@
-"""What is asked over HTTP: results or a clear refusal, never an error of the server."""
+"""HTTP requests get a result or a clear refusal, never a server error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refusal(answer: Answer, *, status: int = 400) -> str:
     return message
 
 
-async def talked(ada: Person, text: str = "Hello") -> str:
+async def begin_conversation(ada: Person, text: str = "Hello") -> str:
     page = await ada.page()
     await page.say(text)
     return page.conversation
@@ -35,7 +35,7 @@ async def talked(ada: Person, text: str = "Hello") -> str:
 
 class TestRenaming:
     @pytest.mark.parametrize(
-        ("body", "said"),
+        ("body", "expected"),
         [
             (b"", "A title needs"),
             (b"{", "not JSON"),
@@ -57,18 +57,18 @@ class TestRenaming:
         ],
         ids=range(17),
     )
-    async def test_a_bad_body_is_refused(self, body: bytes, said: str, server: Server) -> None:
+    async def test_a_bad_body_is_refused(self, body: bytes, expected: str, server: Server) -> None:
         async with Person(server.url) as ada:
-            conversation = await talked(ada)
+            conversation = await begin_conversation(ada)
             answer = await ask_from_page(
                 ada, "PATCH", f"/conversations/{conversation}", data=BytesIO(body), type=JSON
             )
-            assert said in refusal(answer)
+            assert expected in refusal(answer)
             (kept,) = (await ada.ask("GET", "/conversations"))["conversations"]
             assert kept["title"] == "Hello"
 
     @pytest.mark.parametrize(
-        ("title", "kept"),
+        ("title", "stored"),
         [
             ("  My \n plan ", "My plan"),
             ("<script>alert(1)</script>", "<script>alert(1)</script>"),
@@ -76,18 +76,18 @@ class TestRenaming:
             ("x" * 500, "x" * 200),
         ],
     )
-    async def test_a_title_is_kept_as_text(self, title: str, kept: str, server: Server) -> None:
+    async def test_a_title_is_stored_as_text(self, title: str, stored: str, server: Server) -> None:
         async with Person(server.url) as ada:
-            path = f"/conversations/{await talked(ada)}"
+            path = f"/conversations/{await begin_conversation(ada)}"
             renamed = await ada.ask("PATCH", path, {"title": title})
-            assert renamed["conversation"]["title"] == kept
+            assert renamed["conversation"]["title"] == stored
 
 
 class TestSearching:
-    async def test_signs_of_a_pattern_are_looked_for_as_they_are(self, server: Server) -> None:
+    async def test_pattern_characters_are_searched_for_literally(self, server: Server) -> None:
         async with Person(server.url) as ada:
             texts = ("100% sure", "100 sure", "snake_case", "snakeXcase", r"a\b", 'it\'s "so"')
-            ids = {text: await talked(ada, text) for text in texts}
+            ids = {text: await begin_conversation(ada, text) for text in texts}
             for asked, expected in (
                 ("100%", ["100% sure"]),
                 ("e_c", ["snake_case"]),
@@ -106,7 +106,7 @@ class TestSearching:
         ["", "q=", "q=%20", "q=%F0%9F%91%8D", "q=%E2%98%83", "q=" + "x" * 5_000]
         + ["q=%FF%FE", "q=%ED%A0%80", "q=a&q=b", "q[]=1", "q=%27%29%3B--", "q=%25%25%25"],
     )
-    async def test_odd_characters_find_something_or_nothing(
+    async def test_a_search_for_odd_characters_never_fails(
         self, query: str, server: Server
     ) -> None:
         async with Person(server.url) as ada:
@@ -120,14 +120,14 @@ class TestSearching:
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "1.5", "1e2", "%D9%A3", "9" * 10, "1%00", "+1"])
-async def test_a_place_that_is_no_number_is_refused(before: str, server: Server) -> None:
+async def test_a_page_position_that_is_no_number_is_refused(before: str, server: Server) -> None:
     async with Person(server.url) as ada:
-        path = f"/conversations/{await talked(ada)}/messages"
+        path = f"/conversations/{await begin_conversation(ada)}/messages"
         assert "number of a message" in refusal(await ask(ada, "GET", f"{path}?before={before}"))
         assert (await ask(ada, "GET", f"{path}?before=999999999")).status == 200
 
 
-def saved(**fields: Any) -> bytes:
+def valid_file(**fields: Any) -> bytes:
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
     base = {"format": "chatsite.conversation", "version": 1, "agent": "demo", "title": "Kept"}
     return json.dumps(base | {"messages": messages} | fields).encode()
@@ -135,19 +135,22 @@ def saved(**fields: Any) -> bytes:
 
 DAMAGED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "isn't a conversation"),
-    "cut off": (saved()[:-20], "isn't a conversation"),
+    "cut off": (valid_file()[:-20], "isn't a conversation"),
     "no JSON": (b"\x89PNG\r\n", "isn't a conversation"),
     "nested": (b"[" * 100_000, "isn't a conversation"),
     "another thing": (b'{"messages": []}', "isn't a conversation"),
     "a list": (b"[]", "isn't a conversation"),
-    "another format": (saved(format="other"), "format"),
-    "a later version": (saved(version=3), "can be restored"),
-    "a field nobody knows": (saved(colour="red"), "colour"),
-    "a role nobody has": (saved(messages=[{"role": "boss", "content": "x"}]), "messages.0.role"),
-    "a system message": (saved(messages=[{"role": "system", "content": "Obey."}]), "0"),
-    "NUL": (saved(messages=[{"role": "user", "content": "\0"}]), "NUL"),
-    "half a character": (saved(title="\ud800"), "isn't a conversation"),
-    "a NUL as title": (saved(title="\0"), "title"),
+    "another format": (valid_file(format="other"), "format"),
+    "a later version": (valid_file(version=3), "can be restored"),
+    "a field nobody knows": (valid_file(colour="red"), "colour"),
+    "a role nobody has": (
+        valid_file(messages=[{"role": "boss", "content": "x"}]),
+        "messages.0.role",
+    ),
+    "a system message": (valid_file(messages=[{"role": "system", "content": "Obey."}]), "0"),
+    "NUL": (valid_file(messages=[{"role": "user", "content": "\0"}]), "NUL"),
+    "half a character": (valid_file(title="\ud800"), "isn't a conversation"),
+    "a NUL as title": (valid_file(title="\0"), "title"),
 }
 
 
@@ -167,17 +170,17 @@ class TestRestoring:
                 assert said in refusal(answer)
             assert (await ada.ask("GET", "/conversations"))["count"] == 0
 
-    async def test_an_agent_that_is_not_here_is_refused(self, server: Server) -> None:
+    async def test_a_file_of_an_unknown_agent_is_refused(self, server: Server) -> None:
         async with Person(server.url) as ada:
             for agent in ("nobody", "../demo", "demo\0", ""):
                 answer = await ask_from_page(
-                    ada, "POST", "/conversations/import", data=saved(agent=agent), type=JSON
+                    ada, "POST", "/conversations/import", data=valid_file(agent=agent), type=JSON
                 )
                 assert "agent" in refusal(answer, status=answer.status)
                 assert answer.status in (400, 404)
             assert (await ada.ask("GET", "/conversations"))["count"] == 0
 
-    async def test_what_is_too_large_is_refused(self, server: Server) -> None:
+    async def test_a_file_that_is_too_large_is_refused(self, server: Server) -> None:
         async with Person(server.url) as ada:
             form = aiohttp.FormData()
             large = BytesIO(b" " * (20 * MEGABYTE + 1))
@@ -188,11 +191,9 @@ class TestRestoring:
             answer = await ask_from_page(ada, "POST", "/conversations/import", data=body, type=JSON)
             assert "too large" in refusal(answer)
 
-    async def test_what_was_saved_comes_back_as_a_conversation_of_its_own(
-        self, server: Server
-    ) -> None:
+    async def test_an_exported_conversation_is_restored_as_a_new_one(self, server: Server) -> None:
         async with Person(server.url) as ada, Person(server.url) as bob:
-            mine = await talked(ada, "Where to? 👍🏽")
+            mine = await begin_conversation(ada, "Where to? 👍🏽")
             file = await ask(ada, "GET", f"/conversations/{mine}/export")
             form = aiohttp.FormData()
             form.add_field("file", file.body, filename="plan.json", content_type=JSON)
@@ -216,11 +217,11 @@ class TestRestoring:
         ("旅行", "conversation"),
     ],
 )
-async def test_a_saved_file_is_json_with_a_plain_name(
+async def test_an_exported_file_is_json_with_a_plain_name(
     title: str, name: str, server: Server
 ) -> None:
     async with Person(server.url) as ada:
-        path = f"/conversations/{await talked(ada)}"
+        path = f"/conversations/{await begin_conversation(ada)}"
         await ada.ask("PATCH", path, {"title": title})
         file = await ask(ada, "GET", f"{path}/export")
         assert file.headers["content-type"] == JSON

@@ -1,4 +1,4 @@
-"""The engine's cache over HTTP: who may look, what is refused, and that pages hear of it."""
+"""The engine's cache over HTTP: who may look, what is refused, and what pages are sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.web.test_marks import send_texts
 
 
 def unload(server: Server, conversation: str, *seqs: int) -> None:
-    """As a cleanup of the engine would have: here the echo answers."""
+    """Unload messages as a cleanup of the engine would; in these tests the echo answers."""
     key = conversation.replace("-", "")
     with closing(sqlite3.connect(server.folder / "chatsite.sqlite3", timeout=10)) as database:
         places = ", ".join("?" * len(seqs))
@@ -46,7 +46,7 @@ def unload(server: Server, conversation: str, *seqs: int) -> None:
         database.commit()
 
 
-async def test_what_was_unloaded_stays_out_until_it_is_brought_back(server: Server) -> None:
+async def test_unloaded_messages_stay_out_until_they_are_loaded_again(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         first, second = await send_texts(page, "One", "Two")
@@ -72,7 +72,7 @@ async def test_what_was_unloaded_stays_out_until_it_is_brought_back(server: Serv
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "says"),
+    ("path", "body", "status", "expected"),
     [
         ("cleanup", {}, 400, "strategy is the name of one"),
         ("cleanup", {"strategy": "keepNothing"}, 400, "keepSystemPromptAndHalf, "),
@@ -85,8 +85,8 @@ async def test_what_was_unloaded_stays_out_until_it_is_brought_back(server: Serv
         ("bring_back", {"turns": [1] * 10_001}, 400, "a list of at most 10,000"),
     ],
 )
-async def test_what_is_asked_wrongly_is_refused_in_words(
-    path: str, body: dict[str, Any], status: int, says: str, server: Server
+async def test_a_wrong_request_is_refused_with_a_sentence(
+    path: str, body: dict[str, Any], status: int, expected: str, server: Server
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
@@ -94,10 +94,10 @@ async def test_what_is_asked_wrongly_is_refused_in_words(
         asked = f"/conversations/{page.conversation}/cache/{path}"
         answer = await ask_from_page(ada, "POST", asked, data=json.dumps(body))
         assert answer.status == status, answer.text
-        assert says in answer.json["message"]
+        assert expected in answer.json["message"]
 
 
-# ---- where the engine answers: its keeper and its offers stand in, all else is real -----------
+# ---- where the engine answers: its view and its offers are faked, everything else is real -----
 OFFERS = (
     CleanupOffer(
         name="keepSystemPromptOnly",
@@ -112,7 +112,7 @@ OFFERS = (
 
 @dataclass
 class Engine:
-    """What the site has of an engine that runs."""
+    """A fake of what the site knows of a running engine."""
 
     place: str = "slot"
     used: int = 40
@@ -140,7 +140,7 @@ class Engine:
     async def ask(
         self, view: Any, chat: str, body: Mapping[str, Any] | None = None, **query: str
     ) -> tuple[int, dict[str, Any]]:
-        """The status and what is said to Ada."""
+        """Status and JSON of a view's answer to Ada."""
         factory = AsyncRequestFactory()
         request: Any = (
             factory.get("/", query)
@@ -149,7 +149,7 @@ class Engine:
         )
         request.session = SessionStore()
         request.session["guest"] = ADA.guest
-        request.auser = nobody
+        request.auser = anonymous_user
         run = StorageThreads()
         site = SimpleNamespace(
             run=run,
@@ -168,25 +168,25 @@ class Engine:
         return answer.status_code, json.loads(answer.content)
 
 
-async def nobody() -> AnonymousUser:
+async def anonymous_user() -> AnonymousUser:
     return AnonymousUser()
 
 
 @pytest.fixture
 def chat(transactional_db: None) -> str:
-    """Three turns; of the last two something lies in the cache, and the session is saved."""
-    made = new_id()
-    talk(made, 3)
-    ids = [str(id) for id in messages(made).order_by("seq").values_list("id", flat=True)]
-    store.mark_turns(conversation=made, turns=[1])
-    store.place_books(conversation=made, places={ids[4]: (20, 8), ids[5]: (28, 12)})
+    """Three turns: the first unloaded, the third in the cache; its session is saved."""
+    conversation = new_id()
+    talk(conversation, 3)
+    ids = [str(id) for id in messages(conversation).order_by("seq").values_list("id", flat=True)]
+    store.mark_turns(conversation=conversation, turns=[1])
+    store.place_books(conversation=conversation, places={ids[4]: (20, 8), ids[5]: (28, 12)})
     book = Book(tuple(range(30)), (Span("head", 20), Span(ids[4], 10)))
-    saved = Session(key=made, fingerprint="x", book=book, file="a", size=900, digest="d")
-    store.save_session(conversation=made, session=saved)
-    return made
+    saved = Session(key=conversation, fingerprint="x", book=book, file="a", size=900, digest="d")
+    store.save_session(conversation=conversation, session=saved)
+    return conversation
 
 
-async def test_the_panel_is_told_all_at_once(chat: str) -> None:
+async def test_the_panel_gets_all_about_the_cache_in_one_answer(chat: str) -> None:
     engine = Engine()
     status, found = await engine.ask(views.cache_view, chat, query="historyPolicy=none")
     assert status == 200
@@ -231,7 +231,7 @@ async def test_the_panel_is_told_all_at_once(chat: str) -> None:
     }
 
 
-async def test_what_lies_in_no_slot_is_saved_or_nowhere(chat: str) -> None:
+async def test_a_conversation_in_no_slot_is_shown_as_saved_or_not_cached(chat: str) -> None:
     engine = Engine(place="none")
     _, found = await engine.ask(views.cache_view, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("saved", 30, 4)
@@ -240,7 +240,7 @@ async def test_what_lies_in_no_slot_is_saved_or_nowhere(chat: str) -> None:
     assert (found["place"], found["used"], len(found["strip"])) == ("none", 0, 2)
 
 
-async def test_a_message_without_room_hides_no_cache(chat: str) -> None:
+async def test_the_cache_is_shown_even_if_the_next_message_does_not_fit(chat: str) -> None:
     engine = Engine(fails=PromptTooLarge("The instructions alone are too long."))
     _, found = await engine.ask(views.cache_view, chat)
     assert found["available"] and found["note"] == "The instructions alone are too long."
@@ -250,7 +250,7 @@ async def test_a_message_without_room_hides_no_cache(chat: str) -> None:
     assert not found["available"] and found["note"] == "No model can be reached."
 
 
-async def test_a_cleanup_marks_what_was_offered_and_pages_hear_of_it(chat: str) -> None:
+async def test_a_cleanup_marks_the_offered_turns_and_open_pages_are_told(chat: str) -> None:
     engine = Engine()
     status, told = await engine.ask(views.clean_cache, chat, {"strategy": "keepSystemPromptOnly"})
     assert (status, told["turns"], told["messages"], told["tokens"]) == (200, [3], 2, 8)

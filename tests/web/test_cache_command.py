@@ -1,4 +1,4 @@
-"""`manage.py cache`: the books in words, and a cleanup beside a running server."""
+"""`manage.py cache` prints the books and cleans up beside a running server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def statuses(chat: str) -> list[int]:
     return list(messages(chat).order_by("seq").values_list("kv_status", flat=True))
 
 
-def test_it_prints_where_each_message_lies_and_what_is_saved(
+def test_the_command_prints_the_place_of_each_message_and_the_saved_session(
     chat: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.mark_turns(conversation=chat, turns=[1])
@@ -61,7 +61,7 @@ def test_it_prints_where_each_message_lies_and_what_is_saved(
 
 
 @pytest.mark.parametrize(
-    ("strategy", "says", "stay"),
+    ("strategy", "expected", "stay"),
     [
         (
             "keepSystemPromptOnly",
@@ -78,10 +78,10 @@ def test_it_prints_where_each_message_lies_and_what_is_saved(
     ],
 )
 def test_a_cleanup_unloads_by_the_counts_that_are_stored(
-    chat: str, capsys: pytest.CaptureFixture[str], strategy: str, says: str, stay: list[int]
+    chat: str, capsys: pytest.CaptureFixture[str], strategy: str, expected: str, stay: list[int]
 ) -> None:
     call_command("cache", chat, "--cleanup", strategy)
-    assert f"{strategy}: {says}" in capsys.readouterr().out
+    assert f"{strategy}: {expected}" in capsys.readouterr().out
     assert statuses(chat) == [1 if seq in stay else -1 for seq in range(1, 9)]
     store.bring_back_turns(owner=ADA, conversation=chat)
     assert statuses(chat) == [1] * 8
@@ -95,14 +95,14 @@ def test_a_cleanup_unloads_by_the_counts_that_are_stored(
         (("no id",), "no such conversation"),
     ],
 )
-def test_what_it_cannot_do_it_says(chat: str, words: tuple[str, ...], says: str) -> None:
+def test_the_command_says_what_it_can_not_do(chat: str, words: tuple[str, ...], says: str) -> None:
     asked = [word.format(chat=chat, other=new_id()) for word in words]
     with pytest.raises((CommandError, ChatsiteError), match=says):
         call_command("cache", *asked)
     assert statuses(chat) == [1] * 8
 
 
-def test_nothing_is_unloaded_while_an_answer_is_written_or_where_no_cache_is(
+def test_nothing_is_unloaded_while_an_answer_is_written_or_without_a_cache(
     chat: str, settings: Any
 ) -> None:
     begun = begin(chat, "question 5")

@@ -26,7 +26,7 @@ def agents(tmp_path: Path, settings: Settings) -> Path:
 
 
 def check(slug: str = "ada", *, examples: int = 15) -> tuple[str, str]:
-    """What it prints, and the error it ends with ("" for none)."""
+    """The command's output, and the error it ends with ("" for none)."""
     printed, error = StringIO(), ""
     try:
         call_command("check_strategy", slug, examples=examples, stdout=printed, no_color=True)
@@ -48,7 +48,7 @@ def test_the_shipped_example_keeps_everything() -> None:
 
 
 @pytest.mark.slow
-def test_one_that_raises_is_shown_with_its_place_and_the_smallest_conversation(
+def test_a_strategy_that_raises_is_shown_with_its_line_and_the_smallest_conversation(
     agents: Path,
 ) -> None:
     write(
@@ -63,13 +63,13 @@ def test_one_that_raises_is_shown_with_its_place_and_the_smallest_conversation(
     assert "ada/strategy.py, line 4: LookupError" in printed
     assert "LookupError: no tools here" in printed  # all of it, on the administrator's screen
     (path,) = [line for line in printed.splitlines() if "path: " in line]
-    # Little is left of it: a question, tool rounds of one call, and the current question.
+    # The shrunk example is short: a question, tool rounds of one call, and the current question.
     assert len(path.split()) <= 8
     assert "holds" not in printed
 
 
 @pytest.mark.slow
-def test_one_that_chooses_by_chance_is_found(agents: Path) -> None:
+def test_a_strategy_that_chooses_at_random_is_found(agents: Path) -> None:
     write(
         agents,
         "import random",
@@ -83,7 +83,7 @@ def test_one_that_chooses_by_chance_is_found(agents: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_never_ends_is_ended_a_few_times_only(
+def test_a_strategy_that_never_ends_is_ended_only_a_few_times(
     agents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_strategy, "StrategyWorker", partial(StrategyWorker, seconds=0.1))
@@ -101,20 +101,22 @@ def test_one_that_never_ends_is_ended_a_few_times_only(
         ("ada", "ada/strategy.py: there is no such file."),
     ],
 )
-def test_what_cannot_be_tried_is_said(agents: Path, slug: str, words: str) -> None:
+def test_the_command_says_why_a_strategy_can_not_be_checked(
+    agents: Path, slug: str, words: str
+) -> None:
     assert words in check(slug)[1]
 
 
-def test_a_file_that_is_no_python_is_said(agents: Path) -> None:
+def test_a_file_that_is_no_python_is_reported(agents: Path) -> None:
     write(agents, "def build(ctx:")
     assert "ada/strategy.py, line 1: it isn't valid Python" in check()[1]
 
 
-def test_a_wrong_number_of_examples_is_said(agents: Path) -> None:
+def test_a_wrong_number_of_examples_is_refused(agents: Path) -> None:
     assert check(examples=0)[1] == "--examples 0: must be at least 1."
 
 
-def test_without_hypothesis_it_says_how_to_install_it(
+def test_without_hypothesis_the_command_says_how_to_install_it(
     agents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     really = builtins.__import__

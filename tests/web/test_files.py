@@ -1,4 +1,4 @@
-"""Files over HTTP: what is taken, what is answered, and who gets what back."""
+"""Files over HTTP: which are accepted, what is answered, and who may download them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEGABYTE = 1024 * 1024
 async def upload_file(
     person: Person, content: Any, *, name: str = "notes.txt", type: str = "text/html", **more: str
 ) -> Answer:
-    """Attach a file as the page does; the type that is said of it counts for nothing."""
+    """Upload a file as the page does. The server ignores the claimed content type."""
     headers = {
         "Origin": person.url,
         "X-CSRFToken": cookie(person, "csrftoken"),
@@ -44,15 +44,15 @@ def files_of(server: Server) -> list[Path]:
     return [path for path in (server.folder / "files").rglob("*") if path.is_file()]
 
 
-async def settled(what: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     for _ in range(1000):
-        if what():
+        if condition():
             return
         await asyncio.sleep(0.01)
     raise AssertionError("not after 10 s")
 
 
-async def test_a_file_is_taken_and_given_back_to_its_owner_alone(server: Server) -> None:
+async def test_a_file_is_accepted_and_returned_to_its_owner_alone(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         content = pdf("Ahoy there")
         mine = await attach_file(ada, content, name="my plan ünder.pdf", type="multipart/form-data")
@@ -91,8 +91,8 @@ async def test_a_file_is_taken_and_given_back_to_its_owner_alone(server: Server)
         assert (await ask(ada, "GET", mine["url"])).status == 404
 
 
-async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
-    """A page, an SVG and a sound are bytes to a browser, whatever they are called."""
+async def test_only_pictures_are_served_with_their_own_type(server: Server) -> None:
+    """A page, an SVG and a sound are served as plain bytes, whatever their names are."""
     async with Person(server.url) as ada:
         for name in ("PNG", "SVG", "WAV"):
             content, modality, mime_type = ACCEPTED[name]
@@ -103,7 +103,7 @@ async def test_only_pictures_are_shown_as_what_they_are(server: Server) -> None:
             assert shown == expected, name
 
 
-async def test_a_hostile_name_stays_a_name(server: Server) -> None:
+async def test_a_hostile_file_name_is_only_a_name(server: Server) -> None:
     async with Person(server.url) as ada:
         mine = await attach_file(ada, b"Hello", name='../gpj\u202e.exe"; x="\r\nSet-Cookie: x=1\0')
         assert mine["name"] == 'gpj.exe"; x=" Set-Cookie: x=1'
@@ -113,8 +113,8 @@ async def test_a_hostile_name_stays_a_name(server: Server) -> None:
         assert "set-cookie" not in answer.headers
 
 
-async def test_a_file_goes_with_its_conversation(server: Server) -> None:
-    """Not to be had once that is deleted, and back with it."""
+async def test_a_file_is_deleted_and_restored_with_its_conversation(server: Server) -> None:
+    """The file is not found while the conversation is deleted, and found again after the undo."""
     async with Person(server.url) as ada:
         mine = await attach_file(ada, b"The quay needs dredging.", name="survey.txt")
         page = await ada.page()
@@ -132,7 +132,9 @@ async def test_a_file_goes_with_its_conversation(server: Server) -> None:
 
 
 class TestRefusals:
-    async def test_each_says_what_is_allowed_and_leaves_nothing(self, server: Server) -> None:
+    async def test_each_refusal_says_what_is_allowed_and_no_file_is_left(
+        self, server: Server
+    ) -> None:
         before = len(files_of(server))
         async with Person(server.url) as ada:
             for answer, status, code, said in (
@@ -164,13 +166,13 @@ class TestRefusals:
     async def test_a_length_that_is_too_long_is_refused_before_anything_is_read(
         self, path: str, server: Server
     ) -> None:
-        async with line_to(server) as (reader, writer):
+        async with connect_to(server) as (reader, writer):
             writer.write(request(server, path, "Content-Length: 10737418240"))
-            status, body = await answered(reader)
+            status, body = await read_answer(reader)
             assert (status, body["code"]) == (413, "too_large")
             assert "MB" in body["message"]
 
-    async def test_without_a_length_what_comes_is_counted(self, server: Server) -> None:
+    async def test_without_a_length_the_received_bytes_are_counted(self, server: Server) -> None:
         """50 MB for a file, 21 MB for everything else."""
         before = len(files_of(server))
         chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
@@ -179,21 +181,21 @@ class TestRefusals:
         own |= {"X-File-Name": "a.txt", "Transfer-Encoding": "chunked"}
         headers = "\r\n".join(f"{name}: {value}" for name, value in own.items())
         for path, chunks in (("/conversations/import", 22), ("/files", 51)):
-            async with line_to(server) as (reader, writer):
+            async with connect_to(server) as (reader, writer):
                 writer.write(request(server, path, headers))
                 for _ in range(chunks):
                     writer.write(chunk)
                     await writer.drain()
-                status, body = await answered(reader)
+                status, body = await read_answer(reader)
                 assert (status, body["code"]) == (413, "too_large")
-        await settled(lambda: len(files_of(server)) == before)
+        await wait_until(lambda: len(files_of(server)) == before)
 
-    async def test_whoever_goes_away_in_the_middle_leaves_nothing(self, server: Server) -> None:
+    async def test_an_upload_that_is_broken_off_leaves_no_file(self, server: Server) -> None:
         before = len(files_of(server))
 
         async def half() -> AsyncIterator[bytes]:
             yield bytes(2 * MEGABYTE)
-            await settled(lambda: len(files_of(server)) > before)
+            await wait_until(lambda: len(files_of(server)) > before)
             task.cancel()
             await asyncio.Event().wait()
 
@@ -201,7 +203,7 @@ class TestRefusals:
             task = asyncio.create_task(upload_file(ada, half()))
             with pytest.raises(asyncio.CancelledError):
                 await task
-        await settled(lambda: len(files_of(server)) == before)
+        await wait_until(lambda: len(files_of(server)) == before)
 
 
 def request(server: Server, path: str, headers: str) -> bytes:
@@ -210,7 +212,7 @@ def request(server: Server, path: str, headers: str) -> bytes:
 
 
 @asynccontextmanager
-async def line_to(
+async def connect_to(
     server: Server,
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -220,7 +222,7 @@ async def line_to(
         writer.close()
 
 
-async def answered(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
+async def read_answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
     """Status and JSON."""
     async with asyncio.timeout(10):
         head = await reader.readuntil(b"\r\n\r\n")

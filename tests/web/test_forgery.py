@@ -55,7 +55,7 @@ async def test_nothing_is_changed_without_the_pages_token(name: str, server: Ser
 
 
 @pytest.mark.parametrize("name", sorted(set(PATHS) - set(CHANGING)))
-async def test_what_only_reads_takes_no_other_method(name: str, server: Server) -> None:
+async def test_a_route_that_only_reads_accepts_no_other_method(name: str, server: Server) -> None:
     async with Person(server.url) as ada:
         for method in ("POST", "PATCH", "DELETE", "PUT"):
             answer = await ask_from_page(ada, method, PATHS[name])
@@ -65,7 +65,9 @@ async def test_what_only_reads_takes_no_other_method(name: str, server: Server) 
 @pytest.mark.parametrize(
     "name", ["conversation", "restore", "clear", "message", "show", "files", "import", "logout"]
 )
-async def test_what_changes_something_is_not_done_by_a_link(name: str, server: Server) -> None:
+async def test_a_route_that_changes_something_does_nothing_on_get(
+    name: str, server: Server
+) -> None:
     async with Person(server.url) as ada:
         assert (await ask(ada, "GET", PATHS[name])).status == 405
 
@@ -83,7 +85,7 @@ async def test_a_forged_request_leaves_everything_as_it_was(server: Server) -> N
         assert len((await ada.page(page.conversation)).snapshot["messages"]) == 3
 
 
-async def test_the_cookies_are_kept_to_this_site_and_the_session_from_scripts(
+async def test_cookies_are_limited_to_this_site_and_scripts_can_not_read_the_session(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:

@@ -1,4 +1,4 @@
-"""Which name the site answers to."""
+"""The host names under which the site answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.running import Server
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "a b", ""])
-async def test_under_another_name_there_is_nothing_and_the_log_stays_short(
+async def test_another_host_name_is_refused_and_the_log_stays_short(
     host: str, server: Server
 ) -> None:
     async with (
@@ -20,7 +20,7 @@ async def test_under_another_name_there_is_nothing_and_the_log_stays_short(
     assert "DisallowedHost" not in server.log
 
 
-async def test_an_address_without_end_is_refused(server: Server) -> None:
+async def test_an_endless_url_is_refused(server: Server) -> None:
     async with (
         aiohttp.ClientSession() as anyone,
         anyone.get(f"{server.url}/chat?{'x' * 70_000}") as response,

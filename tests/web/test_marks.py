@@ -1,4 +1,4 @@
-"""Marks over HTTP: asked strictly, heard by every page; and why a message was forgotten."""
+"""Marks over HTTP: strict requests, events for every page; and why a message was forgotten."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.web.browser_requests import NOBODYS, ask_from_page
 
 
 async def send_texts(page: Page, *texts: str) -> list[str]:
-    """The ids of what was asked."""
+    """Send each text in a turn of its own. Returns the ids of the user messages."""
     ids = []
     for text in texts:
         await page.send(text)
@@ -24,11 +24,11 @@ async def send_texts(page: Page, *texts: str) -> list[str]:
     return ids
 
 
-def why(message: str, **asked: str) -> str:
-    return f"/messages/{message}/why?{urlencode(asked)}"
+def why(message: str, **query: str) -> str:
+    return f"/messages/{message}/why?{urlencode(query)}"
 
 
-async def test_every_page_hears_of_a_mark_and_a_fresh_one_shows_it(server: Server) -> None:
+async def test_every_open_page_gets_a_new_mark_and_a_fresh_page_shows_it(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         first, second = await send_texts(page, "One", "Two")
@@ -67,7 +67,9 @@ async def test_every_page_hears_of_a_mark_and_a_fresh_one_shows_it(server: Serve
         {"colour": True},
     ],
 )
-async def test_what_is_no_mark_is_refused_and_changes_nothing(body: Any, server: Server) -> None:
+async def test_a_request_that_is_no_mark_is_refused_and_changes_nothing(
+    body: Any, server: Server
+) -> None:
     async with Person(server.url) as ada:
         answer = await ask_from_page(ada, "PATCH", f"/messages/{NOBODYS}", data=json.dumps(body))
         assert answer.status == 400
@@ -86,7 +88,9 @@ async def test_a_mark_that_would_do_nothing_is_refused_with_the_reason(server: S
         assert told["sentences"] == ["It is the agent's greeting: shown to you, never sent."]
 
 
-async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) -> None:
+async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
+    server: Server,
+) -> None:
     async with Person(server.url) as ada:
         page = await ada.page(query="historyPolicy=lastN&historyLength=2")
         first, second, third = await send_texts(page, "One", "Two", "Three")
@@ -126,7 +130,7 @@ async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) 
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "query",
     [
         {"query": "x" * 5000},
         {"draft": "x" * 2001},
@@ -136,14 +140,14 @@ async def test_it_tells_when_a_message_left_and_what_would_help(server: Server) 
     ],
 )
 async def test_a_question_that_is_too_long_or_wrong_is_refused(
-    asked: dict[str, str], server: Server
+    query: dict[str, str], server: Server
 ) -> None:
     async with Person(server.url) as ada:
-        told = await ada.ask("GET", why(NOBODYS, **asked), expect=400)
+        told = await ada.ask("GET", why(NOBODYS, **query), expect=400)
         assert told["code"] == "bad_command"
 
 
-async def test_a_reply_is_sent_with_what_it_replies_to(server: Server) -> None:
+async def test_a_reply_is_sent_with_the_message_it_replies_to(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         page = await ada.page(query="historyPolicy=none")
         (first, _) = await send_texts(page, "One", "Two")

@@ -1,4 +1,4 @@
-"""What the page is told it may offer: through the running server."""
+"""The models that the running server tells the page to offer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.running import Server
 from tests.web.browser_requests import ask
 
 
-async def test_the_page_learns_what_answers_and_what_has_no_key_here(server: Server) -> None:
+async def test_the_page_gets_the_models_that_answer_and_those_without_a_key(server: Server) -> None:
     async with Person(server.url) as ada:
         found = (await ask(ada, "GET", "/models?agent=demo")).json
         assert (found["own"].partition(":")[0], found["locked"], found["looking"]) == (

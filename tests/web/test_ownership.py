@@ -1,4 +1,4 @@
-"""What is not yours is not there: every route that takes an id, asked by everyone else."""
+"""Every route that takes an id answers "not found" to everyone but the owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.web.conftest import STAFF
 
 @dataclass(frozen=True)
 class Case:
-    """How a route with an id is asked, and what its owner gets."""
+    """How a route with an id is requested, and what its owner gets."""
 
     method: str = "GET"
     query: str = ""
@@ -58,10 +58,10 @@ WITHOUT_ID = {
     *("home", "chat", "conversations", "files", "import", "models", "login", "logout", "signup"),
     "admin/",
 }
-ASKED = [(name, case) for name, cases in OWNED.items() for case in cases]
+ROUTE_CASES = [(name, case) for name, cases in OWNED.items() for case in cases]
 
 
-def split() -> tuple[set[str], set[str]]:
+def route_names() -> tuple[set[str], set[str]]:
     """The names of the routes that take an id, and of those that take none."""
     with_id: set[str] = set()
     without: set[str] = set()
@@ -74,12 +74,12 @@ def split() -> tuple[set[str], set[str]]:
     return with_id, without
 
 
-def test_every_route_is_looked_at_here() -> None:
-    assert split() == (set(OWNED), WITHOUT_ID)
+def test_every_route_is_covered_by_these_tests() -> None:
+    assert route_names() == (set(OWNED), WITHOUT_ID)
 
 
 def id_for(name: str, page: Page, turn: str, file: str) -> str:
-    """What a route of this name is about: an answer, a message, a file or the conversation."""
+    """The id that a route of this name takes: of a turn, a message, a file or the conversation."""
     if name == "file":
         return file
     if name in ("receipt", "request", "compare-turn"):
@@ -90,13 +90,13 @@ def id_for(name: str, page: Page, turn: str, file: str) -> str:
     return page.conversation
 
 
-async def asked(person: Person, name: str, case: Case, id: str) -> Answer:
+async def request_route(person: Person, name: str, case: Case, id: str) -> Answer:
     path = reverse(name, args=[id]) + case.query
     type = "application/json" if case.body else ""
     return await ask_from_page(person, case.method, path, data=case.body, type=type)
 
 
-async def given(person: Person) -> str:
+async def attach_file(person: Person) -> str:
     """The id of a file that this person attached."""
     headers = person.headers() | {"X-File-Name": "plan.txt"}
     answer = await ask(person, "POST", "/files", data=b"My plan", headers=headers)
@@ -104,26 +104,28 @@ async def given(person: Person) -> str:
     return id
 
 
-async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) -> None:
+async def test_no_route_distinguishes_another_persons_id_from_an_unknown_one(
+    server: Server,
+) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob, Person(server.url) as grace:
         page, gone = await ada.page(), await ada.page()
-        file, gone_file = await given(ada), await given(ada)
+        file, gone_file = await attach_file(ada), await attach_file(ada)
         turn = (await page.say("My plan", attachments=[file]))["turn"]
         gone_turn = (await gone.say("My past", attachments=[gone_file]))["turn"]
         await ada.ask("DELETE", f"/conversations/{gone.conversation}")
         await (await bob.page()).say("Of another")
         await grace.sign_in(*STAFF)
         async with Person(server.url) as nobody:
-            for name, case in ASKED:
+            for name, case in ROUTE_CASES:
                 ids = (
                     id_for(name, page, turn, file),
                     id_for(name, gone, gone_turn, gone_file),
                 )
                 for person in (bob, grace, nobody):
-                    unknown = await asked(person, name, case, NOBODYS)
+                    unknown = await request_route(person, name, case, NOBODYS)
                     assert unknown.status == 404, name
                     for id in ids:
-                        theirs = await asked(person, name, case, id)
+                        theirs = await request_route(person, name, case, id)
                         assert (theirs.status, theirs.body) == (404, unknown.body), name
             assert (await nobody.ask("GET", "/conversations"))["count"] == 0
             assert (await nobody.ask("GET", "/conversations?q=plan"))["count"] == 0
@@ -134,15 +136,17 @@ async def test_no_route_tells_another_persons_id_from_nobodys(server: Server) ->
 
 async def test_every_route_answers_the_owner(server: Server) -> None:
     async with Person(server.url) as ada:
-        page, file = await ada.page(), await given(ada)
+        page, file = await ada.page(), await attach_file(ada)
         turn = (await page.say("My plan", attachments=[file]))["turn"]
-        for name, case in sorted(ASKED, key=lambda asked: asked[0] in ("restore", "clear")):
+        for name, case in sorted(
+            ROUTE_CASES, key=lambda request_route: request_route[0] in ("restore", "clear")
+        ):
             id = id_for(name, page, turn, file)
             if case.method == "DELETE":
                 continue
             if name == "restore":
                 await ada.ask("DELETE", f"/conversations/{id}")
-            assert (await asked(ada, name, case, id)).status == case.owner_gets, name
+            assert (await request_route(ada, name, case, id)).status == case.owner_gets, name
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ async def test_every_route_answers_the_owner(server: Server) -> None:
         "/nowhere",
     ],
 )
-async def test_what_names_nothing_is_not_found(path: str, server: Server) -> None:
+async def test_a_malformed_id_is_not_found(path: str, server: Server) -> None:
     async with Person(server.url) as ada:
         answer = await ask(ada, "GET", path)
         assert answer.status == 404

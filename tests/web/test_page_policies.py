@@ -1,4 +1,4 @@
-"""The page gets what it must know of the policies from the server, and names none by itself."""
+"""The page gets all it needs about policies from the server and contains no policy's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.running import ROOT
 MODULES = sorted((ROOT / "static/chat").rglob("*.js"))
 NAMES = "|".join(sorted({*POLICIES.names, *POLICIES.selectors}))
 # Other things have some of these names too: settings, parts of a request, elements, CSS values.
-# So a name counts where a policy is compared or looked up, and the others wherever they occur.
+# So these names count only where a policy is compared or looked up, other names everywhere.
 PLAIN = "all|none|summary|tokens"
 DISTINCT = "|".join(name for name in NAMES.split("|") if name not in PLAIN.split("|"))
 COMPARED = re.compile(
@@ -22,19 +22,19 @@ COMPARED = re.compile(
     rf"""|["'](?:{NAMES})["']\s*[!=]==?[^\n;]{{0,30}}(?:policy|selector|key)\b"""
     rf"""|case\s+["'](?:{NAMES})["']"""
 )
-NAMED = re.compile(rf"""["'`](?:{DISTINCT})["'`: ]|\b(?:{DISTINCT}):\s*["'`{{(]""")
+LITERAL_NAME = re.compile(rf"""["'`](?:{DISTINCT})["'`: ]|\b(?:{DISTINCT}):\s*["'`{{(]""")
 # A reason of a verdict, not the policy: messages that were chosen because they matter.
 REASON = 'one.reason === "relevant"'
 
 
-def test_the_names_that_only_a_policy_has_are_known() -> None:
+def test_the_names_that_only_policies_have_are_listed() -> None:
     assert set(DISTINCT.split("|")) == {"lastN", "relevant", "strategy", "lexical", "triage"}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
 def test_no_module_of_the_page_names_a_policy(module: Path) -> None:
     text = re.sub(r"/\*.*?\*/", "", module.read_text(), flags=re.DOTALL).replace(REASON, "")
-    assert NAMED.findall(text) == []
+    assert LITERAL_NAME.findall(text) == []
     assert COMPARED.findall(text) == []
 
 
@@ -49,8 +49,8 @@ def test_no_module_of_the_page_names_a_policy(module: Path) -> None:
         'if (selector === "lexical") return;',
     ],
 )
-def test_a_name_is_noticed(line: str) -> None:
-    assert NAMED.search(line) or COMPARED.search(line)
+def test_a_policys_name_is_detected(line: str) -> None:
+    assert LITERAL_NAME.search(line) or COMPARED.search(line)
 
 
 def test_every_report_has_a_title() -> None:

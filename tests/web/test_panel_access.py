@@ -10,8 +10,8 @@ from tests.web.browser_requests import ask, ask_from_page, submit
 from tests.web.conftest import STAFF
 
 
-async def shown(person: Person) -> tuple[bool, int, int]:
-    """Whether the page offers the panel; what receipt and request of an own answer come with."""
+async def visible_parts(person: Person) -> tuple[bool, int, int]:
+    """Whether the page offers the panel; the statuses of the receipt and the request of a turn."""
     ended = await (await person.page()).say("Hello")
     text = (await ask(person, "GET", "/chat?debug=true")).text
     offered = '"debug_panel": true' in text
@@ -28,9 +28,9 @@ async def shown(person: Person) -> tuple[bool, int, int]:
 
 async def test_everyone_sees_receipts_and_staff_the_exact_request(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as grace:
-        assert await shown(ada) == (True, 200, 404)
+        assert await visible_parts(ada) == (True, 200, 404)
         await grace.sign_in(*STAFF)
-        assert await shown(grace) == (True, 200, 200)
+        assert await visible_parts(grace) == (True, 200, 200)
 
 
 CLOSED = (False, 404, 404)
@@ -42,7 +42,7 @@ OPEN = (True, 200, 200)
     ("panel", "guest", "staff"),
     [("everyone", OPEN, OPEN), ("staff", CLOSED, OPEN), ("off", CLOSED, CLOSED)],
 )
-async def test_with_debug_whoever_may_open_the_panel_sees_the_request(
+async def test_with_debug_everyone_who_may_open_the_panel_sees_the_request(
     panel: str,
     guest: tuple[bool, int, int],
     staff: tuple[bool, int, int],
@@ -53,14 +53,14 @@ async def test_with_debug_whoever_may_open_the_panel_sees_the_request(
     copy_database(server.folder, folder)  # with its staff: an account takes as long as a start
     with Server(folder, DEBUG_PANEL=panel, DEBUG="true") as other:
         async with Person(other.url) as ada, Person(other.url) as grace:
-            assert await shown(ada) == guest
+            assert await visible_parts(ada) == guest
             await grace.sign_in(*STAFF)
-            assert await shown(grace) == staff
+            assert await visible_parts(grace) == staff
             await no_account_is_made(ada)
 
 
 async def no_account_is_made(ada: Person) -> None:
-    """Without SIGNUP=true there is no such page, for a hand-made form either."""
+    """Without SIGNUP=true the page doesn't exist, and a hand-made form is refused too."""
     assert '"signup": false' in (await ask(ada, "GET", "/chat")).text
     assert (await ask(ada, "GET", "/accounts/signup/")).status == 404
     form = {"username": "ada", "password1": "lovelace-1843", "password2": "lovelace-1843"}
@@ -69,7 +69,7 @@ async def no_account_is_made(ada: Person) -> None:
     assert tried.status == 200  # the form again: nobody of this name
 
 
-async def test_the_exact_request_is_what_was_said(server: Server) -> None:
+async def test_the_exact_request_holds_the_sent_messages(server: Server) -> None:
     async with Person(server.url) as grace:
         await grace.sign_in(*STAFF)
         turn = (await (await grace.page()).say("What was sent?"))["turn"]

@@ -1,4 +1,4 @@
-"""A conversation from a file goes on as it was decided, as far as a link may have it."""
+"""A restored conversation keeps the settings of its file, as far as a link may set them."""
 
 from __future__ import annotations
 
@@ -13,76 +13,80 @@ from tests.person import Person
 from tests.running import Server
 
 
-def saved(policy: str = "lastN", **more: Any) -> SavedSettings:
+def saved_settings(policy: str = "lastN", **more: Any) -> SavedSettings:
     values = {"policy": policy, "length": 20, "selector": "lexical"}
     return SavedSettings.model_validate(values | more)
 
 
-def under(
+def resume(
     environment: Mapping[str, str],
-    said: SavedSettings | None,
+    from_file: SavedSettings | None,
     template: Mapping[str, object] | None = None,
     *,
     settings: Any,
     staff: bool = False,
 ) -> ResumedSettings:
     settings.HISTORY_ENVIRONMENT = environment
-    return resume_settings(said, template or {}, staff=staff)
+    return resume_settings(from_file, template or {}, staff=staff)
 
 
 @pytest.mark.parametrize(
-    ("said", "template", "query"),
+    ("from_file", "template", "query"),
     [
         (None, {}, ""),
-        (saved(), {}, ""),
-        (saved(length=3), {}, "historyLength=3"),
-        (saved(length=3), {"historyLength": 3}, ""),
-        (saved(), {"historyLength": 3}, "historyLength=20"),
-        (saved("all", length=3), {}, "historyPolicy=all"),
-        (saved("tokens", tokens=900), {}, "historyPolicy=tokens&historyTokens=900"),
-        (saved("strategy"), {"historyPolicy": "strategy"}, ""),
+        (saved_settings(), {}, ""),
+        (saved_settings(length=3), {}, "historyLength=3"),
+        (saved_settings(length=3), {"historyLength": 3}, ""),
+        (saved_settings(), {"historyLength": 3}, "historyLength=20"),
+        (saved_settings("all", length=3), {}, "historyPolicy=all"),
+        (saved_settings("tokens", tokens=900), {}, "historyPolicy=tokens&historyTokens=900"),
+        (saved_settings("strategy"), {"historyPolicy": "strategy"}, ""),
     ],
 )
-def test_the_address_says_what_would_be_otherwise(
-    said: SavedSettings | None, template: dict[str, object], query: str, settings: Any
+def test_the_url_overrides_settings_that_differ_from_the_file(
+    from_file: SavedSettings | None, template: dict[str, object], query: str, settings: Any
 ) -> None:
-    assert under({}, said, template, settings=settings) == ResumedSettings(query=query)
+    assert resume({}, from_file, template, settings=settings) == ResumedSettings(query=query)
 
 
 @pytest.mark.parametrize(
-    ("environment", "said", "note"),
+    ("environment", "from_file", "note"),
     [
         (
             {"HISTORY_POLICY": "none", "HISTORY_REASON": "Data protection."},
-            saved(length=3),
+            saved_settings(length=3),
             "Its last answer was decided under “last 3 user messages”. Here “only this message” "
             "applies. Data protection.",
         ),
         (
             {"HISTORY_URL": "staff"},
-            saved("all"),
+            saved_settings("all"),
             "Its last answer was decided under “everything”. Here “last 20 user messages” applies.",
         ),
-        ({"HISTORY_MAX_LENGTH": "20"}, saved(length=50), "Here “last 20 user messages” applies."),
-        ({}, saved("strategy"), "Here “last 20 user messages” applies."),
-        ({}, saved("lastn"), "the policy 'lastn', which isn't known here"),
-        ({"HISTORY_TOKENS": "500"}, saved(), "up to 500 tokens"),
+        (
+            {"HISTORY_MAX_LENGTH": "20"},
+            saved_settings(length=50),
+            "Here “last 20 user messages” applies.",
+        ),
+        ({}, saved_settings("strategy"), "Here “last 20 user messages” applies."),
+        ({}, saved_settings("lastn"), "the policy 'lastn', which isn't known here"),
+        ({"HISTORY_TOKENS": "500"}, saved_settings(), "up to 500 tokens"),
     ],
 )
-def test_no_file_widens_what_is_locked_and_it_is_said(
-    environment: dict[str, str], said: SavedSettings, note: str, settings: Any
+def test_a_file_can_not_widen_locked_settings_and_a_note_says_so(
+    environment: dict[str, str], from_file: SavedSettings, note: str, settings: Any
 ) -> None:
-    resumed = under(environment, said, settings=settings)
+    resumed = resume(environment, from_file, settings=settings)
     assert resumed.query == ""
     assert note in resumed.note
 
 
-def test_staff_may_have_what_only_staff_may_choose(settings: Any) -> None:
-    found = under({"HISTORY_URL": "staff"}, saved("all"), settings=settings, staff=True)
+def test_staff_keep_settings_that_only_staff_may_choose(settings: Any) -> None:
+    found = resume({"HISTORY_URL": "staff"}, saved_settings("all"), settings=settings, staff=True)
     assert found == ResumedSettings(query="historyPolicy=all")
 
 
-async def test_what_is_exported_is_imported_and_goes_on_as_it_was(server: Server) -> None:
+async def test_an_exported_conversation_is_imported_and_keeps_its_settings(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page(query="historyPolicy=lastN&historyLength=2")
         for text in ("One", "Two"):

@@ -1,4 +1,4 @@
-"""What every answer tells the browser to forbid, and that no page needs what is forbidden."""
+"""Every answer tells the browser what to forbid, and no page needs anything forbidden."""
 
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ def check(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_every_answer_forbids_what_no_page_needs(path: str, server: Server) -> None:
+async def test_every_answer_has_the_headers_that_forbid_what_no_page_needs(
+    path: str, server: Server
+) -> None:
     async with Person(server.url) as ada:
         answer = await ask(ada, "GET", path)
         assert answer.status == PATHS[path]
         check(answer)
 
 
-async def test_a_refused_form_and_a_static_file_forbid_it_too(server: Server) -> None:
+async def test_a_refused_form_and_a_static_file_have_the_headers_too(server: Server) -> None:
     async with Person(server.url) as ada:
         refused = await ask(ada, "POST", "/accounts/login/")
         assert refused.status == 403
@@ -69,7 +71,7 @@ async def test_a_refused_form_and_a_static_file_forbid_it_too(server: Server) ->
 
 
 @pytest.mark.parametrize("path", ["/chat", "/accounts/login/", "/accounts/signup/", "/nowhere"])
-async def test_no_page_holds_a_script_or_a_style_of_its_own(path: str, server: Server) -> None:
+async def test_no_page_holds_an_inline_script_or_style(path: str, server: Server) -> None:
     async with Person(server.url) as ada:
         text = (await ask(ada, "GET", path)).text
         scripts = re.findall(r"<script([^>]*)>", text)
@@ -77,7 +79,7 @@ async def test_no_page_holds_a_script_or_a_style_of_its_own(path: str, server: S
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
 
 
-async def test_pages_and_lists_are_not_kept_by_anyone_between(server: Server) -> None:
+async def test_pages_and_lists_are_not_cached_by_proxies(server: Server) -> None:
     async with Person(server.url) as ada:
         for path in ("/chat", "/conversations"):
             assert "cookie" in (await ask(ada, "GET", path)).headers["vary"].lower()

@@ -48,7 +48,7 @@ def seeded(
     call_command("seed", stdout=output)
     name, _ = signing_in(output.getvalue())
     owner = Owner(user=get_user_model().objects.get(username=name).pk)
-    with opener(owner) as seeder:
+    with open_seeder(owner) as seeder:
         rows = Conversation.objects.filter(user=owner.user, deleted=None)
         pages = {row.title: asyncio.run(seeder.open(str(row.id))) for row in rows}
     return Seeded(output.getvalue(), owner, pages)
@@ -66,7 +66,7 @@ def addresses(output: str) -> dict[str, str]:
     return {title: id for id, title in lines}
 
 
-class opener:
+class open_seeder:
     """`with opener(owner) as seeder:` closes its threads afterwards."""
 
     def __init__(self, owner: Owner) -> None:
@@ -79,7 +79,7 @@ class opener:
         self.seeder.close()
 
 
-def test_every_kind_is_there_and_opens(seeded: Seeded) -> None:
+def test_a_conversation_of_every_kind_is_stored_and_opens(seeded: Seeded) -> None:
     assert set(seeded.pages) == set(SAMPLES)
     assert all(page.messages for page in seeded.pages.values())
     assert not any(page.turn for page in seeded.pages.values())
@@ -109,7 +109,7 @@ def test_every_kind_is_there_and_opens(seeded: Seeded) -> None:
     assert seeded.page("An interrupted").messages[-1].message.content
 
 
-def test_marks_versions_summary_background_and_import_are_there(seeded: Seeded) -> None:
+def test_marks_versions_summary_background_message_and_import_are_stored(seeded: Seeded) -> None:
     for title in ("Pinned, left out", "Restored from"):
         page = seeded.page(title)
         assert page.forget_above > 0
@@ -128,10 +128,10 @@ def test_marks_versions_summary_background_and_import_are_there(seeded: Seeded) 
     assert notes[-2:] == ["briefing", "briefing"]
 
 
-def test_another_accounts_talk_does_not_open(seeded: Seeded) -> None:
+def test_another_accounts_conversation_does_not_open(seeded: Seeded) -> None:
     other = addresses(seeded.output)[STRANGER]
     assert Conversation.objects.get(id=other).user_id != seeded.owner.user
-    with opener(seeded.owner) as seeder, pytest.raises(NotFound):
+    with open_seeder(seeded.owner) as seeder, pytest.raises(NotFound):
         asyncio.run(seeder.open(other))
 
 
@@ -145,7 +145,7 @@ def test_a_second_run_adds_an_account_and_changes_nothing(seeded: Seeded) -> Non
     assert not Turn.objects.filter(state="running").exists()
 
 
-def test_the_password_opens_an_account_without_rights_and_no_other(seeded: Seeded) -> None:
+def test_the_password_signs_in_to_an_account_without_rights_and_to_no_other(seeded: Seeded) -> None:
     name, password = signing_in(seeded.output)
     user = authenticate(username=name, password=password)
     assert user is not None and not user.is_staff and not user.is_superuser

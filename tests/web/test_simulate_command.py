@@ -1,4 +1,4 @@
-"""What the replay of stored conversations says, and what it refuses."""
+"""What the replay of stored conversations prints, and which options it refuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_bad_value_is_refused_by_the_rules_of_the_settings(
         call_command("simulate_history", f"{option}={value}")
 
 
-def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
+def test_each_policy_is_one_line_and_the_current_policy_is_the_first() -> None:
     found = SimulationReport(conversations=2, asking={"relevant, triage"}, skipped=["x: no agent."])
     found.add(
         "all", SimulationTotals(turns=3, messages=9, tokens=1_500, leading=750, groups=4, cost=0.5)
@@ -52,7 +52,7 @@ def test_each_policy_is_one_line_and_what_applies_now_the_first() -> None:
     assert "all: 2 more turns would not have fitted" in rest and "Skipped x: no agent." in rest
 
 
-def test_a_long_run_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_prints_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     progress = ProgressLine(said.append, "conversation 2 of 9")
     progress.tick("all")

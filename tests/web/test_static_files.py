@@ -1,4 +1,4 @@
-"""Static files: names that change with their content, kept for ever, found from every module."""
+"""Static files have names that change with the content, are cached for ever, and all exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def linked(ada: Person) -> list[str]:
     return re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
 
 
-async def test_everything_the_page_loads_has_a_hashed_name_and_is_kept_for_ever(
+async def test_everything_the_page_loads_has_a_hashed_name_and_is_cached_for_ever(
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
@@ -47,7 +47,9 @@ async def test_everything_the_page_loads_has_a_hashed_name_and_is_kept_for_ever(
 
 
 @pytest.mark.parametrize("kind", ["chat.css", "main.js"])
-async def test_a_file_comes_compressed_in_part_or_not_again(kind: str, server: Server) -> None:
+async def test_a_file_is_served_compressed_in_part_or_as_not_modified(
+    kind: str, server: Server
+) -> None:
     name, suffix = kind.split(".")
     async with Person(server.url) as ada:
         found = re.compile(rf"/{name}\.\w+\.{suffix}$")
@@ -85,6 +87,6 @@ async def test_a_file_comes_compressed_in_part_or_not_again(kind: str, server: S
         "/var/chatsite.sqlite3",
     ],
 )
-async def test_nothing_else_is_handed_out(path: str, server: Server) -> None:
+async def test_no_other_file_is_served(path: str, server: Server) -> None:
     async with Person(server.url) as ada:
         assert (await ask(ada, "GET", path)).status == 404

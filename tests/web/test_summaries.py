@@ -1,4 +1,4 @@
-"""The summary over HTTP: what its owner may say, and what is told to who says it wrongly."""
+"""The summary over HTTP: what its owner may change, and how wrong requests are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.running import Server
 from tests.web.browser_requests import ask_from_page
 
 
-async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Server) -> None:
+async def test_a_conversation_without_a_summary_says_so_and_can_be_switched(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         await page.say("Hello")
@@ -24,7 +24,7 @@ async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Se
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "says"),
+    ("path", "body", "expected"),
     [
         ("", '{"version": 1, "text": "  "}', "switch it off"),
         ("", '{"version": 1, "text": 7}', "switch it off"),
@@ -36,12 +36,12 @@ async def test_a_conversation_without_one_says_so_and_can_be_switched(server: Se
         ("/switch", '{"on": "yes"}', "on is true or false"),
     ],
 )
-async def test_what_is_said_wrongly_is_refused_with_the_reason(
-    path: str, body: str, says: str, server: Server
+async def test_a_wrong_request_is_refused_with_the_reason(
+    path: str, body: str, expected: str, server: Server
 ) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         await page.say("Hello")
         address = f"/conversations/{page.conversation}/summary{path}"
         answer = await ask_from_page(ada, "POST", address, data=body, type="application/json")
-        assert answer.status == 400 and says in answer.json["message"]
+        assert answer.status == 400 and expected in answer.json["message"]

@@ -1,4 +1,4 @@
-"""Answers tried again, over socket and HTTP: every version stays, and every page shows the same."""
+"""Retried answers over socket and HTTP: every version stays, and every page shows the same one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.running import Server
 from tests.web.browser_requests import ask_from_page
 
 
-async def again(page: Page, message: str) -> str:
+async def retry(page: Page, message: str) -> str:
     """The id of the new answer to the same message."""
     await page.command("again", agent=page.agent, client_id=str(uuid.uuid4()), message=message)
     started = await page.until("turn_started")
@@ -22,7 +22,7 @@ async def test_another_version_is_shown_on_every_page(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await ada.page()
         first: str = (await page.say("One"))["message"]["id"]
-        second = await again(page, first)
+        second = await retry(page, first)
         other = await ada.page(page.conversation)
         assert [m["id"] for m in other.snapshot["messages"]][-1] == second
         assert other.snapshot["messages"][-1]["versions"] == [first, second]
