@@ -1,4 +1,4 @@
-"""The conformance kit, as somebody uses it who wrote a function that trims."""
+"""The conformance kit, used by the author of a trim function."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PLACE = "tests.conformance.trims"
 EXAMPLES = 100
 
 
-def tried(name: str, number: str, *, broken: bool = False) -> Counterexample | None:
+def counterexample(name: str, number: str, *, broken: bool = False) -> Counterexample | None:
     checks = checks_of_function()[number]
-    drawn = plain_cases(broken=broken)
-    return smallest(load_function(f"{PLACE}:{name}"), checks, drawn, examples=EXAMPLES)
+    cases = plain_cases(broken=broken)
+    return smallest(load_function(f"{PLACE}:{name}"), checks, cases, examples=EXAMPLES)
 
 
 @pytest.mark.parametrize("name", ["whole_turns", "Dictionaries"])
@@ -32,7 +32,7 @@ def test_a_good_function_holds_everything_that_binds_it(name: str) -> None:
 
 
 def test_a_property_that_breaks_is_shown_with_the_smallest_conversation() -> None:
-    found = tried("last_three", "P1")
+    found = counterexample("last_three", "P1")
     assert found is not None
     assert found.why == "a result without its call directly before it"
     assert len(found.case.entries) == 5, "a question, three calls at once and results"
@@ -52,25 +52,27 @@ def test_a_property_that_breaks_is_shown_with_the_smallest_conversation() -> Non
         ("last_three", "P7", "1 instructions were there, 0 are sent, or changed"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_sentence(name: str, number: str, why: str) -> None:
-    found = tried(name, number)
+def test_a_counterexample_says_in_a_sentence_what_is_wrong(
+    name: str, number: str, why: str
+) -> None:
+    found = counterexample(name, number)
     assert found is not None and why in found.why
 
 
-def test_a_choice_that_changes_from_time_to_time_is_found_out() -> None:
-    found = tried("never_twice_the_same", "P13")
+def test_a_function_whose_choice_varies_is_detected() -> None:
+    found = counterexample("never_twice_the_same", "P13")
     assert found is not None
 
 
 @pytest.mark.slow
-def test_what_only_breaks_on_broken_conversations_is_told_apart() -> None:
-    assert tried("whole_turns", "P1") is None
-    found = tried("whole_turns", "P1", broken=True)
+def test_a_fault_on_broken_conversations_only_is_reported_separately() -> None:
+    assert counterexample("whole_turns", "P1") is None
+    found = counterexample("whole_turns", "P1", broken=True)
     assert found is not None and "result" in found.why
 
 
 @pytest.mark.slow
-def test_a_rate_says_apart_how_often_there_was_room() -> None:
+def test_rates_count_the_cases_with_enough_room_separately() -> None:
     tally = rates(
         load_function(f"{PLACE}:last_three"), checks_of_function(), plain_cases(), examples=EXAMPLES
     )
@@ -112,7 +114,7 @@ def test_a_wrong_name_says_what_is_wrong(where: str, says: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_without_a_strategy_is_said_before_anything_runs() -> None:
+def test_a_folder_without_a_strategy_is_reported_before_anything_runs() -> None:
     done = run("--history-strategy=agents/demo")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "there is no agents/demo/strategy.py" in done.stderr
@@ -123,7 +125,7 @@ KIT = Path(__file__).parents[2] / "chatsite" / "conformance" / "kit"
 
 
 @pytest.mark.parametrize("path", sorted(KIT.glob("*.py")), ids=lambda path: path.name)
-def test_the_kit_knows_nothing_of_chatsite_but_its_messages(path: Path) -> None:
+def test_the_kit_imports_only_messages_from_chatsite(path: Path) -> None:
     own = ("chatsite.conformance.kit", "chatsite.messages")
     for node in ast.walk(ast.parse(path.read_text())):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -1,4 +1,4 @@
-"""Functions that trim, as third parties write them: a good one, and some with a fault."""
+"""Trim functions as third parties write them: a correct one, and several with a fault."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def size(messages: Sequence[Message]) -> int:
 def whole_turns(messages: list[Message], *, tokens: int) -> list[Message]:
     """Instructions, and the newest whole turns that fit."""
     system = [message for message in messages if message.role == "system"]
-    said = [message for message in messages if message.role != "system"]
-    starts = [place for place, message in enumerate(said) if message.role == "user"]
+    rest = [message for message in messages if message.role != "system"]
+    starts = [place for place, message in enumerate(rest) if message.role == "user"]
     kept: list[Message] | None = None
     for start in reversed(starts):
-        if size([*system, *said[start:]]) > tokens:
+        if size([*system, *rest[start:]]) > tokens:
             break
-        kept = said[start:]
+        kept = rest[start:]
     if kept is None:
         raise TooLarge("instructions and the current turn don't fit")
     return system + kept
@@ -57,15 +57,15 @@ def never_twice_the_same(messages: list[Message], *, tokens: int) -> list[Messag
 
 
 def shortens(messages: list[Message], *, tokens: int) -> list[Message]:
-    """It cuts texts, which nobody is told."""
+    """Cuts the texts of messages without marking the cut."""
     kept = whole_turns(messages, tokens=tokens)
     return [replace(message, content=(message.content or "")[:3]) for message in kept]
 
 
 def adds_a_summary(messages: list[Message], *, tokens: int) -> list[Message]:
-    told = Message.user("They spoke.", id="made-up")
+    summary = Message.user("They spoke.", id="made-up")
     cost = TokenCount(count=1, tokenizer="test", basis="counted")
-    return [replace(told, tokens=cost), *whole_turns(messages, tokens=tokens - 1)]
+    return [replace(summary, tokens=cost), *whole_turns(messages, tokens=tokens - 1)]
 
 
 class Dictionaries:

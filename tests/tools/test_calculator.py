@@ -1,4 +1,4 @@
-"""What the calculator works out, against Python's own arithmetic, and what it refuses."""
+"""The calculator's results, against Python's own arithmetic, and the expressions it refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatsite.tools.tool import ToolContext, ToolError
 
 USING = ToolContext(owner=None, conversation="here")
 
-# In angle brackets, so that Python can be given fractions in their place.
+# In angle brackets, which `by_python` replaces with calls of Fraction.
 NUMBERS = st.one_of(
     st.integers(0, 10**6).map(lambda number: f"<{number}>"),
     st.decimals(0, 1000, places=3, allow_nan=False).map(lambda number: f"<{number:f}>"),
@@ -92,7 +92,7 @@ def test_it_agrees_with_pythons_own_fractions(expression: str) -> None:
         ("10**900 / 7", "1.42857142857143e+899"),
     ],
 )
-def test_results_are_as_people_write_them(expression: str, result: str) -> None:
+def test_results_are_written_as_people_write_them(expression: str, result: str) -> None:
     assert calculate(expression)[0] == result
 
 
@@ -123,7 +123,7 @@ def test_results_are_as_people_write_them(expression: str, result: str) -> None:
         ("٣ + 1", "means nothing here"),
     ],
 )
-def test_what_is_wrong_is_said(expression: str, words: str) -> None:
+def test_an_error_names_what_is_wrong(expression: str, words: str) -> None:
     with pytest.raises(ToolError) as caught:
         calculate(expression)
     assert words in caught.value.message
@@ -151,7 +151,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("expression", HOSTILE, ids=lambda text: text[:20])
-def test_nothing_takes_long(expression: str) -> None:
+def test_no_hostile_expression_takes_long(expression: str) -> None:
     began = time.process_time()
     try:
         figures, _ = calculate(expression)
@@ -162,7 +162,7 @@ def test_nothing_takes_long(expression: str) -> None:
 
 
 @given(expression=st.text(alphabet="0123456789.+-*/%() ,eabsqrtlogmxpi", max_size=60))
-def test_any_text_has_a_result_or_an_error_in_words(expression: str) -> None:
+def test_any_text_has_a_result_or_an_error_message(expression: str) -> None:
     try:
         figures, _ = calculate(expression)
     except ToolError as error:
@@ -171,7 +171,7 @@ def test_any_text_has_a_result_or_an_error_in_words(expression: str) -> None:
     assert figures.lstrip("-")[0].isdigit()
 
 
-async def test_it_answers_with_figures_as_text() -> None:
+async def test_the_tool_returns_the_digits_as_text() -> None:
     calculator = Calculator()
     found = await calculator.run({"expression": "2**64"}, USING)
     assert json.dumps(found) == '{"result": "18446744073709551616", "exact": true}'

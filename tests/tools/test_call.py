@@ -1,4 +1,4 @@
-"""Whatever a call runs into, there is a result: JSON that can be stored and sent."""
+"""Every tool call has a result, even a failed one: JSON that can be stored and sent."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CANARY = "sk-canary-in-an-exception"
 ANY: Mapping[str, object] = {"type": "object"}
 
 
-class Given:
-    """A tool that does what it is given."""
+class FunctionTool:
+    """A tool that runs the function it is built with."""
 
     description = "Does what it is given."
 
@@ -42,7 +42,7 @@ class Given:
         return await self._work(arguments)
 
 
-async def of(
+async def call_result(
     work: Callable[[Mapping[str, object]], Awaitable[object]],
     arguments: str = "{}",
     *,
@@ -51,7 +51,7 @@ async def of(
     parameters: Mapping[str, object] = ANY,
     name: str = "given",
 ) -> ToolResult:
-    tool = Given(work, parameters=parameters)
+    tool = FunctionTool(work, parameters=parameters)
     return await call_tool(name, arguments, [tool], USING, seconds=seconds, room_characters=room)
 
 
@@ -76,30 +76,32 @@ def the_error(result: ToolResult) -> tuple[str, str]:
     return error["name"], error["message"]
 
 
-async def test_what_it_returns_is_the_content_and_what_was_written_the_arguments() -> None:
+async def test_the_result_holds_the_returned_value_and_the_models_arguments() -> None:
     async def echo(arguments: Mapping[str, object]) -> object:
         return {"got": dict(arguments)}
 
-    result = await of(echo, '{"a": [1, "é"]}')
+    result = await call_result(echo, '{"a": [1, "é"]}')
     assert result == ToolResult(
         content='{"got": {"a": [1, "é"]}}', failed=False, arguments={"a": [1, "é"]}
     )
 
 
-async def test_no_arguments_at_all_are_an_empty_object() -> None:
-    assert (await of(returning(None), " ")).content == "null"
+async def test_blank_arguments_count_as_an_empty_object() -> None:
+    assert (await call_result(returning(None), " ")).content == "null"
 
 
-async def test_null_counts_as_not_said_where_it_can_mean_nothing_else() -> None:
+async def test_null_counts_as_missing_if_the_schema_does_not_allow_it() -> None:
     async def echo(arguments: Mapping[str, object]) -> object:
         return dict(arguments)
 
     kinds = {"a": {"type": "string"}, "b": {"type": ["string", "null"]}, "c": {"type": "string"}}
     schema = {"type": "object", "properties": kinds, "required": ["c"]}
-    result = await of(echo, '{"a": null, "b": null, "c": "x", "d": null}', parameters=schema)
+    result = await call_result(
+        echo, '{"a": null, "b": null, "c": "x", "d": null}', parameters=schema
+    )
     assert json.loads(result.content) == {"b": None, "c": "x", "d": None}
     assert "a" in result.arguments
-    assert the_error(await of(echo, '{"c": null}', parameters=schema))[0] == "BadArguments"
+    assert the_error(await call_result(echo, '{"c": null}', parameters=schema))[0] == "BadArguments"
 
 
 @pytest.mark.parametrize(
@@ -118,10 +120,10 @@ async def test_null_counts_as_not_said_where_it_can_mean_nothing_else() -> None:
     ],
     ids=lambda text: text[:20],
 )
-async def test_arguments_that_cannot_be_read_are_told_and_nothing_is_run(
+async def test_unreadable_arguments_are_reported_and_the_tool_is_not_run(
     arguments: str, words: str
 ) -> None:
-    result = await of(raising(AssertionError("was run")), arguments)
+    result = await call_result(raising(AssertionError("was run")), arguments)
     name, message = the_error(result)
     assert (name, result.arguments) == ("BadArguments", {})
     assert words in message and message.endswith("The tool was not run.")
@@ -134,7 +136,7 @@ async def test_arguments_that_do_not_fit_the_schema_are_named_with_their_place()
         "required": ["text"],
         "additionalProperties": False,
     }
-    result = await of(returning(1), '{"to": {"hour": 24}, "x": 1}', parameters=schema)
+    result = await call_result(returning(1), '{"to": {"hour": 24}, "x": 1}', parameters=schema)
     name, message = the_error(result)
     assert name == "BadArguments"
     for part in ("to.hour: 24 is greater", "'text' is a required property", "'x' was unexpected"):
@@ -142,34 +144,34 @@ async def test_arguments_that_do_not_fit_the_schema_are_named_with_their_place()
     assert result.arguments == {"to": {"hour": 24}, "x": 1}
 
 
-async def test_an_unknown_tool_is_answered_with_those_there_are() -> None:
-    name, message = the_error(await of(returning(1), name="search"))
+async def test_a_call_of_an_unknown_tool_is_answered_with_the_tools_there_are() -> None:
+    name, message = the_error(await call_result(returning(1), name="search"))
     assert (name, message) == (
         "UnknownTool",
         "No tool of that name can be called here. There are: given.",
     )
 
 
-async def test_a_tools_own_error_is_shown_as_it_is_but_not_without_end() -> None:
-    failed = await of(raising(ToolError("The shop is closed.", name="Closed")))
+async def test_a_tools_own_error_is_shown_as_it_is_up_to_a_bound() -> None:
+    failed = await call_result(raising(ToolError("The shop is closed.", name="Closed")))
     assert the_error(failed) == ("Closed", "The shop is closed.")
-    _, message = the_error(await of(raising(ToolError("x" * 10_000))))
+    _, message = the_error(await call_result(raising(ToolError("x" * 10_000))))
     assert len(message) == LONGEST_ERROR + 1
 
 
-async def test_of_any_other_exception_only_its_kind_is_told(
+async def test_any_other_exception_is_shown_by_its_type_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     for error in (KeyError(CANARY), ExceptionGroup(CANARY, [ValueError(CANARY)])):
-        result = await of(raising(error))
+        result = await call_result(raising(error))
         name, _ = the_error(result)
         assert name == type(error).__name__
         assert CANARY not in result.content
     assert "test_call.py" in caplog.text and CANARY not in caplog.text
 
 
-async def test_one_that_takes_too_long_is_ended() -> None:
+async def test_a_tool_that_takes_too_long_is_ended() -> None:
     ended = asyncio.Event()
 
     async def work(arguments: Mapping[str, object]) -> object:
@@ -179,31 +181,31 @@ async def test_one_that_takes_too_long_is_ended() -> None:
             ended.set()
         return None
 
-    name, message = the_error(await of(work, seconds=0.02))
+    name, message = the_error(await call_result(work, seconds=0.02))
     assert name == "TimedOut" and "0.02 seconds" in message
     assert ended.is_set()
 
 
-async def test_its_own_time_out_is_not_taken_for_ours() -> None:
-    assert the_error(await of(raising(TimeoutError())))[0] == "TimeoutError"
+async def test_a_tools_own_timeout_is_not_reported_as_ours() -> None:
+    assert the_error(await call_result(raising(TimeoutError())))[0] == "TimeoutError"
 
 
-async def test_only_cancelling_passes() -> None:
-    task = asyncio.create_task(of(returning(1)))
+async def test_cancelling_a_call_is_not_turned_into_a_result() -> None:
+    task = asyncio.create_task(call_result(returning(1)))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"x", {"a": {(1, 2): 3}}])
-async def test_what_json_cannot_hold_is_told(value: object) -> None:
-    assert the_error(await of(returning(value)))[0] == "BadResult"
+async def test_a_value_that_json_cannot_hold_is_reported(value: object) -> None:
+    assert the_error(await call_result(returning(value)))[0] == "BadResult"
 
 
-async def test_a_value_that_holds_itself_is_told() -> None:
+async def test_a_value_that_contains_itself_is_reported() -> None:
     value: list[object] = []
     value.append(value)
-    assert the_error(await of(returning(value)))[0] == "BadResult"
+    assert the_error(await call_result(returning(value)))[0] == "BadResult"
 
 
 JSON = st.recursive(
@@ -214,8 +216,8 @@ JSON = st.recursive(
 
 @settings(max_examples=40)
 @given(value=JSON | st.text(min_size=300), room=st.integers(0, 600))
-def test_every_result_is_sound_json_within_its_room(value: object, room: int) -> None:
-    result = asyncio.run(of(returning(value), room=room))
+def test_every_result_is_valid_json_within_its_room(value: object, room: int) -> None:
+    result = asyncio.run(call_result(returning(value), room=room))
     assert not UNSOUND.search(result.content)
     found = json.loads(result.content)
     if len(result.content) > max(room, 200):
@@ -225,28 +227,28 @@ def test_every_result_is_sound_json_within_its_room(value: object, room: int) ->
 
 
 async def test_a_long_result_is_cut_and_says_by_how_much() -> None:
-    result = await of(returning("word " * 10_000), room=1_000)
+    result = await call_result(returning("word " * 10_000), room=1_000)
     found = json.loads(result.content)
     assert found["beginning"].startswith("word word")
     assert f"first {len(found['beginning']):,} of 50,000 characters" in found["cut"]
     assert 900 < len(result.content) <= 1_000 and not result.failed
 
 
-async def test_what_is_cut_is_not_even_written_down() -> None:
-    """It would hold up everybody's answers, and nothing bounds what a tool server returns."""
+async def test_the_part_beyond_the_cut_is_never_serialised() -> None:
+    """Serialising blocks the event loop, and a tool server may return any amount."""
 
     class Long(list[object]):
         def __iter__(self) -> Iterator[object]:
             yield from ["word"] * 50_000
             raise AssertionError("all of it was read")
 
-    result = await of(returning({"found": Long([1])}), room=10**7)
+    result = await call_result(returning({"found": Long([1])}), room=10**7)
     assert "there was no room" in json.loads(result.content)["cut"]
     assert 99_000 < len(result.content) <= 100_000
 
 
 class TestForeignSchemas:
-    """A tool server's schema is its own: it must not hold this server up."""
+    """A schema comes from a tool server and must not block this server."""
 
     @pytest.mark.parametrize(
         "schema",
@@ -258,7 +260,7 @@ class TestForeignSchemas:
         ],
         ids=str,
     )
-    def test_what_could_take_for_ever_is_left_to_the_tools_own_server(
+    def test_checks_without_a_time_bound_are_left_to_the_tool_server(
         self, schema: dict[str, Any]
     ) -> None:
         long = "x" * 5_000
@@ -276,11 +278,11 @@ class TestForeignSchemas:
         ],
         ids=str,
     )
-    def test_one_that_cannot_be_used_is_told(self, schema: dict[str, Any]) -> None:
+    def test_an_unusable_schema_is_reported(self, schema: dict[str, Any]) -> None:
         with pytest.raises(ToolError, match="own schema can't be used"):
             check_arguments({"a": 1}, schema)
 
-    def test_which_are_schemas_of_an_object(self) -> None:
+    def test_only_schemas_of_an_object_have_no_fault(self) -> None:
         assert not schema_fault(
             {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
         )
@@ -300,7 +302,7 @@ class TestForeignSchemas:
 
 @settings(max_examples=40)
 @given(text=st.text() | JSON.map(lambda value: json.dumps(value)))
-def test_any_text_is_read_or_refused_in_words(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_reason(text: str) -> None:
     try:
         assert isinstance(parse_arguments(text), dict)
     except ToolError as error:

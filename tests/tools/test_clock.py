@@ -1,4 +1,4 @@
-"""The time that the clock tells, and the zones it doesn't know."""
+"""The clock tool: its answer in a time zone, and unknown zones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def a_clock(zone: str = "UTC") -> Clock:
     return Clock(now=lambda: NEW_YEAR, zone=zone)
 
 
-async def test_it_tells_time_date_and_weekday_in_the_zone_asked_for() -> None:
+async def test_it_returns_time_date_and_weekday_in_the_requested_zone() -> None:
     assert await a_clock().run({"zone": "Asia/Tokyo"}, USING) == {
         "zone": "Asia/Tokyo",
         "time": "2026-01-01T08:30:15+09:00",
@@ -26,7 +26,7 @@ async def test_it_tells_time_date_and_weekday_in_the_zone_asked_for() -> None:
     }
 
 
-async def test_without_a_zone_the_agents_own_is_meant() -> None:
+async def test_without_a_zone_the_agents_own_is_used() -> None:
     clock = a_clock("America/New_York")
     found = await clock.run({}, USING)
     assert isinstance(found, dict)
@@ -46,15 +46,13 @@ async def test_without_a_zone_the_agents_own_is_meant() -> None:
         ("Zürich", "There is no time zone"),
     ],
 )
-async def test_a_zone_that_there_is_not_is_answered_with_those_that_are_near(
-    zone: str, words: str
-) -> None:
+async def test_an_unknown_zone_is_answered_with_similar_ones(zone: str, words: str) -> None:
     with pytest.raises(ToolError) as caught:
         await a_clock().run({"zone": zone}, USING)
     assert words in caught.value.message
     assert len(caught.value.message) < 300
 
 
-def test_a_clock_for_no_zone_is_not_made() -> None:
+def test_a_clock_cannot_be_built_with_an_unknown_zone() -> None:
     with pytest.raises(ToolError, match="no time zone"):
         a_clock("Mars/Olympus")

@@ -1,4 +1,4 @@
-"""What a model may find of a person's older conversations, and what it must not."""
+"""Which older messages of a person the search tool finds, and which it must not."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import active_path, store
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads import message_search as searching
-from chatsite.conversations.reads import queries
+from chatsite.conversations.reads import message_search, queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.owners import Owner
-from chatsite.messages import Message as Said
+from chatsite.messages import Message
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import ToolContext, ToolError
 from tests.conversations.builders import (
@@ -38,7 +37,7 @@ def in_a_thread(work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Await
     return sync_to_async(work)(*args, **kwargs)
 
 
-TOOL = SearchHistory(run=in_a_thread, reads=searching)
+TOOL = SearchHistory(run=in_a_thread, reads=message_search)
 
 
 async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: int = 5) -> list[Any]:
@@ -48,10 +47,10 @@ async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: in
 
 
 @sync_to_async
-def told(*pairs: tuple[str, str], owner: Owner = ADA, chat: str = "") -> str:
+def store_chat(*pairs: tuple[str, str], owner: Owner = ADA, chat: str = "") -> str:
     chat = chat or new_id()
-    for asked, answered in pairs:
-        end(begin(chat, asked, owner=owner), answered)
+    for question, answer in pairs:
+        end(begin(chat, question, owner=owner), answer)
     return chat
 
 
@@ -61,7 +60,9 @@ def first_id(chat: str, role: str) -> str:
 
 
 async def test_a_hit_says_where_when_and_who() -> None:
-    chat = await told(("Our boat is the Kestrel.", "A fine name."), ("What else?", "Nothing."))
+    chat = await store_chat(
+        ("Our boat is the Kestrel.", "A fine name."), ("What else?", "Nothing.")
+    )
     [hit] = await found("which boats do I have?")
     assert hit["text"] == "Our boat is the Kestrel."
     assert (hit["role"], hit["conversation"], hit["agent"]) == ("user", chat, "demo")
@@ -70,67 +71,67 @@ async def test_a_hit_says_where_when_and_who() -> None:
 
 
 async def test_other_forms_and_cases_of_a_word_are_found() -> None:
-    await told(("We STUDIED the maps.", "Good."), ("Die Größe zählt.", "Ja."))
+    await store_chat(("We STUDIED the maps.", "Good."), ("Die Größe zählt.", "Ja."))
     assert len(await found("studies of a map")) == 1
     assert len(await found("größe")) == 1
 
 
-async def test_more_of_the_words_and_rarer_ones_come_first() -> None:
-    await told(("the red harbour light", "a light"), ("light", "light"), ("harbour", "light"))
+async def test_hits_with_more_and_rarer_words_come_first() -> None:
+    await store_chat(("the red harbour light", "a light"), ("light", "light"), ("harbour", "light"))
     hits = [hit["text"] for hit in await found("harbour light", results=2)]
     assert hits[0] == "the red harbour light"
     assert len(hits) == 2
 
 
 async def test_only_the_part_around_the_words_is_shown() -> None:
-    await told((f"{'lorem ' * 900} the kestrel sails {'ipsum ' * 900}", "Yes."))
+    await store_chat((f"{'lorem ' * 900} the kestrel sails {'ipsum ' * 900}", "Yes."))
     [hit] = await found("kestrel")
     assert "kestrel" in hit["text"] and len(hit["text"]) <= 402
 
 
 class TestWhatStaysHidden:
     async def test_other_people_and_the_current_conversation(self) -> None:
-        mine = await told(("kestrel here", "yes"))
-        await told(("kestrel there", "yes"), owner=BOB)
+        mine = await store_chat(("kestrel here", "yes"))
+        await store_chat(("kestrel there", "yes"), owner=BOB)
         assert await found("kestrel", here=mine) == []
         assert [hit["text"] for hit in await found("kestrel", owner=BOB)] == ["kestrel there"]
         assert await found("kestrel", owner=Owner(guest="cy")) == []
 
     async def test_deleted_conversations(self) -> None:
-        chat = await told(("kestrel", "yes"))
+        chat = await store_chat(("kestrel", "yes"))
         await sync_to_async(store.delete_conversation)(owner=ADA, conversation=chat)
         assert await found("kestrel") == []
 
-    async def test_what_lies_above_the_line_and_a_title_made_of_it(self) -> None:
-        chat = await told(("kestrel secret", "kestrel"), ("kestrel now", "kestrel too"))
+    async def test_messages_above_the_forget_mark_and_a_title_made_of_them(self) -> None:
+        chat = await store_chat(("kestrel secret", "kestrel"), ("kestrel now", "kestrel too"))
         second = await sync_to_async(lambda: str(messages(chat).get(content="kestrel now").id))()
         await sync_to_async(marks.forget_above_message)(owner=ADA, message=second, on=True)
         hits = await found("kestrel")
         assert {hit["text"] for hit in hits} == {"kestrel now", "kestrel too"}
         assert {hit["title"] for hit in hits} == {""}
 
-    async def test_an_excluded_question_takes_its_answer_along(self) -> None:
-        chat = await told(("kestrel asked", "kestrel answered"), ("kestrel later", "ok"))
+    async def test_an_excluded_question_and_its_answer(self) -> None:
+        chat = await store_chat(("kestrel asked", "kestrel answered"), ("kestrel later", "ok"))
         await sync_to_async(marks.exclude_message)(
             owner=ADA, message=await first_id(chat, "user"), on=True
         )
         hits = await found("kestrel")
         assert [(hit["text"], hit["title"]) for hit in hits] == [("kestrel later", "")]
 
-    async def test_an_excluded_answer_goes_alone(self) -> None:
-        chat = await told(("kestrel asked", "kestrel answered"))
+    async def test_an_excluded_answer_but_not_its_question(self) -> None:
+        chat = await store_chat(("kestrel asked", "kestrel answered"))
         await sync_to_async(marks.exclude_message)(
             owner=ADA, message=await first_id(chat, "assistant"), on=True
         )
         assert [hit["text"] for hit in await found("kestrel")] == ["kestrel asked"]
 
-    async def test_other_versions_greetings_and_what_is_still_written(self) -> None:
+    async def test_other_versions_greetings_and_unfinished_answers(self) -> None:
         chat = new_id()
-        greeting = Said(
+        greeting = Message(
             id=new_id(), role="assistant", content="kestrel greets", tokens=token_count(1)
         )
-        begun = sync_to_async(begin)
-        await begun(chat, "kestrel asked", greeting=[greeting])
+        begin_turn = sync_to_async(begin)
+        await begin_turn(chat, "kestrel asked", greeting=[greeting])
         await sync_to_async(
             lambda: messages(chat).filter(state="running").update(content="kestrel")
         )()
@@ -139,13 +140,13 @@ class TestWhatStaysHidden:
         assert await found("kestrel") == []
 
 
-async def test_a_query_of_common_words_is_told_so() -> None:
+async def test_a_query_of_common_words_only_is_refused() -> None:
     with pytest.raises(ToolError, match="common words"):
         await found("what was it again?")
 
 
-async def test_only_whole_words_count_and_signs_mean_nothing() -> None:
-    await told(("100% cotton_wool", "yes"))
+async def test_only_whole_words_match_and_wildcards_are_plain_characters() -> None:
+    await store_chat(("100% cotton_wool", "yes"))
     assert len(await found("cotton")) == 1
     assert await found("cot") == await found("c%n") == await found("c_tton") == []
 
@@ -165,15 +166,15 @@ def a_long_chat(count: int, *, text: str, guest: str = "ada") -> str:
 def test_a_search_reads_a_bounded_part_in_three_queries(
     django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "OF_ONE", 50)
-    monkeypatch.setattr(searching, "MESSAGES", 120)
+    monkeypatch.setattr(message_search, "OF_ONE", 50)
+    monkeypatch.setattr(message_search, "MESSAGES", 120)
     for _ in range(3):
         a_long_chat(200, text="kestrel")
-    with django_assert_max_num_queries(3) as asked:
-        looked = searching.older_messages(owner=ADA, without=HERE, words=["kestrel"])
-    # SQLite uses its index for nothing else.
-    assert '"on_path" IN (' in asked.captured_queries[-1]["sql"]
-    assert (looked.conversations, looked.messages, looked.whole) == (2, 100, False)
-    assert len(looked.hits) == 100
-    assert {line.text for line in looked.hits} == {f"kestrel {n}" for n in range(150, 200)}
+    with django_assert_max_num_queries(3) as queries_run:
+        result = message_search.older_messages(owner=ADA, without=HERE, words=["kestrel"])
+    # SQLite uses its index only for a condition of this form.
+    assert '"on_path" IN (' in queries_run.captured_queries[-1]["sql"]
+    assert (result.conversations, result.messages, result.whole) == (2, 100, False)
+    assert len(result.hits) == 100
+    assert {line.text for line in result.hits} == {f"kestrel {n}" for n in range(150, 200)}
     assert queries.list_conversations(owner=ADA)

@@ -1,4 +1,4 @@
-"""Which tools an agent has, and what is said of those that it hasn't."""
+"""Which tools an agent has, and the reasons for the missing ones."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server.py")
 
 
-class Nothing:
-    """Storage without a conversation."""
+class EmptyStorage:
+    """Storage without any conversation."""
 
-    def older_messages(self, **asked: Any) -> SearchResult:
+    def older_messages(self, **query: Any) -> SearchResult:
         return SearchResult(hits=(), messages=0, conversations=0, whole=True)
 
 
-async def at_once(work: Any, /, *args: Any, **kwargs: Any) -> Any:
+async def run_directly(work: Any, /, *args: Any, **kwargs: Any) -> Any:
     return work(*args, **kwargs)
 
 
 def a_toolbox(servers: ToolServers) -> Toolbox:
-    search = SearchHistory(run=at_once, reads=Nothing())
+    search = SearchHistory(run=run_directly, reads=EmptyStorage())
     return Toolbox(builtin(now=lambda: NOON, search_history=search), servers)
 
 
-def chosen(*nodes: str, **configurations: Mapping[str, object]) -> AgentTools:
+def tools_of(*nodes: str, **configurations: Mapping[str, object]) -> AgentTools:
     return a_toolbox(ToolServers([], logs=Path())).for_nodes(nodes, configurations)
 
 
 def reasons(found: AgentTools) -> dict[str, str]:
-    assert len({gone.name for gone in found.missing}) == len(found.missing)
-    return {gone.name: gone.reason for gone in found.missing}
+    assert len({tool.name for tool in found.missing}) == len(found.missing)
+    return {tool.name: tool.reason for tool in found.missing}
 
 
-def test_the_built_in_tools_are_fit_for_every_provider() -> None:
-    found = chosen("clock", "calculator", "search_history")
+def test_the_built_in_tools_meet_the_limits_of_every_provider() -> None:
+    found = tools_of("clock", "calculator", "search_history")
     assert [tool.name for tool in found.tools] == ["clock", "calculator", "search_history"]
     assert not found.missing
     for tool in found.tools:
@@ -59,16 +59,16 @@ def test_the_built_in_tools_are_fit_for_every_provider() -> None:
 
 
 async def test_a_template_may_set_the_clocks_zone() -> None:
-    (clock,) = chosen("clock", clock={"zone": "Asia/Tokyo"}).tools
+    (clock,) = tools_of("clock", clock={"zone": "Asia/Tokyo"}).tools
     time: Any = await clock.run({}, ToolContext(owner=None, conversation="here"))
     assert time["time"] == "2026-05-04T21:00:00+09:00"
     for bad in ("Mars/Olympus", 3):
-        found = chosen("clock", clock={"zone": bad})
+        found = tools_of("clock", clock={"zone": bad})
         assert not found.tools and "zone" in reasons(found)["clock"]
 
 
-def test_what_is_not_here_is_missing_with_a_reason() -> None:
-    found = chosen("search", "mcp.notes", "mcp.notes.read", "mcp.", "clock")
+def test_an_unknown_tool_is_listed_as_missing_with_a_reason() -> None:
+    found = tools_of("search", "mcp.notes", "mcp.notes.read", "mcp.", "clock")
     assert [tool.name for tool in found.tools] == ["clock"]
     assert reasons(found) == {
         "search": "there is no tool of that name here",
@@ -78,7 +78,7 @@ def test_what_is_not_here_is_missing_with_a_reason() -> None:
     }
 
 
-async def test_a_tool_server_brings_all_its_tools_or_the_one_that_is_named(tmp_path: Path) -> None:
+async def test_a_node_adds_all_tools_of_a_server_or_the_named_one(tmp_path: Path) -> None:
     crude = ToolServer(name="crude", command=sys.executable, args=("-S", CRUDE, "fine"))
     gone = ToolServer(name="gone", command=str(tmp_path / "none"))
     servers = ToolServers([crude, gone], logs=tmp_path)
@@ -111,9 +111,9 @@ async def test_a_tool_server_brings_all_its_tools_or_the_one_that_is_named(tmp_p
     assert "its tool server is missing" in after["mcp.crude"]
 
 
-def test_an_agent_has_no_more_tools_than_providers_take() -> None:
+def test_an_agent_has_no_more_tools_than_providers_accept() -> None:
     def a_tool(name: str) -> Tool:
-        (clock,) = chosen("clock").tools
+        (clock,) = tools_of("clock").tools
         return Renamed(name, clock)
 
     many = {f"tool{n}": lambda _, n=n: a_tool(f"tool{n}") for n in range(MOST_TOOLS + 2)}
@@ -128,7 +128,7 @@ class Renamed:
         self.run = tool.run
 
 
-# Every node of AgentDock's 35 public templates, with the configurations they give their models.
+# Every node in AgentDock's 35 public templates, with the models' configurations in them.
 PROVIDERS: Mapping[str, Mapping[str, object]] = {
     "anthropic": {"model": "claude-3-7-sonnet-20250219", "temperature": 0.7, "maxTokens": 4096},
     "gemini": {
@@ -174,5 +174,5 @@ def test_every_node_of_agentdocks_templates_is_a_provider_a_tool_or_named_as_mis
     assert template.llms == (provider,) and provider in SERVERS
     assert template.model_settings(provider).model == PROVIDERS[provider]["model"]
     assert template.max_steps == 10
-    found = chosen(*template.tools, **template.configurations)
+    found = tools_of(*template.tools, **template.configurations)
     assert {tool.name for tool in found.tools} | set(reasons(found)) == set(TOOLS)

@@ -1,4 +1,4 @@
-"""What the file of tool servers may say."""
+"""Reading the file of tool servers, and the errors it may have."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
     assert CANARY not in repr((notes, search))
 
 
-def test_no_servers_are_allowed(tmp_path: Path) -> None:
+def test_an_empty_list_of_servers_is_allowed(tmp_path: Path) -> None:
     assert read(tmp_path, {"mcpServers": {}}) == ()
 
 
@@ -80,7 +80,7 @@ REMOTE = {"url": "https://example.org/mcp"}
     ],
     ids=str,
 )
-def test_what_is_wrong_is_named_with_its_place_and_never_quoted(
+def test_a_wrong_value_is_named_with_its_place_and_never_quoted(
     tmp_path: Path, servers: object, place: str, reason: str
 ) -> None:
     with pytest.raises(BadSetting) as caught:
@@ -94,7 +94,7 @@ def test_what_is_wrong_is_named_with_its_place_and_never_quoted(
     ("text", "reason"),
     [("{", "line 1, column 2"), ("[]", '{"mcpServers": {...}}'), ("x" * 1_048_577, "1 MiB")],
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, text: str, reason: str) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(BadSetting) as caught:
         read(tmp_path, text)
     assert reason in caught.value.message

@@ -1,4 +1,4 @@
-"""Tool servers: real ones in processes of their own, and what becomes of those that fail."""
+"""Connections to real tool servers in processes of their own, and to servers that fail."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from tests.running import free_port
 
 FAKES = Path(__file__).resolve().parents[2] / "fakes"
 USING = ToolContext(owner=None, conversation="here")
-SECONDS = 60.0  # A bound for a busy machine; nothing here waits for it.
+SECONDS = 60.0  # An upper bound for a busy machine; no passing test waits that long.
 
 
-def real(name: str = "real", **more: Any) -> ToolServer:
+def real_server(name: str = "real", **more: Any) -> ToolServer:
     return ToolServer(
         name=name, command=sys.executable, args=(str(FAKES / "mcp_server.py"),), **more
     )
 
 
-def crude(manner: str, **more: Any) -> ToolServer:
+def crude_server(manner: str, **more: Any) -> ToolServer:
     script = str(FAKES / "crude_mcp_server.py")
     return ToolServer(name=manner, command=sys.executable, args=("-S", script, manner), **more)
 
 
 @asynccontextmanager
-async def running(*servers: ToolServer, logs: Path) -> AsyncIterator[ToolServers]:
+async def running_servers(*servers: ToolServer, logs: Path) -> AsyncIterator[ToolServers]:
     found = ToolServers(servers, logs=logs, first_pause=0.05)
     found.start()
     try:
@@ -54,19 +54,19 @@ async def until(true: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-def of(servers: ToolServers, name: str) -> Connection:
+def connection_to(servers: ToolServers, name: str) -> Connection:
     found = servers.get(name)
     assert found is not None
     return found
 
 
-async def called(
-    connection: Connection, tool: str, *, seconds: float = SECONDS, **said: Any
+async def call(
+    connection: Connection, tool: str, *, seconds: float = SECONDS, **arguments: Any
 ) -> Any:
-    return await asyncio.wait_for(connection.tools[tool].run(said, USING), seconds)
+    return await asyncio.wait_for(connection.tools[tool].run(arguments, USING), seconds)
 
 
-def alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -74,7 +74,7 @@ def alive(process: int) -> bool:
     return True
 
 
-# ---- one process for all that leaves it alive ------------------------------------------------
+# ---- one process for all tests that leave it running ----------------------------------------
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -83,9 +83,9 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Conn
     logs = tmp_path_factory.mktemp("logs")
     os.environ["NOT_FOR_TOOLS"] = SECRET
     try:
-        async with running(real(env={"OWN": "yes"}), logs=logs) as servers:
+        async with running_servers(real_server(env={"OWN": "yes"}), logs=logs) as servers:
             assert SECRET in (logs / "tools-real.log").read_text()
-            yield of(servers, "real")
+            yield connection_to(servers, "real")
     finally:
         del os.environ["NOT_FOR_TOOLS"]
 
@@ -98,29 +98,29 @@ async def test_its_tools_are_offered_under_its_name(server: Connection) -> None:
 
 
 async def test_structure_text_and_pictures_become_json(server: Connection) -> None:
-    assert await called(server, "add", a=2, b=3) == {"result": 5}
-    assert await called(server, "words") == (
+    assert await call(server, "add", a=2, b=3) == {"result": 5}
+    assert await call(server, "words") == (
         "A red square:\n[an image (image/png, 4 kB) that can't be shown here]"
     )
 
 
-async def test_its_own_failure_is_told_in_its_own_words(server: Connection) -> None:
+async def test_a_tools_error_is_passed_on_in_its_own_words(server: Connection) -> None:
     with pytest.raises(ToolError, match="the drawer is stuck"):
-        await called(server, "fail")
+        await call(server, "fail")
     with pytest.raises(ToolError) as caught:
-        await called(server, "crash")
+        await call(server, "crash")
     assert SECRET not in caught.value.message
 
 
-async def test_it_sees_nothing_of_the_environment_but_what_the_file_says(
+async def test_a_server_sees_only_the_environment_from_the_file(
     server: Connection,
 ) -> None:
-    seen = await called(server, "surroundings")
+    seen = await call(server, "surroundings")
     assert seen["OWN"] == "yes"
     assert "NOT_FOR_TOOLS" not in seen and SECRET not in str(seen)
 
 
-async def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(
+async def test_a_call_that_takes_too_long_is_aborted_and_others_continue(
     server: Connection,
 ) -> None:
     slow = call_tool(
@@ -131,26 +131,26 @@ async def test_a_call_that_takes_too_long_is_given_up_and_others_go_on(
         seconds=0.2,
         room_characters=1_000,
     )
-    given_up, quick = await asyncio.gather(slow, called(server, "add", a=1, b=1))
+    given_up, quick = await asyncio.gather(slow, call(server, "add", a=1, b=1))
     assert given_up.failed and "TimedOut" in given_up.content
     assert quick == {"result": 2}
 
 
-async def test_a_tool_that_comes_later_is_there_later(server: Connection) -> None:
-    await called(server, "grow", name="dance")
+async def test_a_tool_added_later_becomes_available(server: Connection) -> None:
+    await call(server, "grow", name="dance")
     await until(lambda: "dance" in server.tools)
-    assert await called(server, "dance") == {"result": "dance works"}
+    assert await call(server, "dance") == {"result": "dance works"}
 
 
 # ---- processes that end ----------------------------------------------------------------------
 async def test_a_server_that_dies_in_a_call_is_started_again(tmp_path: Path) -> None:
-    async with running(crude("fine", cwd=str(tmp_path)), logs=tmp_path) as servers:
-        connection = of(servers, "fine")
-        seen = await called(connection, "fine")
+    async with running_servers(crude_server("fine", cwd=str(tmp_path)), logs=tmp_path) as servers:
+        connection = connection_to(servers, "fine")
+        seen = await call(connection, "fine")
         assert seen["folder"] == str(tmp_path)
         kept = connection.tools["fine"]
         with pytest.raises(ToolError, match="was lost"):
-            await called(connection, "die")
+            await call(connection, "die")
         await until(lambda: connection.problem)
         assert not connection.tools
         with pytest.raises(ToolError, match="can't be reached now: the connection was lost"):
@@ -158,28 +158,30 @@ async def test_a_server_that_dies_in_a_call_is_started_again(tmp_path: Path) -> 
         await until(lambda: connection.tools)
         again: Any = await kept.run({}, USING)
         assert again["process"] != seen["process"]
-    assert not alive(again["process"])
+    assert not is_alive(again["process"])
 
 
-async def test_one_that_ends_between_calls_is_noticed_without_one(tmp_path: Path) -> None:
-    async with running(crude("once"), logs=tmp_path) as servers:
-        connection = of(servers, "once")
+async def test_a_server_that_ends_between_calls_is_noticed(tmp_path: Path) -> None:
+    async with running_servers(crude_server("once"), logs=tmp_path) as servers:
+        connection = connection_to(servers, "once")
         await until(lambda: connection.problem == "the connection was lost")
         assert not connection.tools
 
 
 @pytest.mark.slow
-async def test_what_does_not_start_is_told_and_holds_nobody(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_start_is_reported_and_delays_nobody(tmp_path: Path) -> None:
     missing = ToolServer(name="missing", command=str(tmp_path / "no-such-program"))
     nobody = ToolServer(name="nobody", url=f"http://127.0.0.1:{free_port()}/mcp")
     logs = tmp_path
-    async with running(missing, nobody, crude("ends"), crude("lax"), logs=logs) as servers:
+    async with running_servers(
+        missing, nobody, crude_server("ends"), crude_server("lax"), logs=logs
+    ) as servers:
         names = ("missing", "nobody", "ends", "lax")
-        problems = {name: of(servers, name).problem for name in names}
-        silent = ToolServers([crude("silent")], logs=logs)
+        problems = {name: connection_to(servers, name).problem for name in names}
+        silent = ToolServers([crude_server("silent")], logs=logs)
         silent.start()
         await silent.ready(["silent", "unknown"], seconds=0.1)
-        assert of(silent, "silent").problem == "it is still being started"
+        assert connection_to(silent, "silent").problem == "it is still being started"
         async with asyncio.timeout(SECONDS / 2):  # it would sleep longer than that
             await silent.stop()
     assert problems == {
@@ -190,42 +192,42 @@ async def test_what_does_not_start_is_told_and_holds_nobody(tmp_path: Path) -> N
     }
 
 
-async def test_an_older_server_with_odd_tools_is_used_as_far_as_it_goes(tmp_path: Path) -> None:
-    async with running(crude("noisy"), logs=tmp_path) as servers:
-        connection = of(servers, "noisy")
-        assert "process" in await called(connection, "fine")
+async def test_the_usable_tools_of_an_odd_older_server_can_be_called(tmp_path: Path) -> None:
+    async with running_servers(crude_server("noisy"), logs=tmp_path) as servers:
+        connection = connection_to(servers, "noisy")
+        assert "process" in await call(connection, "fine")
         assert set(connection.unfit) == {"odd"}
         names = [tool.name for tool in connection.tools.values()]
         assert len(set(names)) == len(names) == 5
         odd = connection.tools["with spaces/and.dots"]
         assert odd.name.startswith("noisy__with_spaces_and_dots_") and len(odd.description) == 1024
         with pytest.raises(ToolError, match="isn't what it promised"):
-            await called(connection, "liar")
+            await call(connection, "liar")
 
 
 # ---- over HTTP -------------------------------------------------------------------------------
 @pytest.mark.slow
-async def test_a_server_may_be_an_address_and_come_back(tmp_path: Path) -> None:
+async def test_a_server_may_be_a_url_and_reconnects(tmp_path: Path) -> None:
     port = free_port()
     at = ToolServer(
         name="far", url=f"http://127.0.0.1:{port}/mcp", headers={"Authorization": SECRET}
     )
-    async with running(at, logs=tmp_path) as servers:
-        connection = of(servers, "far")
+    async with running_servers(at, logs=tmp_path) as servers:
+        connection = connection_to(servers, "far")
         assert connection.problem == "nothing answers at its address"
         async with serving(port) as seen:
             await until(lambda: connection.tools)
-            assert await called(connection, "add", a=20, b=22) == {"result": 42}
+            assert await call(connection, "add", a=20, b=22) == {"result": 42}
             assert {headers.get(b"authorization") for headers in seen} == {SECRET.encode()}
         with pytest.raises(ToolError) as caught:
-            await called(connection, "add", a=1, b=1)
+            await call(connection, "add", a=1, b=1)
         assert SECRET not in caught.value.message
         await until(lambda: connection.problem)
 
 
 @asynccontextmanager
 async def serving(port: int) -> AsyncIterator[list[dict[bytes, bytes]]]:
-    """The fake in this process; the headers of all requests it got."""
+    """Run the fake server in this process; yields the headers of the requests it receives."""
     seen: list[dict[bytes, bytes]] = []
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
@@ -251,7 +253,7 @@ class TestNames:
     async def test_a_name_that_fits_stays_as_it_is(self) -> None:
         assert tool_name("notes", "read_file") == "notes__read_file"
 
-    async def test_others_are_made_fit_and_stay_different(self) -> None:
+    async def test_other_names_are_changed_to_fit_and_stay_different(self) -> None:
         names = [
             tool_name("s", tool) for tool in ("a b", "a.b", "a/b", "é", "", "x" * 70, "x" * 71)
         ]
