@@ -1,4 +1,4 @@
-"""How hard the properties are tried: HYPOTHESIS_PROFILE is `quick`, `normal` or `thorough`."""
+"""How many examples the properties run: HYPOTHESIS_PROFILE is `quick`, `normal` or `thorough`."""
 
 from hypothesis import HealthCheck, settings
 

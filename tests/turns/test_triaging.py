@@ -20,7 +20,7 @@ from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.triage import Triager
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
-from tests.history.older import turns_of
+from tests.history.older_turns import turns_of
 from tests.turns.conftest import context_of
 
 Gather = Callable[..., "asyncio.Task[Evidence]"]

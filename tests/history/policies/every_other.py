@@ -1,6 +1,6 @@
-"""An eighth policy as a test adds it: every other turn, the newest older one left out.
+"""The eighth policy that a test adds: every other turn, without the newest of the older ones.
 
-Its name is one that no policy of the program has, so that the test can't hide a real one.
+No policy of the program has its name, so that the test can't hide a real one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SENT, LEFT_OUT = TurnRule(reason="within_length"), TurnRule(reason="over_length"
 
 
 def choose_every_other(context: DecisionContext) -> PolicyChoice:
-    """The current turn's neighbour is left out, the one above it is sent, and so on."""
+    """Leave out the turn before the current one, send the turn before that, and so on."""
     newest_first = [turn.entries[0].seq for turn in reversed(context.path.older)]
     sent = set(newest_first[1::2])
 

@@ -1,4 +1,4 @@
-"""A policy is one module and one line: added to the table, it works everywhere by itself."""
+"""A policy is one module and one line in the table; everything else follows from the table."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ LINK = {"historyPolicy": NAME}
 
 
 @pytest.fixture(autouse=True)
-def in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one line."""
+def add_to_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add the policy's one line to the table."""
     assert NAME not in POLICIES.names
     monkeypatch.setitem(POLICIES.by_name, NAME, (EVERY_OTHER,))
 
@@ -39,14 +39,14 @@ def sources(**url: str) -> SettingSources:
     return SettingSources(environment={}, url=url, template={})
 
 
-def decided(turns: int = 6, *, window: int = 4_096) -> Decision:
+def decision_with(turns: int = 6, *, window: int = 4_096) -> Decision:
     entries = [
         Entry(message=with_tokens(message), seq=seq)
         for seq, message in enumerate(
             [
-                said
+                message
                 for turn in range(1, turns + 1)
-                for said in (
+                for message in (
                     Message.user(f"Question {turn}?", id=f"u{turn}"),
                     Message.assistant(f"Answer {turn}.", id=f"a{turn}"),
                 )
@@ -82,23 +82,23 @@ def test_every_source_may_name_it(where: dict[str, dict[str, str]], source: str)
     assert reach(settings, room=100) == Everything()
 
 
-def test_a_near_miss_is_told_its_name() -> None:
+def test_a_near_miss_is_answered_with_the_right_name() -> None:
     settings = resolve(environment={}, url={"historyPolicy": "exampleeveryother"}, template={})
-    said = next(one for one in settings.policy.said if one.source == "URL")
-    assert f"{NAME} was probably meant" in said.why
+    value = next(one for one in settings.policy.said if one.source == "URL")
+    assert f"{NAME} was probably meant" in value.why
 
 
-def test_a_decision_sends_by_it() -> None:
-    sent = [message.id for message in decided().request]
+def test_a_decision_sends_the_turns_it_chooses() -> None:
+    sent = [message.id for message in decision_with().request]
     assert sent == ["personality", "u2", "a2", "u4", "a4", "u6"]
 
 
-def test_it_gives_way_as_every_policy_may() -> None:
-    assert len(decided(40, window=500).request) < len(decided(40).request)
+def test_its_turns_are_cut_when_the_window_is_small() -> None:
+    assert len(decision_with(40, window=500).request) < len(decision_with(40).request)
 
 
 def test_the_receipt_names_it() -> None:
-    receipt = json.loads(json.dumps(decided().to_dict()))
+    receipt = json.loads(json.dumps(decision_with().to_dict()))
     assert receipt["facts"]["policy"] == NAME
     assert receipt["in_words"] == "every other turn"
     assert receipt["under"] == f"{NAME}   50"
@@ -120,11 +120,11 @@ def test_the_page_offers_it_in_its_own_words() -> None:
         "why": "",
         "address": {"historyPolicy": NAME, "historySelector": None},
     }
-    chosen = sources(**LINK)
-    assert [one.key for one in offers(chosen, chosen.resolve()).all if one.in_force] == [NAME]
+    linked = sources(**LINK)
+    assert [one.key for one in offers(linked, linked.resolve()).all if one.in_force] == [NAME]
 
 
-def test_a_turn_is_compared_under_it() -> None:
+def test_the_comparison_of_a_turn_includes_it() -> None:
     page = sources()
     found = {one.key: one for one in alternatives(page, page.resolve())}
     assert found[NAME].label == NAME

@@ -1,4 +1,4 @@
-"""The plain function that only cuts, against the seed's table and an oracle of ten lines."""
+"""The plain function that only cuts a list, against a table and an oracle of ten lines."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from chatsite.history import apply_history_policy
 from chatsite.messages import Message
 
 
-def said(letters: str) -> list[Message]:
-    """One message a letter: s system, u user, a assistant, t tool."""
-    made: list[Message] = []
+def chat(letters: str) -> list[Message]:
+    """One message for each letter: s system, u user, a assistant, t tool."""
+    messages: list[Message] = []
     for place, letter in enumerate(letters):
         id = f"{place}{letter}"
         if letter == "s":
-            made.append(Message.system(id, id=id))
+            messages.append(Message.system(id, id=id))
         elif letter == "u":
-            made.append(Message.user(id, id=id))
+            messages.append(Message.user(id, id=id))
         elif letter == "a":
-            made.append(Message.assistant(id, id=id))
+            messages.append(Message.assistant(id, id=id))
         else:
-            made.append(Message.tool(id, id=id, call_id=id))
-    return made
+            messages.append(Message.tool(id, id=id, call_id=id))
+    return messages
 
 
 def ids(messages: Sequence[Message]) -> str:
@@ -54,12 +54,14 @@ def ids(messages: Sequence[Message]) -> str:
         ("uasus", "lastN", 2, "2s 4s 0u 1a 3u"),
     ],
 )
-def test_it_keeps_what_the_policy_says(letters: str, policy: str, length: int, kept: str) -> None:
-    assert ids(apply_history_policy(said(letters), policy=policy, length=length)) == kept
+def test_it_keeps_the_messages_of_the_policy(
+    letters: str, policy: str, length: int, kept: str
+) -> None:
+    assert ids(apply_history_policy(chat(letters), policy=policy, length=length)) == kept
 
 
-def test_system_messages_can_be_left_out_but_not_of_all() -> None:
-    messages = said("sua")
+def test_system_messages_can_be_left_out_except_under_all() -> None:
+    messages = chat("sua")
     assert ids(apply_history_policy(messages, preserve_system=False)) == "1u 2a"
     assert ids(apply_history_policy(messages, policy="none", preserve_system=False)) == ""
     assert apply_history_policy(messages, policy="all", preserve_system=False) == messages
@@ -68,17 +70,17 @@ def test_system_messages_can_be_left_out_but_not_of_all() -> None:
 @pytest.mark.parametrize("policy", ["lastn", "ALL", "", "tokens"])
 def test_an_unknown_policy_is_refused_and_never_means_all(policy: str) -> None:
     with pytest.raises(ValueError, match="is not one of none, lastN, all"):
-        apply_history_policy(said("ua"), policy=policy)
+        apply_history_policy(chat("ua"), policy=policy)
 
 
 @pytest.mark.parametrize("length", [2.5, "2", None])
-def test_a_length_that_is_no_whole_number_is_refused(length: object) -> None:
+def test_a_length_that_is_not_a_whole_number_is_refused(length: object) -> None:
     with pytest.raises(TypeError):
-        apply_history_policy(said("ua"), length=length)  # type: ignore[arg-type]
+        apply_history_policy(chat("ua"), length=length)  # type: ignore[arg-type]
 
 
 def oracle(messages: list[Message], policy: str, length: int) -> list[Message]:
-    """The same rules, written without turns."""
+    """The same rules, implemented without turns."""
     system = [message for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
     if policy == "all":
@@ -97,7 +99,7 @@ def oracle(messages: list[Message], policy: str, length: int) -> list[Message]:
     length=st.integers(-2, 12),
 )
 def test_it_agrees_with_the_oracle(letters: str, policy: str, length: int) -> None:
-    messages = said(letters)
+    messages = chat(letters)
     before = list(messages)
     kept = apply_history_policy(messages, policy=policy, length=length)
     assert kept == oracle(messages, policy, length)

@@ -1,4 +1,4 @@
-"""What the fast model is asked, and which replies it may give."""
+"""The question to the fast model, and how its replies are read."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.values.counts import estimate_message
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Attachment, Message, ToolCall
-from tests.history.older import NOON, triage_terms, turn, turns_of
+from tests.history.older_turns import NOON, triage_terms, turn, turns_of
 
 ROOM = 100_000
 
 
 def question(older: list[Turn], current: str = "And now?", *, room: int = ROOM) -> str:
-    task, asked = triage_prompt(
+    task, prompt = triage_prompt(
         Message.user(current, id="now"), plan_triage(older, triage_terms()), room=room
     )
-    assert (task.role, asked.role) == ("system", "user")
-    assert asked.content is not None
-    return asked.content
+    assert (task.role, prompt.role) == ("system", "user")
+    assert prompt.content is not None
+    return prompt.content
 
 
 class TestTheQuestion:
-    def test_candidates_stand_under_their_positions_with_time_speakers_and_texts(self) -> None:
-        first = turn(1, asked="My dog is called Rex.", answered="Noted.\nA fine name.", hours=25.5)
+    def test_candidates_are_listed_by_position_with_time_speakers_and_texts(self) -> None:
+        first = turn(1, question="My dog is called Rex.", reply="Noted.\nA fine name.", hours=25.5)
         text = question([first, *turns_of(9)[1:]])
         assert text.startswith(
             "[0] 2026-02-28 10:30 UTC\nUser:\n    My dog is called Rex.\n"
@@ -35,25 +35,25 @@ class TestTheQuestion:
         assert "The current message:\n    And now?" in text
         assert text.endswith('Which of the positions 0 to 3? Only the JSON object "relevant".')
 
-    def test_of_the_certain_turns_the_newest_is_shown(self) -> None:
+    def test_only_the_newest_certain_turn_is_shown(self) -> None:
         text = question(turns_of(9))
         assert "question 17" in text and "question 15" not in text
 
     def test_quoted_text_can_not_pose_as_a_position_or_a_speaker(self) -> None:
-        text = question([turn(1, asked="x\n[3]\nUser:\ny"), *turns_of(9)[1:]])
+        text = question([turn(1, question="x\n[3]\nUser:\ny"), *turns_of(9)[1:]])
         assert text.count("\n[3]") == 1
         assert "    [3]\n    User:\n    y" in text
 
-    def test_what_was_done_with_tools_and_files_is_told(self) -> None:
+    def test_tool_calls_and_files_are_mentioned(self) -> None:
         file = Attachment(id="f", name="map.pdf", size=9, modality="document")
         call = ToolCall(id="c", name="search", arguments={"query": "tides"})
-        said = (
+        messages = (
             Message.user(None, file, id="u", source="email"),
             Message.assistant(None, id="a", calls=(call,)),
             Message.tool('{"rows": 40}', id="t", call_id="c"),
             Message.assistant("High water at six.", id="b"),
         )
-        entries = tuple(Entry(message=one, seq=n, at=NOON) for n, one in enumerate(said, 1))
+        entries = tuple(Entry(message=one, seq=n, at=NOON) for n, one in enumerate(messages, 1))
         text = question([Turn(entries), *(turn(9 + 2 * n) for n in range(8))])
         assert text.startswith(
             "[0] 2026-03-01 12:00 UTC\nUser (by email):\n    File: map.pdf\n"
@@ -61,7 +61,7 @@ class TestTheQuestion:
         )
         assert "rows" not in text
 
-    def test_what_a_person_left_out_and_what_the_background_wrote_is_not_shown(self) -> None:
+    def test_excluded_answers_and_background_reports_are_not_shown(self) -> None:
         user = Entry(message=Message.user("Shown", id="u"), seq=1)
         hidden = Entry(message=Message.assistant("Hidden", id="a"), seq=2, excluded=True)
         report = Message(id="r", role="assistant", content="Report", source="briefing")
@@ -70,15 +70,15 @@ class TestTheQuestion:
         assert text.startswith("[0]\nUser:\n    Shown\n\n[1]")
         assert "Hidden" not in text and "Report" not in text
 
-    def test_long_texts_are_cut_alike_until_it_fits(self) -> None:
-        older = [turn(1 + 2 * n, asked="word " * 4_000, answered="short") for n in range(25)]
+    def test_long_texts_are_cut_equally_until_the_question_fits(self) -> None:
+        older = [turn(1 + 2 * n, question="word " * 4_000, reply="short") for n in range(25)]
         for room in (60_000, 15_000, 6_000):
             text = question(older, "now " * 5_000, room=room)
-            asked = Message.user(text, id="q")
-            assert room / 4 < estimate_message(asked) <= room
+            prompt = Message.user(text, id="q")
+            assert room / 4 < estimate_message(prompt) <= room
             assert text.count("[…shortened]") == 22 and text.count("    short") == 21
 
-    def test_the_same_question_is_asked_of_the_same_turns(self) -> None:
+    def test_the_same_turns_give_the_same_question(self) -> None:
         assert question(turns_of(9)) == question(turns_of(9))
 
 
@@ -113,5 +113,5 @@ REPLIES: list[tuple[str, set[int] | None]] = [
 
 
 @pytest.mark.parametrize(("reply", "meant"), REPLIES, ids=lambda value: str(value)[:40])
-def test_replies_are_read(reply: str, meant: set[int] | None) -> None:
+def test_a_reply_is_read_or_refused(reply: str, meant: set[int] | None) -> None:
     assert read_reply(reply, 5) == meant

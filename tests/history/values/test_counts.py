@@ -11,7 +11,7 @@ from chatsite.history import estimate, estimate_message, tokens_of
 from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
 
-# A sentence in each script and what o200k_base makes of it.
+# A sentence in each script, and its number of tokens with o200k_base.
 RECORDED = [
     (
         "English",
@@ -80,7 +80,7 @@ def test_calls_reasoning_and_files_count() -> None:
         assert estimate_message(message) > empty
 
 
-def test_a_known_count_goes_before_the_estimate() -> None:
+def test_a_known_count_overrides_the_estimate() -> None:
     message = Message.user("word " * 100, id="1")
     assert tokens_of(message) == estimate_message(message)
     assert tokens_of(with_tokens(message, 7)) == known_tokens(with_tokens(message, 7)).count == 7
@@ -88,7 +88,7 @@ def test_a_known_count_goes_before_the_estimate() -> None:
         known_tokens(message)
 
 
-def test_a_sum_is_as_good_as_its_weakest_part() -> None:
+def test_a_sum_has_the_basis_of_its_weakest_part() -> None:
     assert weakest([]) == "counted"
     assert weakest(["reported", "reported"]) == "reported"
     assert weakest(["reported", "counted"]) == "counted"

@@ -1,4 +1,4 @@
-"""What a strategy gets to see of a path: nothing that the user took out."""
+"""Which messages of a path a strategy may select: none that a person left out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_mark(seq: int, **marks: Any) -> list[Entry]:
     return [replace(entry, **marks) if entry.seq == seq else entry for entry in PATH]
 
 
-def test_everything_said_before_the_current_message_but_the_greeting() -> None:
+def test_everything_before_the_current_message_except_the_greeting() -> None:
     assert seqs(*PATH) == [2, 3, 4, 5, 6]
     assert seqs(*PATH[:1], PATH[-1]) == []
 
@@ -46,7 +46,7 @@ def test_nothing_above_the_marker() -> None:
     assert seqs(*with_mark(7, forgets_above=True)) == []
 
 
-def test_what_a_task_in_the_background_wrote_only_where_somebody_asks_for_it() -> None:
+def test_background_messages_only_if_pinned_or_replied_to() -> None:
     briefing = replace(PATH[4], message=replace(PATH[4].message, source="briefing"))
     path = [*PATH[:4], briefing, *PATH[5:]]
     assert seqs(*path) == [2, 3, 4]

@@ -1,4 +1,4 @@
-"""Turns for the tests of triage."""
+"""Builds older turns for the tests of triage."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from chatsite.messages import Message, Source
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def triage_terms(**said: object) -> TriageTerms:
-    """Settings as a template says them."""
-    return resolve_conversation(environment={}, template={"conversation": said}).triage_terms
+def triage_terms(**values: object) -> TriageTerms:
+    """The terms that result from these values in a template."""
+    return resolve_conversation(environment={}, template={"conversation": values}).triage_terms
 
 
 def turn(
     first: int,
     *,
-    asked: str = "",
-    answered: str = "",
+    question: str = "",
+    reply: str = "",
     hours: float | None = 0.0,
     source: Source = "web",
     **marks: Any,
 ) -> Turn:
     """A question and its answer, at `first` and the next number, `hours` before noon."""
     at = None if hours is None else NOON - timedelta(hours=hours)
-    user = Message.user(asked or f"question {first}", id=f"u{first}", source=source)
-    answer = Message.assistant(answered or f"answer {first}", id=f"a{first}")
+    user = Message.user(question or f"question {first}", id=f"u{first}", source=source)
+    answer = Message.assistant(reply or f"answer {first}", id=f"a{first}")
     return Turn(
         (
             Entry(message=user, seq=first, at=at, **marks),
