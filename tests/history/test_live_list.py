@@ -1,4 +1,4 @@
-"""The live list: snapshots, listeners, and what may not happen while a turn runs."""
+"""The live list: snapshots, listeners, and changes forbidden while a turn runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_snapshot_is_the_same_object_between_two_changes() -> None:
     assert history.snapshot() == (HELLO, ANSWER)
 
 
-def test_every_change_tells_each_listener_once() -> None:
+def test_every_change_calls_each_listener_once() -> None:
     history = History()
     seen: list[int] = []
     history.subscribe(lambda: seen.append(len(history.snapshot())))
@@ -36,7 +36,7 @@ def test_every_change_tells_each_listener_once() -> None:
     assert seen == [1, 2, 0, 0]
 
 
-def test_a_listener_that_subscribes_twice_is_told_once_and_can_leave() -> None:
+def test_a_listener_that_subscribes_twice_is_called_once_and_can_unsubscribe() -> None:
     history, seen = History(), []
 
     def listener() -> None:
@@ -51,7 +51,7 @@ def test_a_listener_that_subscribes_twice_is_told_once_and_can_leave() -> None:
     assert seen == [1]
 
 
-def test_a_listener_that_raises_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_listener_that_raises_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
     history, seen = History(), []
 
     def broken() -> None:
@@ -88,14 +88,14 @@ def test_while_a_turn_runs_messages_can_only_be_added() -> None:
     history.reset()
 
 
-def test_a_turn_that_fails_leaves_the_list_free() -> None:
+def test_a_turn_that_fails_unlocks_the_list() -> None:
     history = History()
     with pytest.raises(RuntimeError), history.running():
         raise RuntimeError
     history.reset()
 
 
-def test_a_system_message_has_no_place_in_it() -> None:
+def test_a_system_message_is_refused() -> None:
     with pytest.raises(ValueError, match="system"):
         History().push(Message.system("Be kind.", id="s"))
 
@@ -138,4 +138,6 @@ def test_restore_takes_whole_conversations_as_they_are() -> None:
     history = History()
     history.restore(messages)
     assert history.snapshot() == tuple(messages)
-    assert all(kept is given for kept, given in zip(history.snapshot(), messages, strict=True))
+    assert all(
+        stored is restored for stored, restored in zip(history.snapshot(), messages, strict=True)
+    )

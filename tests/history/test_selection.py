@@ -1,4 +1,4 @@
-"""The helpers that choose from a conversation, with their edges."""
+"""The helpers that select messages of a conversation, with their edge cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_newest_of_a_role() -> None:
     assert Selection([RESULT]).last_assistant() is None
 
 
-def test_it_sees_what_was_said_before_the_current_message() -> None:
+def test_it_selects_from_the_messages_before_the_current_one() -> None:
     assert Selection.before_current(MESSAGES).recent(9) == list(MESSAGES[:4])
     assert Selection.before_current((*MESSAGES, CALL, RESULT)).last_user() is QUESTION
     assert Selection.before_current([THANKS]).recent(5) == []
@@ -56,8 +56,8 @@ def test_it_sees_what_was_said_before_the_current_message() -> None:
 def test_a_range_counts_from_the_end_and_a_bad_one_is_empty(
     from_end: float, to_end: float, places: list[int]
 ) -> None:
-    chosen = Selection(MESSAGES).range(from_end=from_end, to_end=to_end)
-    assert chosen == [MESSAGES[place] for place in places]
+    selected = Selection(MESSAGES).range(from_end=from_end, to_end=to_end)
+    assert selected == [MESSAGES[place] for place in places]
 
 
 def test_recent_counts_every_message_and_keeps_roles_as_they_are() -> None:
@@ -96,7 +96,7 @@ def test_by_tokens_skips_nothing() -> None:
     assert Selection([small, large, small]).by_tokens(20) == [small]
 
 
-def test_by_tokens_estimates_what_nobody_counted() -> None:
+def test_by_tokens_estimates_messages_without_a_count() -> None:
     assert Selection([THANKS]).by_tokens(estimate_message(THANKS)) == [THANKS]
     assert Selection([THANKS]).by_tokens(estimate_message(THANKS) - 1) == []
 
@@ -119,7 +119,7 @@ def test_recent_text_of_a_file_without_a_name_shows_its_id() -> None:
     assert text == "User:\nFile: f9\nFile: attachment"
 
 
-def test_a_known_count_goes_before_the_estimate() -> None:
+def test_a_known_count_overrides_the_estimate() -> None:
     known = TokenCount(count=1, tokenizer="t", basis="counted")
     message = Message(id="1", role="user", content="x" * 4_000, tokens=known)
     assert Selection([message]).by_tokens(1) == [message]

@@ -1,4 +1,4 @@
-"""Which turns a summary takes up, in which text, and that nothing is lost or told twice."""
+"""Which turns a summary folds in, the text it gets, and that no message is lost or repeated."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from chatsite.history.summary_plan import (
 from chatsite.messages import Message, ToolCall
 
 
-def said(seq: int, role: str, text: str, *, tokens: int = 50, **more: object) -> Entry:
+def make_entry(seq: int, role: str, text: str, *, tokens: int = 50, **more: object) -> Entry:
     message = Message(id=f"m{seq}", role=role, content=text)  # type: ignore[arg-type]
     return Entry(message=with_tokens(message, tokens), seq=seq, **more)  # type: ignore[arg-type]
 
 
 def talk(count: int, *, first: int = 1) -> list[Entry]:
     """Turns of 100 tokens: "question 1", "answer 1" and so on."""
-    found = []
+    entries = []
     for number in range(count):
         seq = first + 2 * number
-        found.append(said(seq, "user", f"question {seq // 2 + 1}"))
-        found.append(said(seq + 1, "assistant", f"answer {seq // 2 + 1}"))
-    return found
+        entries.append(make_entry(seq, "user", f"question {seq // 2 + 1}"))
+        entries.append(make_entry(seq + 1, "assistant", f"answer {seq // 2 + 1}"))
+    return entries
 
 
 def load(limit: int, *, fixed: int = 0, summary: int = 0, low_water: int = 50) -> RequestLoad:
     return RequestLoad(fixed=fixed, summary=summary, limit=limit, low_water=low_water)
 
 
-def firsts(entries: Sequence[Entry], given: RequestLoad) -> list[int]:
-    return [turn.entries[0].seq for turn in turns_to_fold(entries, given)]
+def firsts(entries: Sequence[Entry], request_load: RequestLoad) -> list[int]:
+    return [turn.entries[0].seq for turn in turns_to_fold(entries, request_load)]
 
 
-class TestWhichTurns:
+class TestTurnsToFold:
     def test_none_up_to_three_quarters_of_the_limit(self) -> None:
         assert firsts(talk(6), load(800)) == []
         assert firsts(talk(6), load(799)) != []
@@ -57,7 +57,7 @@ class TestWhichTurns:
         assert firsts(talk(5), load(800, fixed=50, summary=51)) != []
 
     def test_the_oldest_until_the_rest_and_the_summary_are_at_the_low_water_mark(self) -> None:
-        """Of 500 tokens a head of 150 and a summary of at most 150 leave room for two turns."""
+        """A head of 150 and a summary of at most 150 leave room for two turns in 500 tokens."""
         assert firsts(talk(7), load(1_000, fixed=150)) == [1, 3, 5, 7, 9]
         assert firsts(talk(7), load(1_000, fixed=150, low_water=90)) == [1]
 
@@ -65,8 +65,11 @@ class TestWhichTurns:
         assert firsts(talk(3), load(100, fixed=90)) == [1, 3]
         assert firsts(talk(1), load(100, fixed=90)) == []
 
-    def test_none_where_nothing_of_them_could_be_told(self) -> None:
-        entries = [said(1, "user", "Hidden", excluded=True), said(2, "assistant", "Too")]
+    def test_no_turns_without_any_text_to_summarise(self) -> None:
+        entries = [
+            make_entry(1, "user", "Hidden", excluded=True),
+            make_entry(2, "assistant", "Too"),
+        ]
         assert firsts([*entries, *talk(1, first=3)], load(100)) == []
 
     @given(
@@ -75,18 +78,18 @@ class TestWhichTurns:
         st.integers(1, 100),
         st.integers(0, 500),
     )
-    def test_covered_and_kept_are_all_there_is_however_often_it_is_folded(
+    def test_covered_and_remaining_entries_are_the_whole_path_after_any_number_of_folds(
         self, entries: Sequence[Entry], limit: int, low_water: int, fixed: int
     ) -> None:
-        """P17, and each message is told once."""
+        """P17, and each message is summarised once."""
         path, covered, messages = list(entries), [], 0
         newest = split_turns([e for e in path if e.message.role != "system"])[-1].entries[0].seq
         while folded := turns_to_fold(path, load(limit, fixed=fixed, low_water=low_water)):
-            made = split_into_pieces(path, folded, room=400, most=99)
-            taken = [entry for piece in made for entry in piece.entries]
-            covered += taken
-            messages += sum(piece.messages for piece in made)
-            path = [entry for entry in path if entry.seq > taken[-1].seq]
+            pieces = split_into_pieces(path, folded, room=400, most=99)
+            folded_entries = [entry for piece in pieces for entry in piece.entries]
+            covered += folded_entries
+            messages += sum(piece.messages for piece in pieces)
+            path = [entry for entry in path if entry.seq > folded_entries[-1].seq]
             assert covered + path == list(entries)
             assert path[0].message.role in ("user", "system")
         assert newest in [entry.seq for entry in path]
@@ -94,14 +97,14 @@ class TestWhichTurns:
         assert messages == sum(len(summarised_entries(turn)) for turn in folded_turns)
 
 
-class TestAsWhichText:
-    def test_it_says_who_said_what_and_of_tools_only_what_was_done(self) -> None:
+class TestPieces:
+    def test_the_text_names_speakers_and_tool_calls_but_no_tool_results(self) -> None:
         call = ToolCall(id="c1", name="search", arguments={"query": "tides"})
         entries = [
-            said(1, "user", "When is high water?"),
+            make_entry(1, "user", "When is high water?"),
             Entry(message=with_tokens(Message.assistant(None, id="m2", calls=(call,))), seq=2),
             Entry(message=with_tokens(Message.tool("SECRET rows", id="m3", call_id="c1")), seq=3),
-            said(4, "assistant", "At six."),
+            make_entry(4, "assistant", "At six."),
             *talk(1, first=5),
         ]
         (piece,) = split_into_pieces(entries, split_turns(entries)[:1], room=500, most=99)
@@ -110,15 +113,15 @@ class TestAsWhichText:
         )
         assert (piece.messages, len(piece.entries)) == (4, 4)
 
-    def test_what_is_left_out_of_requests_is_covered_and_not_told(self) -> None:
+    def test_messages_left_out_of_requests_are_covered_but_not_in_the_text(self) -> None:
         entries = [
-            said(1, "assistant", "A greeting"),
-            said(2, "system", "An instruction"),
-            said(3, "user", "Excluded question", excluded=True),
-            said(4, "assistant", "Its answer"),
-            said(5, "user", "Asked"),
-            said(6, "assistant", "Excluded answer", excluded=True),
-            said(7, "assistant", "Answered"),
+            make_entry(1, "assistant", "A greeting"),
+            make_entry(2, "system", "An instruction"),
+            make_entry(3, "user", "Excluded question", excluded=True),
+            make_entry(4, "assistant", "Its answer"),
+            make_entry(5, "user", "Asked"),
+            make_entry(6, "assistant", "Excluded answer", excluded=True),
+            make_entry(7, "assistant", "Answered"),
             *talk(1, first=8),
         ]
         briefing = Message(id="b", role="user", content="A briefing", source="briefing")
@@ -132,51 +135,53 @@ class TestAsWhichText:
         assert [entry.seq for entry in piece.entries] == list(range(1, 9))
         assert piece.messages == 2
 
-    def test_a_long_conversation_comes_in_pieces_that_each_fit(self) -> None:
-        entries = [said(seq, "user", "word " * 200) for seq in range(1, 21)]
-        made = split_into_pieces(entries, split_turns(entries), room=600, most=99)
-        assert len(made) > 5
-        assert [entry for piece in made for entry in piece.entries] == entries
-        assert all(estimate(piece.text) <= 600 for piece in made)
+    def test_a_long_conversation_is_split_into_pieces_that_each_fit(self) -> None:
+        entries = [make_entry(seq, "user", "word " * 200) for seq in range(1, 21)]
+        pieces = split_into_pieces(entries, split_turns(entries), room=600, most=99)
+        assert len(pieces) > 5
+        assert [entry for piece in pieces for entry in piece.entries] == entries
+        assert all(estimate(piece.text) <= 600 for piece in pieces)
 
-    def test_a_message_too_large_alone_keeps_its_beginning_and_end(self) -> None:
+    def test_a_single_message_that_is_too_large_keeps_its_beginning_and_end(self) -> None:
         text = "BEGIN " + "漢字かな交じり文 " * 4_000 + "plain words " * 4_000 + " END"
         (piece,) = split_into_pieces(
-            entries := [said(1, "user", text)], split_turns(entries), room=300, most=99
+            entries := [make_entry(1, "user", text)], split_turns(entries), room=300, most=99
         )
         assert estimate(piece.text) <= 300
         assert piece.text.startswith("User: BEGIN") and piece.text.endswith("END")
         assert "[...]" in piece.text
 
     @given(st.text(max_size=400), st.integers(1, 60))
-    def test_shortening_ends_within_its_room_or_at_the_mark_alone(
+    def test_a_shortened_text_fits_its_room_or_is_the_mark_alone(
         self, text: str, tokens: int
     ) -> None:
         short = shorten_middle(text, tokens=tokens)
         assert estimate(short) <= max(tokens, estimate("\n[...]\n"))
 
 
-class TestInWhichWords:
-    def test_the_summary_so_far_comes_before_what_was_said_since(self) -> None:
-        task, asked = summary_question(summary="They like tea.", text="User: And coffee?", words=90)
-        assert task.role == "system" and asked.role == "user"
-        assert asked.content is not None
-        assert asked.content.index("They like tea.") < asked.content.index("And coffee?")
-        assert "at most 90 words" in asked.content
+class TestQuestion:
+    def test_the_summary_so_far_comes_before_the_new_messages(self) -> None:
+        task, prompt = summary_question(
+            summary="They like tea.", text="User: And coffee?", words=90
+        )
+        assert task.role == "system" and prompt.role == "user"
+        assert prompt.content is not None
+        assert prompt.content.index("They like tea.") < prompt.content.index("And coffee?")
+        assert "at most 90 words" in prompt.content
         first = summary_question(summary="", text="User: Hello", words=90)[1]
         assert "Summary so far" not in (first.content or "")
 
-    def test_a_reply_that_is_too_long_is_asked_for_again_without_the_conversation(self) -> None:
-        _, asked = shorter_question("Very long notes.", words=30)
-        assert "Very long notes." in (asked.content or "")
-        assert "at most 30 words" in (asked.content or "")
+    def test_a_summary_that_is_too_long_is_shortened_without_the_conversation(self) -> None:
+        _, prompt = shorter_question("Very long notes.", words=30)
+        assert "Very long notes." in (prompt.content or "")
+        assert "at most 30 words" in (prompt.content or "")
 
-    def test_the_bound_is_a_share_of_the_limit_and_never_next_to_nothing(self) -> None:
+    def test_the_bound_is_a_share_of_the_limit_with_a_minimum(self) -> None:
         assert [most_tokens(limit) for limit in (10_000, 1_000, 100)] == [1_500, 150, 64]
         assert words_for_tokens(150) < 150 * 3 / 4
         assert words_for_tokens(1) == 20
 
-    def test_a_cut_falls_after_a_sentence_where_one_ends_late_enough(self) -> None:
+    def test_a_cut_falls_after_a_sentence_if_one_ends_late_enough(self) -> None:
         text = "They walk in May. They sleep in Porto. They have ninety euros a day."
         assert (
             cut_at_sentence(text, characters=45) == "They walk in May. They sleep in Porto. [...]"
@@ -189,10 +194,10 @@ class TestInWhichWords:
         assert cut_at_sentence(text, characters=500) == text
 
 
-def test_only_as_many_pieces_are_made_as_are_asked_for() -> None:
-    entries = [said(seq, "user", "word " * 400) for seq in range(1, 60)]
-    made = split_into_pieces(entries, split_turns(entries), room=600, most=3)
-    assert len(made) == 3
-    assert [entry.seq for piece in made for entry in piece.entries] == list(
-        range(1, made[-1].entries[-1].seq + 1)
+def test_at_most_the_requested_number_of_pieces_is_made() -> None:
+    entries = [make_entry(seq, "user", "word " * 400) for seq in range(1, 60)]
+    pieces = split_into_pieces(entries, split_turns(entries), room=600, most=3)
+    assert len(pieces) == 3
+    assert [entry.seq for piece in pieces for entry in piece.entries] == list(
+        range(1, pieces[-1].entries[-1].seq + 1)
     )

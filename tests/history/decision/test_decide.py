@@ -1,4 +1,4 @@
-"""Single decisions: who is sent, who is left out, and what the record says about it."""
+"""Single decisions: which messages are sent, which are left out, and the receipt about them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def system(seq: int, **marks: Any) -> Entry:
     )
 
 
-def decided(
+def decision_on(
     entries: Sequence[Entry],
     policy: str = "all",
     *,
@@ -89,7 +89,7 @@ def decided(
 
 
 def sent(decision: Decision) -> list[int]:
-    """Sequence numbers in the order of the request, the head left out."""
+    """The sequence numbers in the order of the request, without the head."""
     head = {message.id for message in HEAD.messages}
     return [int(m.id[1:]) for m in decision.request if m.id not in head]
 
@@ -101,8 +101,8 @@ def reasons(decision: Decision) -> list[tuple[int, int, str]]:
 PATH = [user(1), answer(2), user(3), answer(4), user(5), answer(6), user(7)]
 
 
-def test_last_n_sends_the_last_user_messages_and_what_answers_them() -> None:
-    decision = decided(PATH, "lastN", length=2)
+def test_last_n_sends_the_last_user_messages_and_their_answers() -> None:
+    decision = decision_on(PATH, "lastN", length=2)
     assert sent(decision) == [5, 6, 7]
     assert decision.request[: len(HEAD.messages)] == HEAD.messages
     assert reasons(decision) == [(1, 4, "over_length"), (5, 6, "within_length"), (7, 7, "current")]
@@ -111,24 +111,24 @@ def test_last_n_sends_the_last_user_messages_and_what_answers_them() -> None:
 
 
 def test_a_length_of_zero_acts_as_one() -> None:
-    assert sent(decided(PATH, "lastN", length=0)) == [7]
+    assert sent(decision_on(PATH, "lastN", length=0)) == [7]
 
 
 def test_none_sends_the_message_and_its_tool_rounds() -> None:
     running = [*PATH, call(8, "a", "b"), result(9, "b"), result(10, "a")]
-    decision = decided(running, "none")
+    decision = decision_on(running, "none")
     assert sent(decision) == [7, 8, 9, 10]
     assert decision.horizon == 7
 
 
-def test_all_draws_no_line() -> None:
-    decision = decided(PATH, "all")
+def test_all_has_no_horizon() -> None:
+    decision = decision_on(PATH, "all")
     assert sent(decision) == [1, 2, 3, 4, 5, 6, 7]
     assert decision.horizon is None
 
 
-def test_a_greeting_is_never_sent_and_draws_no_line() -> None:
-    decision = decided([answer(1), answer(2), user(3), answer(4), user(5)], "all")
+def test_a_greeting_is_never_sent_and_makes_no_horizon() -> None:
+    decision = decision_on([answer(1), answer(2), user(3), answer(4), user(5)], "all")
     assert sent(decision) == [3, 4, 5]
     assert reasons(decision)[0] == (1, 2, "greeting")
     assert decision.horizon is None
@@ -137,7 +137,7 @@ def test_a_greeting_is_never_sent_and_draws_no_line() -> None:
 def test_the_head_comes_before_everything_under_every_policy() -> None:
     both = counted_head(prefilled=True)
     for policy in ("none", "lastN", "all"):
-        decision = decided(PATH, policy, head=both)
+        decision = decision_on(PATH, policy, head=both)
         assert decision.request[:3] == both.messages
         kinds = [(v.reason, v.messages) for v in decision.verdicts if not v.first]
         assert kinds == [("system", 1), ("prefilled", 2)]
@@ -145,7 +145,7 @@ def test_the_head_comes_before_everything_under_every_policy() -> None:
 
 def test_instructions_inside_the_path_follow_those_of_the_head() -> None:
     both = counted_head(prefilled=True)
-    decision = decided([user(1), system(2), answer(3), user(4)], "lastN", length=1, head=both)
+    decision = decision_on([user(1), system(2), answer(3), user(4)], "lastN", length=1, head=both)
     assert [message.role for message in decision.request] == [
         "system",
         "system",
@@ -156,9 +156,9 @@ def test_instructions_inside_the_path_follow_those_of_the_head() -> None:
     assert reasons(decision)[1] == (2, 2, "system")
 
 
-def test_nothing_above_a_marker_is_sent_not_even_a_pin_or_an_instruction() -> None:
+def test_nothing_above_a_marker_is_sent_not_even_a_pinned_turn_or_an_instruction() -> None:
     path = [system(1), user(2, pinned=True), answer(3), user(4, forgets_above=True), user(5)]
-    decision = decided(path)
+    decision = decision_on(path)
     assert sent(decision) == [4, 5]
     assert reasons(decision)[0] == (1, 3, "above_marker")
     assert decision.horizon == 4
@@ -166,17 +166,17 @@ def test_nothing_above_a_marker_is_sent_not_even_a_pin_or_an_instruction() -> No
 
 def test_a_marker_inside_a_turn_takes_the_whole_turn() -> None:
     path = [user(1), answer(2), user(3), answer(4, forgets_above=True), user(5)]
-    assert sent(decided(path)) == [5]
+    assert sent(decision_on(path)) == [5]
 
 
-def test_a_marker_in_the_current_turn_leaves_the_message_whole() -> None:
+def test_a_marker_in_the_current_turn_does_not_cut_the_message() -> None:
     path = [user(1), answer(2), user(3), answer(4, forgets_above=True)]
-    assert sent(decided(path)) == [3, 4]
+    assert sent(decision_on(path)) == [3, 4]
 
 
 def test_an_excluded_question_takes_its_turn_and_an_excluded_answer_itself() -> None:
     path = [user(1, excluded=True), answer(2), user(3), answer(4, excluded=True), user(5)]
-    decision = decided(path)
+    decision = decision_on(path)
     assert sent(decision) == [3, 5]
     assert reasons(decision) == [
         (1, 2, "excluded"),
@@ -188,17 +188,17 @@ def test_an_excluded_question_takes_its_turn_and_an_excluded_answer_itself() -> 
 
 def test_an_excluded_tool_call_takes_its_turn() -> None:
     path = [user(1), call(2, "a", excluded=True), result(3, "a"), answer(4), user(5)]
-    assert sent(decided(path)) == [5]
+    assert sent(decision_on(path)) == [5]
 
 
 def test_an_excluded_turn_still_counts_towards_the_length() -> None:
     path = [user(1), answer(2), user(3, excluded=True), answer(4), user(5)]
-    assert sent(decided(path, "lastN", length=2)) == [5]
+    assert sent(decision_on(path, "lastN", length=2)) == [5]
 
 
 def test_a_pin_keeps_its_turn_in_its_place() -> None:
     path = [user(1), answer(2, pinned=True), *PATH[2:]]
-    decision = decided(path, "lastN", length=2)
+    decision = decision_on(path, "lastN", length=2)
     assert sent(decision) == [1, 2, 5, 6, 7]
     assert reasons(decision)[0] == (1, 2, "pinned")
     assert decision.horizon == 5
@@ -206,12 +206,12 @@ def test_a_pin_keeps_its_turn_in_its_place() -> None:
 
 def test_a_pin_directly_above_the_tail_belongs_to_it() -> None:
     path = [*PATH[:2], user(3, pinned=True), *PATH[3:]]
-    assert decided(path, "lastN", length=2).horizon == 3
+    assert decision_on(path, "lastN", length=2).horizon == 3
 
 
 def test_the_message_replied_to_comes_with_its_turn() -> None:
     reply = replace(PATH[-1], message=replace(PATH[-1].message, reply_to="m2"))
-    decision = decided([*PATH[:-1], reply], "none")
+    decision = decision_on([*PATH[:-1], reply], "none")
     assert sent(decision) == [1, 2, 7]
     assert reasons(decision)[0] == (1, 2, "replied_to")
 
@@ -219,25 +219,25 @@ def test_the_message_replied_to_comes_with_its_turn() -> None:
 @pytest.mark.parametrize("policy", ["none", "lastN", "all"])
 def test_background_turns_are_not_sent_and_not_counted(policy: str) -> None:
     path = [user(1), answer(2), user(3, source="scheduled"), answer(4), user(5)]
-    decision = decided(path, policy, length=2)
+    decision = decision_on(path, policy, length=2)
     assert sent(decision) == ([5] if policy == "none" else [1, 2, 5])
     assert (3, 4, "background") in reasons(decision)
 
 
 def test_a_background_turn_that_somebody_pinned_is_sent() -> None:
     path = [user(1, source="briefing", pinned=True), answer(2), user(3)]
-    assert sent(decided(path, "lastN", length=1)) == [1, 2, 3]
+    assert sent(decision_on(path, "lastN", length=1)) == [1, 2, 3]
 
 
 def test_a_background_turn_of_its_own_is_sent_whole() -> None:
     scheduled = user(3, source="scheduled")
-    told = replace(answer(4), message=replace(answer(4).message, source="scheduled"))
-    assert sent(decided([user(1), answer(2), scheduled, told], "none")) == [3, 4]
+    report = replace(answer(4), message=replace(answer(4).message, source="scheduled"))
+    assert sent(decision_on([user(1), answer(2), scheduled, report], "none")) == [3, 4]
 
 
 def test_a_budget_cuts_whole_turns_down_to_the_low_water_mark() -> None:
     path = [entry for n in range(1, 21, 2) for entry in (user(n), answer(n + 1))] + [user(21)]
-    decision = decided(path, tokens=HEAD_TOKENS + 100)
+    decision = decision_on(path, tokens=HEAD_TOKENS + 100)
     assert decision.tokens <= decision.limit // 2
     assert decision.limit == HEAD_TOKENS + 100
     assert decision.cut == decision.horizon == sent(decision)[0]
@@ -248,16 +248,16 @@ def test_a_budget_cuts_whole_turns_down_to_the_low_water_mark() -> None:
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)
 
 
-def test_the_window_bounds_every_policy_with_a_reason_of_its_own() -> None:
-    decision = decided(PATH, "lastN", window=Window(HEAD_TOKENS + 60, 10), tokens=5_000)
+def test_the_window_bounds_every_policy_and_has_its_own_reason() -> None:
+    decision = decision_on(PATH, "lastN", window=Window(HEAD_TOKENS + 60, 10), tokens=5_000)
     assert reasons(decision)[0][2] == "over_window"
     assert decision.limit == HEAD_TOKENS + 50
     assert decision.tokens <= decision.limit
 
 
-def test_pins_go_last_and_only_when_the_limit_itself_is_exceeded() -> None:
+def test_pinned_turns_are_dropped_last_and_only_over_the_limit_itself() -> None:
     path = [user(1, 30, pinned=True), user(2, 30), user(3, 30, pinned=True), user(4, 30), user(5)]
-    some = decided(path, tokens=HEAD_TOKENS + 70)
+    some = decision_on(path, tokens=HEAD_TOKENS + 70)
     assert sent(some) == [1, 3, 5]
     assert reasons(some) == [
         (1, 1, "pinned"),
@@ -266,7 +266,7 @@ def test_pins_go_last_and_only_when_the_limit_itself_is_exceeded() -> None:
         (4, 4, "over_budget"),
         (5, 5, "current"),
     ]
-    assert sent(decided(path, tokens=HEAD_TOKENS + 69)) == [3, 5]
+    assert sent(decision_on(path, tokens=HEAD_TOKENS + 69)) == [3, 5]
 
 
 @pytest.mark.parametrize(
@@ -276,23 +276,23 @@ def test_pins_go_last_and_only_when_the_limit_itself_is_exceeded() -> None:
         (1, "the agent's instructions, with 8 tokens"),
     ],
 )
-def test_what_can_never_fit_is_refused_by_the_name_of_its_largest_part(
+def test_a_request_that_can_never_fit_is_refused_naming_its_largest_part(
     tokens: int, words: str
 ) -> None:
     with pytest.raises(PromptTooLarge) as refusal:
-        decided([user(1, tokens)], tokens=5)
+        decision_on([user(1, tokens)], tokens=5)
     assert words in refusal.value.message
     assert "your text is kept" in refusal.value.message
 
 
 def test_a_reserve_larger_than_the_window_is_refused_too() -> None:
     with pytest.raises(PromptTooLarge, match="0 are allowed"):
-        decided([user(1)], window=Window(100, 200))
+        decision_on([user(1)], window=Window(100, 200))
 
 
-def test_broken_tool_groups_and_empty_answers_stay_behind() -> None:
+def test_broken_tool_groups_and_empty_answers_are_not_sent() -> None:
     path = [user(1), call(2, "a", "b"), result(3, "a"), answer(4), user(5), result(6, "x"), user(7)]
-    decision = decided(path)
+    decision = decision_on(path)
     assert sent(decision) == [1, 4, 5, 7]
     assert [r for r in reasons(decision) if r[2] == "incomplete_tool_group"] == [
         (2, 3, "incomplete_tool_group"),
@@ -300,13 +300,15 @@ def test_broken_tool_groups_and_empty_answers_stay_behind() -> None:
     ]
 
 
-def test_a_pending_call_of_the_running_turn_stays_behind_and_the_message_does_not() -> None:
-    assert sent(decided([user(1), call(2, "a"), result(3, "a"), call(4, "b")])) == [1, 2, 3]
+def test_a_pending_call_of_the_running_turn_is_not_sent_but_its_message_is() -> None:
+    assert sent(decision_on([user(1), call(2, "a"), result(3, "a"), call(4, "b")])) == [1, 2, 3]
 
 
-def test_what_was_not_loaded_is_one_run() -> None:
-    away = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
-    decision = decided([user(9), answer(10), user(11)], "lastN", length=2, not_loaded=away)
+def test_messages_that_were_not_loaded_are_one_verdict() -> None:
+    not_loaded = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
+    decision = decision_on(
+        [user(9), answer(10), user(11)], "lastN", length=2, not_loaded=not_loaded
+    )
     run = decision.verdicts[1]
     assert (run.first, run.last, run.messages, run.tokens, run.role) == (1, 8, 8, 310, None)
     assert (run.reason, run.sent) == ("over_length", False)
@@ -315,16 +317,22 @@ def test_what_was_not_loaded_is_one_run() -> None:
     assert decision.stored == 11
 
 
-def test_what_should_have_been_loaded_and_was_not_is_called_so() -> None:
-    away = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
-    assert reasons(decided([user(9)], "all", not_loaded=away))[0][2] == "not_read"
-    assert reasons(decided([user(9)], "lastN", length=5, not_loaded=away))[0][2] == "not_read"
-    assert reasons(decided([user(9, forgets_above=True)], not_loaded=away))[0][2] == "above_marker"
+def test_messages_that_should_have_been_loaded_are_reported_as_not_read() -> None:
+    not_loaded = NotLoaded(messages=8, users=4, tokens=310, first=1, last=8)
+    assert reasons(decision_on([user(9)], "all", not_loaded=not_loaded))[0][2] == "not_read"
+    assert (
+        reasons(decision_on([user(9)], "lastN", length=5, not_loaded=not_loaded))[0][2]
+        == "not_read"
+    )
+    assert (
+        reasons(decision_on([user(9, forgets_above=True)], not_loaded=not_loaded))[0][2]
+        == "above_marker"
+    )
 
 
-def test_greetings_that_were_not_loaded_draw_no_line() -> None:
-    away = NotLoaded(messages=1, users=0, tokens=5, first=1, last=1)
-    decision = decided([user(2)], "none", not_loaded=away)
+def test_greetings_that_were_not_loaded_make_no_horizon() -> None:
+    not_loaded = NotLoaded(messages=1, users=0, tokens=5, first=1, last=1)
+    decision = decision_on([user(2)], "none", not_loaded=not_loaded)
     assert reasons(decision)[0][2] == "greeting"
     assert decision.horizon is None
 
@@ -339,25 +347,27 @@ def test_greetings_that_were_not_loaded_draw_no_line() -> None:
         [user(2), answer(1)],
     ],
 )
-def test_what_no_store_may_pass_is_a_programming_error(entries: list[Entry]) -> None:
+def test_an_invalid_path_is_a_programming_error(entries: list[Entry]) -> None:
     with pytest.raises(ValueError):
-        decided(entries)
+        decision_on(entries)
 
 
 def test_leading_tokens_are_those_of_the_previous_request() -> None:
-    first = decided(PATH[:5])
+    first = decision_on(PATH[:5])
     receipt = json.loads(json.dumps(first.to_dict()))
-    again = decided(PATH, previous=Previous.from_dict(receipt))
+    again = decision_on(PATH, previous=Previous.from_dict(receipt))
     assert again.leading == first.tokens
-    assert decided(PATH, "none", previous=Previous.from_dict(receipt)).leading == HEAD_TOKENS
-    other = decided(PATH, head=counted_head(prefilled=True), previous=Previous.from_dict(receipt))
+    assert decision_on(PATH, "none", previous=Previous.from_dict(receipt)).leading == HEAD_TOKENS
+    other = decision_on(
+        PATH, head=counted_head(prefilled=True), previous=Previous.from_dict(receipt)
+    )
     assert other.leading == 0
 
 
 @pytest.mark.parametrize(
     "receipt", [{}, {"head": {}}, {"head": {"hash": "x"}, "verdicts": [{}]}, {"verdicts": 3}]
 )
-def test_a_receipt_that_cant_be_read_is_no_evidence(receipt: dict[str, object]) -> None:
+def test_an_unreadable_receipt_is_no_evidence(receipt: dict[str, object]) -> None:
     assert Previous.from_dict(receipt) is None
 
 
@@ -366,6 +376,6 @@ def test_a_decision_takes_a_few_milliseconds_per_thousand_messages() -> None:
     took = []
     for _ in range(5):
         start = perf_counter()
-        decided(path)
+        decision_on(path)
         took.append(perf_counter() - start)
     assert min(took) < 0.25, "fifty milliseconds per thousand is ten times what it should be"

@@ -1,6 +1,7 @@
 """Stored receipts keep their form: the same path gives the same JSON, byte for byte.
 
-`golden_receipts.jsonl` holds a receipt a line. To write it again after a wanted change of the form:
+`golden_receipts.jsonl` holds one receipt a line. To rewrite it after an intended
+change of the form:
 `GOLDEN=write .venv/bin/python -m pytest tests/history/decision/test_golden_receipts.py`.
 """
 
@@ -80,14 +81,14 @@ CASES: dict[str, dict[str, object]] = {
 
 
 def path() -> Transcript:
-    """Nine turns: one pinned, one left out, a tool call, a note of a background task."""
+    """Nine turns: one pinned, one excluded, a tool call, and a background task's note."""
     entries: list[Entry] = []
     for turn in range(9):
         seq = 2 * turn + 1
-        asked = with_tokens(Message.user(f"Question {seq} " + "tea " * 20, id=f"m{seq}"))
+        question = with_tokens(Message.user(f"Question {seq} " + "tea " * 20, id=f"m{seq}"))
         answer = Message.assistant(f"Answer {seq + 1} " + "milk " * 20, id=f"m{seq + 1}")
         entries += [
-            Entry(message=asked, seq=seq, pinned=turn == 1, excluded=turn == 4),
+            Entry(message=question, seq=seq, pinned=turn == 1, excluded=turn == 4),
             Entry(message=with_tokens(answer), seq=seq + 1),
         ]
     call = replace(Message.assistant("", id="m19"), calls=(ToolCall(id="c1", name="clock"),))
@@ -98,8 +99,8 @@ def path() -> Transcript:
         for seq, message in enumerate((call, result, note), 19)
     ]
     entries.append(Entry(message=with_tokens(Message.user("And now?", id="m22")), seq=22))
-    away = NotLoaded(messages=4, users=2, tokens=120, first=1, last=2)
-    return Transcript(entries=tuple(entries[2:]), not_loaded=away)
+    not_loaded = NotLoaded(messages=4, users=2, tokens=120, first=1, last=2)
+    return Transcript(entries=tuple(entries[2:]), not_loaded=not_loaded)
 
 
 def receipt(name: str) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def receipt(name: str) -> dict[str, Any]:
     return decision.to_dict()
 
 
-def test_the_golden_receipts_are_all_there() -> None:
+def test_there_is_a_golden_receipt_for_every_case() -> None:
     if os.environ.get("GOLDEN") == "write":
         lines = (json.dumps([name, receipt(name)], ensure_ascii=False) for name in CASES)
         FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -124,7 +125,7 @@ def test_the_golden_receipts_are_all_there() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_receipt_has_the_form_it_was_stored_in(name: str) -> None:
+def test_a_receipt_is_equal_to_the_stored_one(name: str) -> None:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     stored = next(line for line in lines if json.loads(line)[0] == name)
     assert json.dumps([name, receipt(name)], ensure_ascii=False) == stored

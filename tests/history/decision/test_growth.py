@@ -26,8 +26,8 @@ HEAD = counted_head()
 LIMIT = 400
 
 
-def grown(sizes: list[int], template: dict[str, object]) -> list[Decision]:
-    """One decision a turn, each with the receipt of the one before it as it comes from storage."""
+def decisions_of_growing_chat(sizes: list[int], template: dict[str, object]) -> list[Decision]:
+    """One decision for each turn, with the previous receipt as storage returns it."""
     entries: list[Entry] = []
     decisions: list[Decision] = []
     for number, size in enumerate(sizes):
@@ -50,7 +50,7 @@ def grown(sizes: list[int], template: dict[str, object]) -> list[Decision]:
 
 
 def moves(decisions: list[Decision]) -> int:
-    """How often a cut came that was not there before."""
+    """How often the cut changed."""
     cuts = [decision.cut for decision in decisions]
     return sum(after != before for before, after in zip(cuts, cuts[1:], strict=False))
 
@@ -61,24 +61,26 @@ def moves(decisions: list[Decision]) -> int:
     sizes=st.lists(st.integers(1, 40), min_size=20, max_size=60),
     low_water=st.sampled_from((25, 50, 75)),
 )
-def test_the_beginning_moves_once_in_as_many_tokens_as_lie_between_the_marks(
+def test_the_beginning_moves_at_most_once_per_tokens_between_low_water_and_limit(
     sizes: list[int], low_water: int
 ) -> None:
-    decisions = grown(sizes, {"historyPolicy": "all", "historyLowWater": low_water})
+    decisions = decisions_of_growing_chat(
+        sizes, {"historyPolicy": "all", "historyLowWater": low_water}
+    )
     room = LIMIT - LIMIT * low_water // 100
     assert moves(decisions) <= 2 * sum(sizes) / room + 1
     assert all(decision.tokens <= LIMIT for decision in decisions)
 
 
-def test_most_of_a_prompt_is_that_of_the_previous_one() -> None:
-    decisions = grown([10] * 200, {"historyPolicy": "all"})
+def test_most_of_a_prompt_is_equal_to_the_previous_one() -> None:
+    decisions = decisions_of_growing_chat([10] * 200, {"historyPolicy": "all"})
     same = sum(decision.leading for decision in decisions)
     assert same > 0.85 * sum(decision.tokens for decision in decisions)
 
 
-def test_a_cut_made_under_other_settings_is_not_kept() -> None:
+def test_a_cut_from_other_settings_is_not_kept() -> None:
     sizes = [20] * 12
-    *_, last = grown(sizes, {"historyPolicy": "all", "historyLowWater": 25})
+    *_, last = decisions_of_growing_chat(sizes, {"historyPolicy": "all", "historyLowWater": 25})
     assert last.cut is not None
     receipt = last.to_dict()
     entries = tuple(

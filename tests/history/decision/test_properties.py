@@ -1,4 +1,4 @@
-"""Every property that binds a policy, over conversations as hypothesis draws them."""
+"""Every property that binds a policy, checked on conversations that hypothesis generates."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from chatsite.conformance.policies.policy_properties import (
 from chatsite.history import POLICIES, apply_history_policy, reach
 from chatsite.history.policies.base import Everything, Tokens
 
-# Variants of a policy that is tried as well: most of what they run is the same.
-OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)
-# One example of these costs twice what one of the others does, and the suite has a quarter of an
-# hour in all; `make properties` tries each 25,000 times.
-DEAR = (TOKENS, LEXICAL, SUMMARY, STRATEGY)
+# Variants of a policy that is checked too: both run mostly the same code.
+VARIANTS_OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)
+# One example of these takes twice as long as one of the others, and the whole suite may take a
+# quarter of an hour; `make properties` runs 25,000 examples of each.
+EXPENSIVE = (TOKENS, LEXICAL, SUMMARY, STRATEGY)
 
-tried = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
+profile = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 
 NEVER_SENT = {"incomplete_tool_group", "empty"}
 UNTOUCHED = {"system", "greeting", "current", "within_length", "within_budget", "over_length"}
@@ -49,9 +49,9 @@ UNTOUCHED = {"system", "greeting", "current", "within_length", "within_budget", 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_policy_holds_every_property_that_binds_it(variant: Variant) -> None:
     checks = checks_of(variant.name)
-    examples = tried.max_examples // (4 if variant in (*OF_ANOTHER, *DEAR) else 1)
+    examples = profile.max_examples // (4 if variant in (*VARIANTS_OF_ANOTHER, *EXPENSIVE) else 1)
 
-    @settings(tried, max_examples=examples)
+    @settings(profile, max_examples=examples)
     @given(case=cases())
     def holds(case: PolicyCase) -> None:
         trial = trial_or_too_large(case, variant)
@@ -67,7 +67,7 @@ def test_a_policy_holds_every_property_that_binds_it(variant: Variant) -> None:
 
 
 def trial_or_too_large(case: PolicyCase, variant: Variant) -> PolicyTrial | None:
-    """None where head and current turn alone don't fit: checked to be true, and said."""
+    """None if the head and the current turn alone don't fit; checks the refusal and its figure."""
     try:
         return variant.run(case)
     except PolicyRefused as refusal:
@@ -83,12 +83,12 @@ def check_loaded_part(trial: PolicyTrial) -> None:
     if isinstance(wanted, Everything):
         return
     if isinstance(wanted, Tokens) and NEVER_SENT & set(trial.reasons.values()):
-        return  # storage counts what can't be sent, so that less is read
+        return  # storage counts messages that can't be sent too, and loads fewer
     hits = trial.case.evidence.recall.hits if trial.case.evidence.recall else ()
     found = frozenset(hit.seq for hit in hits if trial.subject == LEXICAL)
     decision = trial.subject.run(load_part(trial.case, wanted, also=found)).decision
     assert decision.request == trial.decision.request
-    # Above what was not read nobody can tell that a pinned turn touches the tail.
+    # Above a gap of messages that weren't loaded, a pinned turn isn't known to touch the tail.
     for turn in trial.older:
         if (trial.decision.horizon or 0) <= turn[0].seq < (decision.horizon or 0):
             assert trial.is_spared(turn) or turn[0].seq not in trial.sent
@@ -98,7 +98,7 @@ def check_loaded_part(trial: PolicyTrial) -> None:
 
 
 def check_marks(trial: PolicyTrial) -> None:
-    """What people left out or asked to forget is not sent; greetings and background are not."""
+    """Excluded and forgotten messages aren't sent, nor are greetings and background messages."""
     turns = split_turns(trial.entries)
     if turns[0][0].message.role != "user":
         assert not trial.sent & {entry.seq for entry in turns[0]}
@@ -115,7 +115,7 @@ def check_marks(trial: PolicyTrial) -> None:
 
 
 def check_horizon(trial: PolicyTrial) -> None:
-    """What lies below the line is sent, but for what is left out by itself; above lies the rest."""
+    """Turns below the horizon are sent unless excluded singly; above it is more than greetings."""
     horizon = trial.decision.horizon
     greetings = {"greeting", "system", "incomplete_tool_group"}
     if horizon is None:
@@ -134,22 +134,22 @@ def check_horizon(trial: PolicyTrial) -> None:
 
 
 def check_plain_function(trial: PolicyTrial) -> None:
-    """Where nothing is marked or broken and there is room, the plain function chooses the same."""
+    """With nothing marked or broken and enough room, the plain function chooses the same."""
     answered = trial.subject.name == "none" and len(trial.current) > 1
     policy = POLICIES.get(trial.subject.name)
     plain = policy is not None and policy.cut_list is not None and not answered
     if not plain or not set(trial.reasons.values()) <= UNTOUCHED:
         return
     messages = [entry.message for entry in trial.entries]
-    chosen = apply_history_policy(messages, policy=trial.subject.name, length=trial.case.length)
+    expected = apply_history_policy(messages, policy=trial.subject.name, length=trial.case.length)
     greetings = {id(e.message) for e in trial.entries if trial.reasons[e.seq] == "greeting"}
-    said = [message for message in chosen if id(message) not in greetings]
+    sent = [message for message in expected if id(message) not in greetings]
     if trial.subject.name == "all":  # it returns its input, system messages in their places
-        said.sort(key=lambda message: message.role != "system")
-    assert said == trial.history
+        sent.sort(key=lambda message: message.role != "system")
+    assert sent == trial.history
 
 
-def test_the_table_speaks_of_every_property_and_policy() -> None:
+def test_the_table_covers_every_property_and_policy() -> None:
     assert {variant.policy for variant in VARIANTS} == set(POLICIES.names)
     assert list(PROPERTIES) == [f"P{number}" for number in range(1, 27)]
     everything = {variant.name for variant in VARIANTS}

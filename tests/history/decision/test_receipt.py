@@ -12,7 +12,7 @@ from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, 
 from chatsite.messages import Message, TokenCount
 
 
-def decided(environment: dict[str, str], template: dict[str, object]) -> Decision:
+def decision_on(environment: dict[str, str], template: dict[str, object]) -> Decision:
     entries = (
         Entry(message=with_tokens(Message.user("One?", id="1")), seq=1),
         Entry(message=with_tokens(Message.assistant("One.", id="2")), seq=2),
@@ -28,7 +28,7 @@ def decided(environment: dict[str, str], template: dict[str, object]) -> Decisio
 
 
 def facts(environment: dict[str, str], template: dict[str, object]) -> object:
-    return decided(environment, template).to_dict()["facts"]
+    return decision_on(environment, template).to_dict()["facts"]
 
 
 def test_the_facts_are_policy_length_source_and_messages() -> None:
@@ -51,16 +51,16 @@ def test_the_facts_are_policy_length_source_and_messages() -> None:
         ({}, {}, "20", "built in"),
     ],
 )
-def test_length_and_source_are_told_as_a_reader_needs_them(
+def test_length_and_source_are_worded_for_the_reader(
     environment: dict[str, str], template: dict[str, object], length: str, source: str
 ) -> None:
-    told = facts(environment, template)
-    assert isinstance(told, dict)
-    assert (told["length"], told["source"]) == (length, source)
+    found = facts(environment, template)
+    assert isinstance(found, dict)
+    assert (found["length"], found["source"]) == (length, source)
 
 
 def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
-    decision = decided({"HISTORY_POLICY": "lastN"}, {})
+    decision = decision_on({"HISTORY_POLICY": "lastN"}, {})
     receipt = json.loads(json.dumps(decision.to_dict()))
     assert set(receipt) == {
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
@@ -85,14 +85,14 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     }
 
 
-def test_a_sum_is_as_good_as_its_weakest_count() -> None:
-    guessed = TokenCount(count=5, tokenizer="estimate", basis="estimated")
-    made = Head.of("Be kind.").counted([guessed])
+def test_a_sum_has_the_basis_of_its_weakest_count() -> None:
+    estimate = TokenCount(count=5, tokenizer="estimate", basis="estimated")
+    head = Head.of("Be kind.").counted([estimate])
     entry = Entry(message=with_tokens(Message.user("Hi", id="1")), seq=1)
     decision = decide(
         Transcript(entries=(entry,)),
         resolve(environment={}, url={}, template={}),
-        head=made,
+        head=head,
         window=Window(100, 10),
         agent="demo",
     )
@@ -104,7 +104,7 @@ def test_a_sum_is_as_good_as_its_weakest_count() -> None:
     )
 
 
-def test_the_hash_of_a_head_knows_its_roles_and_texts() -> None:
+def test_the_hash_of_a_head_depends_on_its_roles_and_texts() -> None:
     plain = Head.of("Be kind.")
     assert plain.hash == Head.of("Be kind.").hash
     assert len(plain.hash) == 64
@@ -118,6 +118,6 @@ def test_the_hash_of_a_head_knows_its_roles_and_texts() -> None:
 
 
 def test_system_messages_of_a_head_come_first() -> None:
-    made = Head.of("Be kind.", [Message.user("Hi", id="1"), Message.system("And brief.", id="2")])
-    assert [message.role for message in made.messages] == ["system", "system", "user"]
-    assert made.prefilled == 1
+    head = Head.of("Be kind.", [Message.user("Hi", id="1"), Message.system("And brief.", id="2")])
+    assert [message.role for message in head.messages] == ["system", "system", "user"]
+    assert head.prefilled == 1

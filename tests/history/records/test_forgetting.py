@@ -1,4 +1,4 @@
-"""Why a message isn't sent any more: told from receipts, in a person's words."""
+"""Explaining from receipts why a message isn't sent any more."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WITHIN = "within the last 5 user messages"
 def receipt(
     reason: str, sentence: str, *, sent: bool = False, source: str = "URL", **more: Any
 ) -> dict[str, Any]:
-    """A decision on the messages 4 to 6, under lastN 5."""
-    said = {"value": 5, "source": source}
+    """The receipt of a decision on the messages 4 to 6, under lastN with length 5."""
+    setting = {"value": 5, "source": source}
     return {
-        "settings": {"policy": said, "length": said, "tokens": said},
+        "settings": {"policy": setting, "length": setting, "tokens": setting},
         "facts": {"length": "5"},
         "verdicts": [
             {"first": 0, "last": 0, "sent": True, "reason": "system", "sentence": "always"},
@@ -33,27 +33,27 @@ def receipt(
     } | more
 
 
-IN = receipt("within_length", WITHIN, sent=True)
-OUT = receipt("over_length", OLDER)
+SENT = receipt("within_length", WITHIN, sent=True)
+LEFT_OUT = receipt("over_length", OLDER)
 PINNED = receipt("pinned", "its turn is pinned", sent=True)
 NOTHING: dict[str, Any] = {"verdicts": [], "settings": {}, "facts": {}}
 
 
 def trail(*receipts: dict[str, Any] | None, whole: bool = True, first: int = 3) -> MessageTrail:
-    """What was asked after the message, whose turn was the one before `first`."""
-    asked = [
+    """The questions after the message, whose turn was the one before number `first`."""
+    questions = [
         TrailMessage(
             number=n, since=n - first + 1, text=f"Question {n}", turn=f"t{n}", receipt=receipt
         )
         for n, receipt in enumerate(receipts, first)
     ]
-    return MessageTrail(asked=tuple(asked), whole=whole)
+    return MessageTrail(asked=tuple(questions), whole=whole)
 
 
 STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], str | None]] = {
     "it left long ago": (
-        trail(IN, IN, IN, IN, OUT, OUT, OUT),
-        OUT,
+        trail(SENT, SENT, SENT, SENT, LEFT_OUT, LEFT_OUT, LEFT_OUT),
+        LEFT_OUT,
         (
             "It left the context with your message “Question 7” (turn 7, the 5th after it), "
             f"because it is {OLDER} (set in the page's address).",
@@ -62,7 +62,9 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         "t7",
     ),
     "it left under another rule than the one that holds": (
-        trail(IN, receipt("over_budget", "left out to stay within 900 tokens", source="template")),
+        trail(
+            SENT, receipt("over_budget", "left out to stay within 900 tokens", source="template")
+        ),
         receipt("above_marker", "above the line where you asked to forget"),
         (
             "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
@@ -73,8 +75,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         "t4",
     ),
     "it leaves now": (
-        trail(IN, IN),
-        OUT,
+        trail(SENT, SENT),
+        LEFT_OUT,
         (
             "It was sent with your last message. It leaves with your next one, because it is "
             f"{OLDER} (set in the page's address).",
@@ -82,8 +84,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         None,
     ),
     "it was left out from the first": (
-        trail(OUT, OUT),
-        OUT,
+        trail(LEFT_OUT, LEFT_OUT),
+        LEFT_OUT,
         (
             f"Your next message will not see it, because it is {OLDER} "
             "(set in the page's address).",
@@ -98,8 +100,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         None,
     ),
     "it has always been there": (
-        trail(IN, IN),
-        IN,
+        trail(SENT, SENT),
+        SENT,
         (
             f"Your next message will see it, because it is {WITHIN} (set in the page's address).",
             "It has been in the context ever since it was written.",
@@ -107,7 +109,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         None,
     ),
     "it came back": (
-        trail(IN, OUT, PINNED, PINNED),
+        trail(SENT, LEFT_OUT, PINNED, PINNED),
         PINNED,
         (
             "It came back with your message “Question 5” (turn 5, the 3rd after it), because its "
@@ -117,7 +119,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         "t5",
     ),
     "it comes back now": (
-        trail(IN, OUT),
+        trail(SENT, LEFT_OUT),
         PINNED,
         (
             "Your last message went without it. Your next one will see it, because its turn is "
@@ -126,8 +128,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         None,
     ),
     "it left twice, and the last time counts": (
-        trail(OUT, IN, OUT),
-        OUT,
+        trail(LEFT_OUT, SENT, LEFT_OUT),
+        LEFT_OUT,
         (
             "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
             f"because it is {OLDER} (set in the page's address).",
@@ -136,8 +138,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         "t5",
     ),
     "too long ago to be looked up": (
-        trail(OUT, OUT, OUT, whole=False, first=900),
-        OUT,
+        trail(LEFT_OUT, LEFT_OUT, LEFT_OUT, whole=False, first=900),
+        LEFT_OUT,
         (
             f"Your next message will not see it, because it is {OLDER} "
             "(set in the page's address).",
@@ -146,8 +148,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         None,
     ),
     "turns that failed before a decision say nothing": (
-        trail(IN, None, OUT, NOTHING),
-        OUT,
+        trail(SENT, None, LEFT_OUT, NOTHING),
+        LEFT_OUT,
         (
             "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
             f"because it is {OLDER} (set in the page's address).",
@@ -156,7 +158,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         "t5",
     ),
     "a greeting": (
-        trail(OUT),
+        trail(LEFT_OUT),
         receipt("greeting", "the agent's greeting: shown to you, never sent"),
         ("It is the agent's greeting: shown to you, never sent.",),
         None,
@@ -165,25 +167,25 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_the_story_is_told_in_sentences(name: str) -> None:
-    given, coming, sentences, turn = STORIES[name]
-    told = explain_forgetting(SEQ, trail=given, coming=coming)
-    assert told.sentences == sentences
-    assert told.turn == turn
-    assert told.sent is bool(was_sent(coming or {}, SEQ))
+def test_the_explanation_has_these_sentences(name: str) -> None:
+    asked_since, coming, sentences, turn = STORIES[name]
+    story = explain_forgetting(SEQ, trail=asked_since, coming=coming)
+    assert story.sentences == sentences
+    assert story.turn == turn
+    assert story.sent is bool(was_sent(coming or {}, SEQ))
 
 
-def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_the_way() -> None:
-    told = explain_forgetting(
-        SEQ, trail=trail(IN, OUT, OUT), coming=None, problem="No model answers."
+def test_if_the_next_message_cannot_be_sent_the_story_tells_the_past_and_the_problem() -> None:
+    story = explain_forgetting(
+        SEQ, trail=trail(SENT, LEFT_OUT, LEFT_OUT), coming=None, problem="No model answers."
     )
-    assert told.sentences == (
+    assert story.sentences == (
         "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
         f"because it is {OLDER} (set in the page's address).",
         "That was so for your last message too.",
         "What holds for your next message can't be said now. No model answers.",
     )
-    assert not told.sent
+    assert not story.sent
     nothing = explain_forgetting(SEQ, trail=trail(), coming=None, problem="No model answers.")
     assert nothing.sentences == (
         "What holds for your next message can't be said now. No model answers.",
@@ -191,10 +193,10 @@ def test_where_the_next_message_cannot_be_sent_the_past_is_told_and_what_is_in_t
     assert nothing.fixes == ()
 
 
-def test_what_a_preview_cannot_say_yet_is_said() -> None:
-    coming = OUT | {"notes": ["Which older turns matter is chosen on sending."]}
-    told = explain_forgetting(SEQ, trail=trail(OUT), coming=coming)
-    assert told.sentences[-1] == "Which older turns matter is chosen on sending."
+def test_notes_of_the_preview_are_passed_on() -> None:
+    coming = LEFT_OUT | {"notes": ["Which older turns matter is chosen on sending."]}
+    story = explain_forgetting(SEQ, trail=trail(LEFT_OUT), coming=coming)
+    assert story.sentences[-1] == "Which older turns matter is chosen on sending."
 
 
 @pytest.mark.parametrize(
@@ -207,19 +209,19 @@ def test_what_a_preview_cannot_say_yet_is_said() -> None:
         ("elsewhere", ""),
     ],
 )
-def test_it_says_who_set_the_rule(source: str, words: str) -> None:
-    told = explain_forgetting(
+def test_it_names_the_source_of_the_rule(source: str, words: str) -> None:
+    story = explain_forgetting(
         SEQ, trail=trail(), coming=receipt("over_length", OLDER, source=source)
     )
-    assert told.sentences[0].endswith(f"{OLDER}{words}.")
+    assert story.sentences[0].endswith(f"{OLDER}{words}.")
 
 
-def test_a_policy_without_a_length_is_the_rule_itself() -> None:
+def test_for_a_policy_without_a_length_it_names_the_policys_source() -> None:
     coming = receipt("over_length", "older than this message")
     coming["settings"]["length"] = {"value": 20, "source": "built in"}
     coming["facts"] = {"length": ""}
-    told = explain_forgetting(SEQ, trail=trail(), coming=coming)
-    assert "set in the page's address" in told.sentences[0]
+    story = explain_forgetting(SEQ, trail=trail(), coming=coming)
+    assert "set in the page's address" in story.sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -233,9 +235,9 @@ def test_a_policy_without_a_length_is_the_rule_itself() -> None:
         ("shares rare words: walnut", ": shares rare words: walnut."),
     ],
 )
-def test_any_rule_ends_a_sentence(sentence: str, end: str) -> None:
-    told = explain_forgetting(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
-    assert told.sentences == (f"Your next message will not see it{end}",)
+def test_any_reason_completes_the_sentence(sentence: str, end: str) -> None:
+    story = explain_forgetting(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
+    assert story.sentences == (f"Your next message will not see it{end}",)
 
 
 @pytest.mark.parametrize(
@@ -251,13 +253,13 @@ def test_any_rule_ends_a_sentence(sentence: str, end: str) -> None:
         ("incomplete_tool_group", False, ()),
     ],
 )
-def test_only_what_helps_is_offered(reason: str, pinned: bool, fixes: tuple[str, ...]) -> None:
-    told = explain_forgetting(SEQ, trail=trail(), coming=receipt(reason, "so"), pinned=pinned)
-    assert told.fixes == fixes
-    assert explain_forgetting(SEQ, trail=trail(), coming=IN).fixes == ()
+def test_only_helpful_fixes_are_offered(reason: str, pinned: bool, fixes: tuple[str, ...]) -> None:
+    story = explain_forgetting(SEQ, trail=trail(), coming=receipt(reason, "so"), pinned=pinned)
+    assert story.fixes == fixes
+    assert explain_forgetting(SEQ, trail=trail(), coming=SENT).fixes == ()
 
 
-def test_a_marked_turn_is_found_inside_what_was_not_loaded() -> None:
+def test_a_pinned_turn_is_found_within_a_run_that_was_not_loaded() -> None:
     wide = {"first": 1, "last": 90, "sent": False, "reason": "over_length", "sentence": OLDER}
     coming = PINNED | {"verdicts": [wide, *PINNED["verdicts"]]}
     assert was_sent(coming, SEQ) is True
@@ -269,10 +271,10 @@ def test_a_marked_turn_is_found_inside_what_was_not_loaded() -> None:
     ("since", "words"),
     [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")],
 )
-def test_it_counts_as_people_do(since: int, words: str) -> None:
-    asked = TrailMessage(number=since, since=since, text="x", turn="t", receipt=OUT)
-    before = TrailMessage(number=since, since=since - 1, text="w", turn="s", receipt=IN)
-    told = explain_forgetting(
-        SEQ, trail=MessageTrail(asked=(before, asked), whole=False), coming=OUT
+def test_it_counts_with_ordinal_numbers(since: int, words: str) -> None:
+    newest = TrailMessage(number=since, since=since, text="x", turn="t", receipt=LEFT_OUT)
+    before = TrailMessage(number=since, since=since - 1, text="w", turn="s", receipt=SENT)
+    story = explain_forgetting(
+        SEQ, trail=MessageTrail(asked=(before, newest), whole=False), coming=LEFT_OUT
     )
-    assert f", the {words} after it)" in told.sentences[0]
+    assert f", the {words} after it)" in story.sentences[0]

@@ -1,4 +1,4 @@
-"""From its receipt and what is stored a request is built again, whatever policy made it."""
+"""Rebuilding a request from its receipt and the stored messages, under every policy."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ HEAD = Head.of(
 
 def path() -> tuple[Entry, ...]:
     """An instruction, eight turns (the third with a tool), and the current message."""
-    said = [Message.system("Speak plainly.", id="s")]
+    messages = [Message.system("Speak plainly.", id="s")]
     for number in range(8):
-        said.append(Message.user(f"Question {number}", id=f"u{number}"))
+        messages.append(Message.user(f"Question {number}", id=f"u{number}"))
         if number == 2:
             calls = (ToolCall(id="c", name="search", arguments={"for": "tides"}),)
-            said.append(Message.assistant(None, id="call", calls=calls))
-            said.append(Message.tool("High at noon.", id="result", call_id="c"))
-        said.append(Message.assistant(f"Answer {number}, which is longer.", id=f"a{number}"))
-    said.append(Message.user("And now?", id="now"))
-    counted = [replace(message, tokens=COUNT) for message in said]
+            messages.append(Message.assistant(None, id="call", calls=calls))
+            messages.append(Message.tool("High at noon.", id="result", call_id="c"))
+        messages.append(Message.assistant(f"Answer {number}, which is longer.", id=f"a{number}"))
+    messages.append(Message.user("And now?", id="now"))
+    counted = [replace(message, tokens=COUNT) for message in messages]
     return tuple(Entry(message=message, seq=seq) for seq, message in enumerate(counted, 1))
 
 
@@ -61,7 +61,7 @@ SUMMARY = RunningSummary(
 TEXT = replace(Message.user("Facts: none.", id="t"), tokens=COUNT)
 
 
-def decided(template: dict[str, Any], evidence: Evidence) -> Decision:
+def decision_on(template: dict[str, Any], evidence: Evidence) -> Decision:
     return decide(
         Transcript(entries=path()),
         resolve(environment={}, url={}, template=template),
@@ -72,12 +72,12 @@ def decided(template: dict[str, Any], evidence: Evidence) -> Decision:
     )
 
 
-def said(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
+def contents(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
     return [(m.role, m.content, m.calls, m.call_id) for m in messages]
 
 
-def kept(decision: Decision, **more: Any) -> StoredRequest:
-    receipt = json.loads(json.dumps(decision.to_dict()))  # as it comes from storage
+def stored_request(decision: Decision, **more: Any) -> StoredRequest:
+    receipt = json.loads(json.dumps(decision.to_dict()))  # as storage returns it
     stored = StoredRequest(
         agent="demo", receipt=receipt, entries=path(), summaries={"v3": SUMMARY.text}
     )
@@ -103,56 +103,56 @@ CASES: dict[str, tuple[dict[str, Any], Evidence]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_the_same_to_the_last_letter(name: str) -> None:
-    decision = decided(*CASES[name])
-    messages, differences = rebuild_messages(kept(decision), HEAD)
+def test_the_rebuilt_request_is_identical(name: str) -> None:
+    decision = decision_on(*CASES[name])
+    messages, differences = rebuild_messages(stored_request(decision), HEAD)
     assert differences == ()
-    assert said(messages) == said(decision.request)
+    assert contents(messages) == contents(decision.request)
 
 
-def test_the_cases_hold_what_their_names_promise() -> None:
-    layouts = {name: decided(*case).to_dict()["layout"] for name, case in CASES.items()}
+def test_the_cases_contain_what_their_names_say() -> None:
+    layouts = {name: decision_on(*case).to_dict()["layout"] for name, case in CASES.items()}
     kinds = {name: {item.get("kind") for item in layouts[name]} for name in layouts}  # type: ignore[attr-defined]
     assert "recalled" in kinds["relevant"] and "summary" in kinds["summary"]
     assert any("shortened" in item for item in layouts["triage"])  # type: ignore[attr-defined]
 
 
-def test_what_is_not_as_it_was_is_named() -> None:
-    summary = kept(decided(*CASES["summary"]))
-    _, gone = rebuild_messages(replace(summary, summaries={}), HEAD)
-    assert gone == ("The summary that was sent isn't stored any more.",)
+def test_later_changes_are_named() -> None:
+    summary = stored_request(decision_on(*CASES["summary"]))
+    _, deleted = rebuild_messages(replace(summary, summaries={}), HEAD)
+    assert deleted == ("The summary that was sent isn't stored any more.",)
     _, edited = rebuild_messages(replace(summary, summaries={"v3": "They spoke of fog."}), HEAD)
     assert edited == ("The summary reads differently now.",)
-    relevant = kept(decided(*CASES["relevant"]))
+    relevant = stored_request(decision_on(*CASES["relevant"]))
     _, missing = rebuild_messages(replace(relevant, entries=path()[2:]), HEAD)
     assert any("which was quoted, isn't stored any more" in one for one in missing)
     _, other = rebuild_messages(relevant, Head.of("You are someone else.", ()))
     assert other[0].startswith("The agent was changed since")
 
 
-def test_of_a_strategys_own_text_only_its_fingerprint_is_known() -> None:
-    chosen = StrategyChoice(slots=(StrategySlot(name="facts", priority=1, items=(TEXT, 12, 13)),))
-    decision = decided({"historyPolicy": "strategy"}, Evidence(chosen=chosen))
-    messages, differences = rebuild_messages(kept(decision), HEAD)
+def test_a_strategys_own_text_cannot_be_rebuilt_from_its_fingerprint() -> None:
+    choice = StrategyChoice(slots=(StrategySlot(name="facts", priority=1, items=(TEXT, 12, 13)),))
+    decision = decision_on({"historyPolicy": "strategy"}, Evidence(chosen=choice))
+    messages, differences = rebuild_messages(stored_request(decision), HEAD)
     assert len(differences) == 1 and "only its fingerprint" in differences[0]
-    without = [one for one in said(decision.request) if one[1] != TEXT.content]
-    assert said(messages) == without
+    without = [one for one in contents(decision.request) if one[1] != TEXT.content]
+    assert contents(messages) == without
 
 
 class TestContinued:
-    """An answer that was written further: its beginning, and the instruction behind it."""
+    """A request to continue an answer: the answer's beginning, then the instruction."""
 
-    said = "Answer 7, which is longer."
+    answer = "Answer 7, which is longer."
 
-    def asked(self, *, before: int = 9) -> dict[str, Any]:
-        receipt = decided({"historyPolicy": "all"}, Evidence()).to_dict()
-        begun = unfinished_message(Message.assistant(self.said, id="a7"), before)
-        further = AddedMessage.of(begun, "continue", sources=[19], id=str(before))
+    def receipt(self, *, before: int = 9) -> dict[str, Any]:
+        receipt = decision_on({"historyPolicy": "all"}, Evidence()).to_dict()
+        beginning = unfinished_message(Message.assistant(self.answer, id="a7"), before)
+        further = AddedMessage.of(beginning, "continue", sources=[19], id=str(before))
         instruction = AddedMessage.of(continue_message(), "continue")
         run = {"first": 1, "last": 18}
         return receipt | {"layout": [run, further.to_dict(), instruction.to_dict()]}
 
-    def rebuilt(
+    def rebuild(
         self, receipt: dict[str, Any], entries: tuple[Entry, ...]
     ) -> tuple[list[str | None], tuple[str, ...]]:
         messages, differences = rebuild_messages(
@@ -160,13 +160,13 @@ class TestContinued:
         )
         return [message.content for message in messages[-2:]], differences
 
-    def test_the_request_ends_as_it_did_however_much_was_added_since(self) -> None:
-        assert path()[18].message.content == self.said
-        assert self.rebuilt(self.asked(), path()) == ([self.said[:9], CONTINUE_TEXT], ())
+    def test_the_request_ends_as_before_even_if_the_answer_has_grown(self) -> None:
+        assert path()[18].message.content == self.answer
+        assert self.rebuild(self.receipt(), path()) == ([self.answer[:9], CONTINUE_TEXT], ())
 
     def test_an_answer_that_was_edited_or_deleted_is_named(self) -> None:
         edited = replace(path()[18], message=replace(path()[18].message, content="Other."))
-        _, differences = self.rebuilt(self.asked(), (*path()[:18], edited))
+        _, differences = self.rebuild(self.receipt(), (*path()[:18], edited))
         assert differences == ("The answer that was continued reads differently now.",)
-        _, differences = self.rebuilt(self.asked(), path()[:18])
+        _, differences = self.rebuild(self.receipt(), path()[:18])
         assert differences == ("The answer that was continued isn't stored any more.",)

@@ -17,9 +17,9 @@ def linked(
 
 
 def refused(settings: Settings) -> str:
-    """What refused the link, or ""."""
-    said = [*settings.policy.said, *settings.length.said, *settings.tokens.said]
-    return " ".join(claim.why for claim in said if claim.outcome == "not allowed")
+    """Why the link was refused; "" if it wasn't."""
+    values = [*settings.policy.said, *settings.length.said, *settings.tokens.said]
+    return " ".join(value.why for value in values if value.outcome == "not allowed")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_link_may_ask_for_the_maximum_length_and_no_more(url: str, length: int
     assert not settings.locked
 
 
-def test_all_from_a_link_is_longer_than_any_maximum() -> None:
+def test_the_policy_all_from_a_link_exceeds_any_maximum() -> None:
     settings = linked(LONGEST, "historyPolicy=all")
     assert settings.policy.value == "lastN"
     assert "at most 30 user messages" in refused(settings)
@@ -58,7 +58,7 @@ def test_a_link_may_always_ask_for_less() -> None:
     assert linked(LARGEST, "historyLength=4", template).length.value == 4
 
 
-def test_the_maxima_say_nothing_about_template_and_environment() -> None:
+def test_the_maxima_do_not_bind_template_and_environment() -> None:
     template: dict[str, object] = {"historyPolicy": "all", "historyTokens": 9_000}
     settings = linked(LONGEST | LARGEST, "", template)
     assert (settings.policy.value, settings.tokens.value) == ("all", 9_000)
@@ -74,7 +74,7 @@ def test_a_link_may_ask_for_the_maximum_of_tokens_and_no_more(tokens: int, allow
 
 
 @pytest.mark.parametrize("url", ["historyPolicy=all", "historyLength=1000000"])
-def test_a_link_that_asks_for_more_turns_needs_a_budget_under_a_maximum_of_tokens(
+def test_under_a_maximum_of_tokens_a_link_to_more_turns_needs_a_budget(
     url: str,
 ) -> None:
     settings = linked(LARGEST, url)
@@ -92,7 +92,7 @@ def test_a_template_with_a_small_budget_lets_a_link_ask_for_more_turns() -> None
     assert settings.policy.value == "lastN"
 
 
-def test_a_links_selector_goes_no_further_than_its_policy() -> None:
+def test_a_links_selector_has_the_same_maximum_as_its_policy() -> None:
     template: dict[str, object] = {
         "historyPolicy": "relevant",
         "historySelector": "triage",
@@ -106,11 +106,11 @@ def test_a_links_selector_goes_no_further_than_its_policy() -> None:
             environment=environment, url={"historySelector": "lexical"}, template=template
         )
         assert settings.selector.value == "triage"
-        said = next(said for said in settings.selector.said if said.source == "URL")
-        assert said.outcome == "not allowed" and why in said.why
+        value = next(value for value in settings.selector.said if value.source == "URL")
+        assert value.outcome == "not allowed" and why in value.why
 
 
-def test_only_what_the_template_names_may_be_chosen_by_a_link() -> None:
+def test_a_link_may_choose_these_policies_only_if_the_template_names_them() -> None:
     for name, values in (
         ("historyPolicy", ("summary", "strategy")),
         ("historySelector", ("triage",)),
@@ -124,5 +124,5 @@ def test_only_what_the_template_names_may_be_chosen_by_a_link() -> None:
                 for settings in (refused, allowed)
             ]
             assert (found[0].value == value, found[1].value == value) == (False, True)
-            said = next(said for said in found[0].said if said.source == "URL")
-            assert said.outcome == "not allowed" and name in said.why
+            claim = next(claim for claim in found[0].said if claim.source == "URL")
+            assert claim.outcome == "not allowed" and name in claim.why

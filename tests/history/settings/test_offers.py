@@ -1,4 +1,4 @@
-"""What a page offers to choose, and the policies a turn is compared under."""
+"""The policies that a page offers, and those a turn is compared under."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_policy_can_be_offered() -> None:
     assert {one.policy for found in everything for one in found.all} == set(POLICIES.names)
 
 
-def test_what_only_an_agent_may_allow_is_offered_where_its_template_names_it() -> None:
+def test_policies_that_an_agent_must_allow_are_offered_if_its_template_names_them() -> None:
     plain = ["none", "lastN", "all", "tokens", "relevant lexical"]
     assert keys(offered(sources()), allowed=True) == plain
     assert keys(offered(sources(template={"historyPolicy": "summary"}))) == [*plain, "summary"]
@@ -61,7 +61,7 @@ def test_choosing_an_offer_makes_it_apply() -> None:
             assert applied.tokens.value == 900
 
 
-def test_an_offer_says_in_the_address_only_what_it_must() -> None:
+def test_the_address_of_an_offer_holds_only_the_needed_parameters() -> None:
     found = {one.key: one.address for one in offered(sources()).all}
     assert found["relevant lexical"] == {"historyPolicy": "relevant", "historySelector": None}
     triage = {"historyPolicy": "relevant", "historySelector": "triage"}
@@ -77,7 +77,7 @@ def test_an_offer_says_in_the_address_only_what_it_must() -> None:
         (sources({"HISTORY_URL": "staff"}, url_allowed=False), "only staff"),
     ],
 )
-def test_where_the_address_decides_nothing_every_offer_says_why(
+def test_if_the_address_is_ignored_every_offer_gives_the_reason(
     where: SettingSources, why: str
 ) -> None:
     found = offered(where)
@@ -87,7 +87,7 @@ def test_where_the_address_decides_nothing_every_offer_says_why(
     assert [one.key for one in found.all if one.in_force] == ["lastN"]
 
 
-def test_a_bound_on_links_refuses_what_goes_beyond_it_and_nothing_else() -> None:
+def test_a_bound_on_links_refuses_only_offers_beyond_it() -> None:
     found = offered(sources({"HISTORY_MAX_LENGTH": "20"}))
     assert found.closed == ""
     assert keys(found, allowed=True) == ["none", "lastN"]
@@ -105,7 +105,7 @@ def test_a_turn_is_compared_under_every_policy_in_two_lengths() -> None:
     assert where.resolve(short.address).length.value == 5
 
 
-def test_the_comparison_shows_what_is_locked_too_and_keeps_all_other_settings() -> None:
+def test_the_comparison_includes_locked_policies_and_keeps_all_other_settings() -> None:
     where = sources({"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "5", "HISTORY_TOKENS": "700"})
     found = alternatives(where, where.resolve())
     assert [one.label for one in found] == ["none", "lastN 5", "all", "tokens", "relevant"]
@@ -120,7 +120,7 @@ def test_a_length_beyond_the_bound_on_links_is_shown_and_can_not_be_chosen() -> 
     assert lengths["lastN 2"] == "" and "HISTORY_MAX_LENGTH" in lengths["lastN 5"]
 
 
-def test_only_triage_is_not_known_before_it_is_sent() -> None:
+def test_only_triage_asks_a_model_before_its_result_is_known() -> None:
     triage = {"historyPolicy": "relevant", "historySelector": "triage"}
     where = sources(template=triage)
     found = alternatives(where, where.resolve())

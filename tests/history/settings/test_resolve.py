@@ -1,4 +1,4 @@
-"""Who decides: environment over URL over template over what is built in."""
+"""Which source decides: environment before URL before template before the default."""
 
 from __future__ import annotations
 
@@ -39,74 +39,80 @@ def resolved(
     )
 
 
-def said_by(setting: Setting[str] | Setting[int] | Setting[int | None], source: str) -> SourceValue:
-    return next(said for said in setting.said if said.source == source)
+def value_from(
+    setting: Setting[str] | Setting[int] | Setting[int | None], source: str
+) -> SourceValue:
+    return next(value for value in setting.said if value.source == source)
 
 
-@pytest.mark.parametrize("policies", list(itertools.product((None, "said"), repeat=3)))
-@pytest.mark.parametrize("lengths", list(itertools.product((None, "said"), repeat=3)))
-def test_the_strongest_source_that_says_something_decides(
+@pytest.mark.parametrize("policies", list(itertools.product((None, "set"), repeat=3)))
+@pytest.mark.parametrize("lengths", list(itertools.product((None, "set"), repeat=3)))
+def test_the_strongest_source_that_sets_a_value_decides(
     policies: tuple[str | None, ...], lengths: tuple[str | None, ...]
 ) -> None:
-    """All sixty-four combinations of who says a policy and who says a length."""
+    """All sixty-four combinations of sources that set a policy and that set a length."""
     policy_of = dict(zip(SOURCES, ("none", "all", "lastN"), strict=False))
     length_of = dict(zip(SOURCES, (2, 5, 7), strict=False))
-    says_policy = {source for source, said in zip(SOURCES, policies, strict=False) if said}
-    says_length = {source for source, said in zip(SOURCES, lengths, strict=False) if said}
-    locked = "environment" in says_policy | says_length
+    setting_policy = {source for source, given in zip(SOURCES, policies, strict=False) if given}
+    setting_length = {source for source, given in zip(SOURCES, lengths, strict=False) if given}
+    locked = "environment" in setting_policy | setting_length
 
     environment: dict[str, str] = {}
     url: dict[str, str] = {}
     template: dict[str, object] = {}
-    if "environment" in says_policy:
+    if "environment" in setting_policy:
         environment["HISTORY_POLICY"] = policy_of["environment"]
-    if "environment" in says_length:
+    if "environment" in setting_length:
         environment["HISTORY_LENGTH"] = str(length_of["environment"])
-    if "URL" in says_policy:
+    if "URL" in setting_policy:
         url["historyPolicy"] = policy_of["URL"]
-    if "URL" in says_length:
+    if "URL" in setting_length:
         url["historyLength"] = str(length_of["URL"])
-    if "template" in says_policy:
+    if "template" in setting_policy:
         template["historyPolicy"] = policy_of["template"]
-    if "template" in says_length:
+    if "template" in setting_length:
         template["historyLength"] = length_of["template"]
     settings = resolve(environment=environment, url=url, template=template)
 
-    def winner(says: set[str]) -> str:
-        return next(s for s in SOURCES if s in says | {"built in"} and not (locked and s == "URL"))
+    def winner(sources: set[str]) -> str:
+        return next(
+            s for s in SOURCES if s in sources | {"built in"} and not (locked and s == "URL")
+        )
 
-    assert settings.policy.source == winner(says_policy)
+    assert settings.policy.source == winner(setting_policy)
     assert settings.policy.value == policy_of.get(settings.policy.source, "lastN")
-    assert settings.length.source == winner(says_length)
+    assert settings.length.source == winner(setting_length)
     assert settings.length.value == length_of.get(settings.length.source, 20)
     assert settings.locked is locked
-    for setting, says in ((settings.policy, says_policy), (settings.length, says_length)):
-        check_outcomes(setting, says=says, locked=locked)
+    for setting, sources in ((settings.policy, setting_policy), (settings.length, setting_length)):
+        check_outcomes(setting, sources=sources, locked=locked)
 
 
-def check_outcomes(setting: Setting[str] | Setting[int], *, says: set[str], locked: bool) -> None:
-    assert [said.source for said in setting.said] == list(SOURCES)
-    assert all(said.why for said in setting.said)
-    for said in setting.said:
-        if said.source == setting.source:
+def check_outcomes(
+    setting: Setting[str] | Setting[int], *, sources: set[str], locked: bool
+) -> None:
+    assert [value.source for value in setting.said] == list(SOURCES)
+    assert all(value.why for value in setting.said)
+    for value in setting.said:
+        if value.source == setting.source:
             expected = "won"
-        elif said.source == "built in":
+        elif value.source == "built in":
             expected = "overruled"
-        elif said.source not in says:
+        elif value.source not in sources:
             expected = "absent"
         else:
-            expected = "locked" if said.source == "URL" and locked else "overruled"
-        assert said.outcome == expected
+            expected = "locked" if value.source == "URL" and locked else "overruled"
+        assert value.outcome == expected
 
 
-def test_an_administrator_shows_as_the_source_with_the_lock_and_the_url_as_overruled() -> None:
+def test_the_environment_is_shown_as_the_source_with_a_lock_and_the_url_as_overruled() -> None:
     settings = resolved(
         {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2"}, "historyPolicy=all&debug=true"
     )
     assert (settings.policy.value, settings.policy.source) == ("lastN", "environment")
     assert (settings.length.value, settings.length.source) == (2, "environment")
     assert settings.locked and settings.lock_reason
-    lost = said_by(settings.policy, "URL")
+    lost = value_from(settings.policy, "URL")
     assert (lost.name, lost.raw, lost.outcome) == ("historyPolicy", "all", "locked")
     assert "HISTORY_POLICY" in lost.why
 
@@ -120,18 +126,18 @@ def test_an_administrator_shows_as_the_source_with_the_lock_and_the_url_as_overr
         for name in ("POLICY", "LENGTH")
     ],
 )
-def test_any_variable_of_the_table_closes_every_url_parameter(variable: str) -> None:
+def test_any_history_variable_locks_every_url_parameter(variable: str) -> None:
     value = "lastN" if variable.endswith("POLICY") else "40"
     settings = resolved(
         {variable: value}, "historyPolicy=all&historyLength=500&historyTokens=900000"
     )
     assert settings.locked
     for setting in (settings.policy, settings.length, settings.tokens):
-        assert said_by(setting, "URL").outcome == "locked"
+        assert value_from(setting, "URL").outcome == "locked"
         assert setting.source != "URL"
 
 
-def test_what_the_environment_leaves_open_comes_from_the_template() -> None:
+def test_settings_missing_in_the_environment_come_from_the_template() -> None:
     settings = resolved(
         {"HISTORY_LENGTH": "2"}, "historyPolicy=all", {"historyPolicy": "none", "historyLength": 9}
     )
@@ -159,19 +165,19 @@ def test_a_reason_alone_locks_nothing() -> None:
     assert (settings.locked, settings.lock_reason) == (False, "")
 
 
-def test_the_administrators_reason_stands_beside_the_lock() -> None:
+def test_the_administrators_reason_is_shown_with_the_lock() -> None:
     settings = resolved({"HISTORY_POLICY": "none", "HISTORY_REASON": " To keep costs low. "})
     assert settings.lock_reason == "To keep costs low."
 
 
-def test_two_names_that_disagree_stop_the_start_and_are_both_named() -> None:
+def test_two_variables_that_disagree_stop_the_start_and_are_both_named() -> None:
     with pytest.raises(BadSetting) as refusal:
         resolved({"HISTORY_LENGTH": "3", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH": "4"})
     assert "HISTORY_LENGTH is '3'" in refusal.value.message
     assert "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH is '4'" in refusal.value.message
 
 
-def test_two_names_that_agree_are_fine() -> None:
+def test_two_variables_that_agree_are_allowed() -> None:
     settings = resolved({"DEFAULT_HISTORY_LENGTH": "+3", "NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH": "3"})
     assert settings.length.value == 3
     first, second = settings.length.said[:2]
@@ -209,10 +215,10 @@ def test_a_bad_length_in_the_environment_stops_the_start(text: str) -> None:
 def test_a_bad_length_in_the_url_is_passed_over_and_shown(text: str) -> None:
     settings = resolve(environment={}, url={"historyLength": text}, template={"historyLength": 7})
     assert (settings.length.value, settings.length.source) == (7, "template")
-    said = said_by(settings.length, "URL")
-    assert said.outcome == "bad"
-    assert said.raw is not None and said.raw[:20] == text[:20] and len(said.raw) < 100
-    assert "whole number" in said.why
+    claim = value_from(settings.length, "URL")
+    assert claim.outcome == "bad"
+    assert claim.raw is not None and claim.raw[:20] == text[:20] and len(claim.raw) < 100
+    assert "whole number" in claim.why
 
 
 @pytest.mark.parametrize(
@@ -228,13 +234,13 @@ def test_a_length_may_have_blanks_around_it_and_one_plus(text: str, length: int)
 def test_a_template_length_is_a_json_integer(value: object) -> None:
     settings = resolved(template={"historyLength": value})
     assert (settings.length.value, settings.length.source) == (20, "built in")
-    assert said_by(settings.length, "template").outcome == "bad"
+    assert value_from(settings.length, "template").outcome == "bad"
 
 
-def test_null_in_a_template_says_nothing() -> None:
+def test_null_in_a_template_counts_as_absent() -> None:
     settings = resolved(template={"historyPolicy": None, "historyLength": None})
-    assert said_by(settings.policy, "template").outcome == "absent"
-    assert said_by(settings.length, "template").outcome == "absent"
+    assert value_from(settings.policy, "template").outcome == "absent"
+    assert value_from(settings.length, "template").outcome == "absent"
 
 
 @pytest.mark.parametrize(
@@ -256,7 +262,7 @@ def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> 
     ):
         assert settings.policy.value == "lastN"
         assert settings.policy.source == "built in"
-        bad = next(said for said in settings.policy.said if said.outcome == "bad")
+        bad = next(claim for claim in settings.policy.said if claim.outcome == "bad")
         assert f"{meant} was probably meant" in bad.why
 
 
@@ -264,9 +270,9 @@ def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> 
 def test_an_unknown_policy_never_means_all(value: object) -> None:
     settings = resolved(template={"historyPolicy": value})
     assert settings.policy.value == "lastN"
-    said = said_by(settings.policy, "template")
-    assert said.outcome == "bad"
-    assert "none, lastN, all" in said.why
+    claim = value_from(settings.policy, "template")
+    assert claim.outcome == "bad"
+    assert "none, lastN, all" in claim.why
 
 
 @pytest.mark.parametrize(
@@ -275,7 +281,7 @@ def test_an_unknown_policy_never_means_all(value: object) -> None:
 def test_a_near_miss_of_a_name_is_shown_and_does_not_count(name: str) -> None:
     for settings in (resolved(url=f"{name}=all"), resolved(template={name: "all"})):
         assert settings.policy.value == "lastN"
-        shown = next(said for said in settings.policy.said if said.name == name)
+        shown = next(claim for claim in settings.policy.said if claim.name == name)
         assert (shown.raw, shown.outcome) == ("all", "bad")
         assert "historyPolicy" in shown.why
 
@@ -284,7 +290,7 @@ def test_a_blank_url_value_is_absent_and_the_first_of_several_counts() -> None:
     assert resolved(url="historyLength=3&historyLength=9").length.value == 3
     settings = resolved(url="historyLength=&historyLength=9", template={"historyLength": 4})
     assert settings.length.value == 4
-    assert said_by(settings.length, "URL").outcome == "absent"
+    assert value_from(settings.length, "URL").outcome == "absent"
 
 
 def test_only_the_bad_part_of_a_url_is_passed_over() -> None:
@@ -292,9 +298,9 @@ def test_only_the_bad_part_of_a_url_is_passed_over() -> None:
     assert (settings.policy.source, settings.length.source) == ("built in", "URL")
 
 
-def test_what_a_link_holds_can_be_stored_and_printed() -> None:
+def test_a_links_value_is_made_printable_and_short() -> None:
     settings = resolved(url="historyPolicy=%00%1b%5b2J" + "x" * 5_000)
-    raw = said_by(settings.policy, "URL").raw
+    raw = value_from(settings.policy, "URL").raw
     assert raw is not None and raw.isprintable() and len(raw) < 100
 
 
@@ -303,7 +309,7 @@ def test_what_a_link_holds_can_be_stored_and_printed() -> None:
     [("", False, True), ("everyone", False, True), ("staff", False, False), ("staff", True, True)]
     + [("off", False, False), ("off", True, False)],
 )
-def test_history_url_says_who_may_choose_in_the_address(
+def test_history_url_decides_who_may_use_url_parameters(
     rule: str, staff: bool, allowed: bool
 ) -> None:
     environment = {"HISTORY_URL": rule}
@@ -312,12 +318,12 @@ def test_history_url_says_who_may_choose_in_the_address(
     assert settings.policy.source == ("URL" if allowed else "built in")
     assert not settings.locked
     if not allowed:
-        said = said_by(settings.policy, "URL")
-        assert said.outcome == "not allowed"
-        assert "HISTORY_URL" in said.why
+        claim = value_from(settings.policy, "URL")
+        assert claim.outcome == "not allowed"
+        assert "HISTORY_URL" in claim.why
 
 
-def test_off_holds_even_when_the_caller_allows_it() -> None:
+def test_off_applies_even_if_the_caller_allows_url_parameters() -> None:
     settings = resolved({"HISTORY_URL": "off"}, "historyPolicy=all", url_allowed=True)
     assert settings.policy.source == "built in"
 
@@ -332,7 +338,7 @@ def test_every_bad_variable_stops_the_start_by_its_name(name: str, value: str) -
         resolved({name: value})
 
 
-def test_the_settings_in_words() -> None:
+def test_the_words_that_describe_the_settings() -> None:
     assert resolved().words == "last 20 user messages"
     assert resolved(url="historyLength=1").words == "last user message"
     assert resolved(url="historyLength=0").words == "last user message"
@@ -341,12 +347,12 @@ def test_the_settings_in_words() -> None:
     assert words == "everything, up to 2,000 tokens"
 
 
-def test_a_policy_says_what_the_store_must_load() -> None:
+def test_the_reach_of_a_policy_is_the_part_the_store_must_load() -> None:
     assert reach(resolved(url="historyLength=3"), room=8_192) == Users(3)
     assert reach(resolved(url="historyPolicy=none"), room=8_192) == Users(1)
     assert reach(resolved(url="historyPolicy=all"), room=8_192) == Everything()
 
 
-def test_the_names_that_are_read() -> None:
+def test_the_names_of_url_parameters_and_variables() -> None:
     assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens", "historySelector")
     assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 26

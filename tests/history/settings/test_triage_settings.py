@@ -1,4 +1,4 @@
-"""The settings of triage: where each comes from, and what is said of a bad value."""
+"""The settings of triage: their sources, and the errors for bad values."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BUILT_IN = {
     "context_truncation": 0,
     "previous_tasks_count": 3,
 }
-# name, as a variable, as a template's value, what both mean
-SAID: list[tuple[str, str, object, object]] = [
+# Name, text in a variable, value in a template, and the value that both result in.
+VALUES: list[tuple[str, str, object, object]] = [
     ("enabled", "false", False, False),
     ("lookback_count", "0", 0, 0),
     ("context_recency_hours", "1.5", 1.5, 1.5),
@@ -73,17 +73,17 @@ def resolved(
 
 
 def outcomes(settings: ConversationSettings, name: str) -> list[tuple[str, str]]:
-    return [(said.source, said.outcome) for said in settings.all[name].said]
+    return [(value.source, value.outcome) for value in settings.all[name].said]
 
 
-def test_what_is_built_in_applies_where_nothing_is_said() -> None:
+def test_the_defaults_apply_if_nothing_is_set() -> None:
     settings = resolved()
     assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
     assert {setting.source for setting in settings.all.values()} == {"built in"}
     assert set(CONVERSATION_NAMES) == {f"CONVERSATION_{name.upper()}" for name in BUILT_IN}
 
 
-@pytest.mark.parametrize(("name", "variable", "value", "meant"), SAID)
+@pytest.mark.parametrize(("name", "variable", "value", "meant"), VALUES)
 def test_the_environment_comes_before_the_template(
     name: str, variable: str, value: object, meant: object
 ) -> None:
@@ -106,9 +106,9 @@ def test_a_bad_variable_stops_the_start_and_a_bad_template_is_passed_over_and_sh
 ) -> None:
     with pytest.raises(BadSetting) as stopped:
         resolved({f"CONVERSATION_{name.upper()}": variable})
-    said = str(stopped.value)
-    assert said.startswith(f"CONVERSATION_{name.upper()} is {variable[:80]!r}"[:60]), said
-    assert allowed in said
+    message = str(stopped.value)
+    assert message.startswith(f"CONVERSATION_{name.upper()} is {variable[:80]!r}"[:60]), message
+    assert allowed in message
     setting = resolved(None, {name: value}).all[name]
     assert (setting.value, setting.source) == (BUILT_IN[name], "built in")
     bad = setting.said[1]
@@ -122,23 +122,23 @@ def test_a_blank_variable_is_not_set() -> None:
 
 
 @pytest.mark.parametrize("value", [[], "on", True, 3])
-def test_what_is_no_object_is_passed_over_and_shown(value: object) -> None:
+def test_a_value_that_is_not_an_object_is_passed_over_and_shown(value: object) -> None:
     settings = resolved(None, value)
     assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
-    (bad,) = (said for said in settings.enabled.said if said.outcome == "bad")
+    (bad,) = (value for value in settings.enabled.said if value.outcome == "bad")
     assert bad.name == "conversation" and "an object" in bad.why
 
 
 def test_near_misses_are_named() -> None:
     settings = resolved(None, {"lookbackCount": 3}, Conversation={"enabled": False})
-    (bad,) = (said for said in settings.lookback_count.said if said.outcome == "bad")
+    (bad,) = (value for value in settings.lookback_count.said if value.outcome == "bad")
     assert bad.name == "conversation.lookbackCount" and "lookback_count was probably" in bad.why
-    (bad,) = (said for said in settings.enabled.said if said.outcome == "bad")
+    (bad,) = (value for value in settings.enabled.said if value.outcome == "bad")
     assert bad.name == "Conversation" and "conversation was probably meant" in bad.why
     assert settings.enabled.value is True
 
 
-def test_none_of_them_locks_the_address_and_no_address_sets_them() -> None:
+def test_they_do_not_lock_the_address_and_cannot_be_set_in_it() -> None:
     settings = resolve(
         environment={"CONVERSATION_ENABLED": "false"},
         url={"historyLength": "2", "enabled": "true", "conversation": "{}"},
@@ -149,9 +149,9 @@ def test_none_of_them_locks_the_address_and_no_address_sets_them() -> None:
     assert settings.conversation.enabled.value is False
 
 
-def test_they_are_told_with_the_other_settings() -> None:
-    told: Any = resolved({"CONVERSATION_USE_SELECTION": "false"}).to_dict()
-    assert set(told) == set(BUILT_IN)
-    assert told["use_selection"]["value"] is False
-    assert told["use_selection"]["source"] == "environment"
-    assert [said["raw"] for said in told["use_selection"]["said"]] == ["false", None, "true"]
+def test_they_are_encoded_with_their_sources() -> None:
+    encoded: Any = resolved({"CONVERSATION_USE_SELECTION": "false"}).to_dict()
+    assert set(encoded) == set(BUILT_IN)
+    assert encoded["use_selection"]["value"] is False
+    assert encoded["use_selection"]["source"] == "environment"
+    assert [value["raw"] for value in encoded["use_selection"]["said"]] == ["false", None, "true"]
