@@ -141,21 +141,23 @@ class World:
         self.turns.services = replace(self.turns.services, decider=decider)
         self.turns.drafts = replace(self.turns.drafts, decider=decider)
 
-    def context(self, asking: PageRequest) -> TurnContext:
-        return self.contexts.of(asking)
+    def context(self, page_request: PageRequest) -> TurnContext:
+        return self.contexts.of(page_request)
 
     def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"echo": self.provider}
         named = replace(template(**self.fields), slug=agent)
         return replace(resolve_agent(named, providers), tools=self.tools)
 
-    def asking(self, conversation: str = "") -> PageRequest:
+    def page_request(self, conversation: str = "") -> PageRequest:
         return PageRequest(owner=ADA, conversation=conversation or new_id(), agent="demo", query="")
 
-    async def say(self, asking: PageRequest, text: str = "Hello") -> tuple[str, TurnEnded]:
+    async def run_turn(
+        self, page_request: PageRequest, text: str = "Hello"
+    ) -> tuple[str, TurnEnded]:
         """Run one whole turn. Returns the streamed text and the event that ended the turn."""
-        _, reader = await self.turns.snapshots.open(asking)
-        await self.turns.send(asking, client_id=new_id(), text=text)
+        _, reader = await self.turns.snapshots.open(page_request)
+        await self.turns.send(page_request, client_id=new_id(), text=text)
         return await read_until_end(reader)
 
 

@@ -1,4 +1,4 @@
-"""What a conversation's next request begins with is told to this machine's cache in advance."""
+"""The cache of this machine is trimmed in advance to the beginning of the next request."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.turns.conftest import (
 
 
 @dataclass
-class Told:
-    """What the cache was told, in order."""
+class CacheRecorder:
+    """A fake cache that records, in order, the messages that it was asked to keep."""
 
     world: World
     conversations: list[str] = field(default_factory=list)
@@ -39,9 +39,9 @@ class Told:
         self.ahead = TrimAhead(
             drafts=turns.drafts, cache=self, running=turns.is_running, quiet=0.01
         )
-        turns.hooks = TurnHooks(before=self.before, after=self.ahead.after_turn)
+        turns.hooks = TurnHooks(before=self.before_turn, after=self.ahead.after_turn)
 
-    def before(self, context: TurnContext) -> None:
+    def before_turn(self, context: TurnContext) -> None:
         self.ahead.give_way(context.conversation)
 
     def can_trim(self, conversation: str) -> bool:
@@ -52,124 +52,132 @@ class Told:
         assert messages[-1].content == ""
         self.messages.append([message.content for message in messages[:-1]])
 
-    async def settled(self) -> None:
+    async def wait_for_trims(self) -> None:
         while tasks := list(self.ahead._trimming.values()):
             await asyncio.wait(tasks)
 
-    async def talk(self, *said: str, query: str = "") -> None:
-        await self.talk_at_once(*said, query=query)
-        await self.settled()
+    async def talk(self, *texts: str, query: str = "") -> None:
+        await self.talk_at_once(*texts, query=query)
+        await self.wait_for_trims()
 
-    async def talk_at_once(self, *said: str, query: str = "") -> None:
-        """Nobody waits for what comes after the last turn."""
-        self.asking = replace(self.world.asking(), query=query)
-        for text in said:
-            await self.world.say(self.asking, text)
-            # Its end is told before what comes after it is begun.
-            while self.world.turns.is_running(self.asking.conversation):  # noqa: ASYNC110
+    async def talk_at_once(self, *texts: str, query: str = "") -> None:
+        """Run the turns without waiting for the trim after the last one."""
+        self.page_request = replace(self.world.page_request(), query=query)
+        for text in texts:
+            await self.world.run_turn(self.page_request, text)
+            # Pages learn of a turn's end before the hooks that run after it are started.
+            while self.world.turns.is_running(self.page_request.conversation):  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
     async def next_begins_with(self) -> list[str | None]:
-        await self.world.say(self.asking, "next")
+        await self.world.run_turn(self.page_request, "next")
         return [message.content for message in self.world.provider.requests[-1].messages[:-1]]
 
 
 @pytest.fixture
-def told(world: World) -> Told:
+def cache(world: World) -> CacheRecorder:
     world.provider = LocalScriptedProvider()
     world.provider.script = reply_script("I am well")
-    return Told(world)
+    return CacheRecorder(world)
 
 
 @pytest.mark.parametrize("policy", ["lastN", "all", "none", "tokens"])
-async def test_it_is_what_the_next_request_will_begin_with(told: Told, policy: str) -> None:
+async def test_the_cache_is_trimmed_to_the_beginning_of_the_next_request(
+    cache: CacheRecorder, policy: str
+) -> None:
     query = f"historyPolicy={policy}&historyLength=3&historyTokens=200"
-    await told.talk("one", "two", "three", query=query)
-    assert told.conversations[-1] == told.asking.conversation
-    assert told.messages[-1] == await told.next_begins_with()
-    assert "three" in told.messages[-1] or policy == "none"
+    await cache.talk("one", "two", "three", query=query)
+    assert cache.conversations[-1] == cache.page_request.conversation
+    assert cache.messages[-1] == await cache.next_begins_with()
+    assert "three" in cache.messages[-1] or policy == "none"
 
 
-async def test_messages_that_were_left_out_are_trimmed_without_another_turn(told: Told) -> None:
-    await told.talk("one", "two")
-    assert "one" in told.messages[-1]
+async def test_messages_that_were_left_out_are_trimmed_without_another_turn(
+    cache: CacheRecorder,
+) -> None:
+    await cache.talk("one", "two")
+    assert "one" in cache.messages[-1]
     first = await Row.objects.aget(
-        conversation__id=told.asking.conversation, seq__lt=2, role="user"
+        conversation__id=cache.page_request.conversation, seq__lt=2, role="user"
     )
-    await told.world.run(marks.exclude_message, owner=ADA, message=str(first.id), on=True)
-    told.ahead.changed(told.asking.conversation)
-    await told.settled()
-    assert "one" not in told.messages[-1] and "two" in told.messages[-1]
-    assert told.messages[-1] == await told.next_begins_with()
+    await cache.world.run(marks.exclude_message, owner=ADA, message=str(first.id), on=True)
+    cache.ahead.changed(cache.page_request.conversation)
+    await cache.wait_for_trims()
+    assert "one" not in cache.messages[-1] and "two" in cache.messages[-1]
+    assert cache.messages[-1] == await cache.next_begins_with()
 
 
-async def test_a_question_that_comes_at_once_trims_by_itself(told: Told) -> None:
-    told.ahead.quiet = 3_600
-    await told.talk_at_once("one")
-    [waiting] = told.ahead._trimming.values()
-    told.world.provider.script = endless_script("and ")
-    _, reader = await told.world.turns.snapshots.open(told.asking)
-    await told.world.turns.send(told.asking, client_id=new_id(), text="two")
+async def test_a_question_sent_at_once_cancels_the_waiting_trim(cache: CacheRecorder) -> None:
+    cache.ahead.quiet = 3_600
+    await cache.talk_at_once("one")
+    [waiting] = cache.ahead._trimming.values()
+    cache.world.provider.script = endless_script("and ")
+    _, reader = await cache.world.turns.snapshots.open(cache.page_request)
+    await cache.world.turns.send(cache.page_request, client_id=new_id(), text="two")
     while not isinstance(await reader.read(), Delta):
         pass
-    assert waiting.cancelled() and told.ahead._trimming == {}
-    await told.world.turns.stop(told.asking)
+    assert waiting.cancelled() and cache.ahead._trimming == {}
+    await cache.world.turns.stop(cache.page_request)
     await read_until_end(reader)
 
 
-async def test_what_is_marked_while_an_answer_is_written_is_trimmed_after_it(told: Told) -> None:
-    await told.talk("one")
-    told.messages.clear()
-    told.world.provider.script = endless_script("and ")
-    _, reader = await told.world.turns.snapshots.open(told.asking)
-    await told.world.turns.send(told.asking, client_id=new_id(), text="two")
-    told.ahead.changed(told.asking.conversation)
-    await told.settled()
-    assert told.messages == []
-    await told.world.turns.stop(told.asking)
+async def test_a_mark_set_while_an_answer_is_written_is_trimmed_after_the_answer(
+    cache: CacheRecorder,
+) -> None:
+    await cache.talk("one")
+    cache.messages.clear()
+    cache.world.provider.script = endless_script("and ")
+    _, reader = await cache.world.turns.snapshots.open(cache.page_request)
+    await cache.world.turns.send(cache.page_request, client_id=new_id(), text="two")
+    cache.ahead.changed(cache.page_request.conversation)
+    await cache.wait_for_trims()
+    assert cache.messages == []
+    await cache.world.turns.stop(cache.page_request)
     await read_until_end(reader)
-    while not told.messages:  # noqa: ASYNC110 - another task's turn
+    while not cache.messages:  # noqa: ASYNC110 - another task's turn
         await asyncio.sleep(0.01)
-    assert "two" in told.messages[-1]
+    assert "two" in cache.messages[-1]
 
 
-async def test_nothing_is_decided_where_nothing_can_be_trimmed(told: Told) -> None:
-    told.in_slot = False
-    await told.talk("one")
-    told.ahead.changed(told.asking.conversation)
-    await told.settled()
-    assert told.messages == []
+async def test_nothing_is_decided_where_nothing_can_be_trimmed(cache: CacheRecorder) -> None:
+    cache.in_slot = False
+    await cache.talk("one")
+    cache.ahead.changed(cache.page_request.conversation)
+    await cache.wait_for_trims()
+    assert cache.messages == []
 
 
-async def test_the_last_sixteen_conversations_are_known(told: Told) -> None:
+async def test_only_the_last_sixteen_conversations_are_remembered(cache: CacheRecorder) -> None:
     for _ in range(KEPT + 2):
-        await told.talk("one")
-    assert len(told.ahead._last) == KEPT and told.asking.conversation in told.ahead._last
+        await cache.talk("one")
+    assert len(cache.ahead._last) == KEPT and cache.page_request.conversation in cache.ahead._last
 
 
 @pytest.mark.parametrize("policy", ["relevant", "strategy"])
-async def test_where_the_next_words_decide_nothing_is_known_in_advance(
-    told: Told, policy: str
+async def test_a_policy_that_depends_on_the_next_message_trims_nothing_in_advance(
+    cache: CacheRecorder, policy: str
 ) -> None:
-    told.world.fields = {"chatSettings": {"historyPolicy": policy}}
-    await told.talk("one")
-    told.ahead.changed(told.asking.conversation)
-    assert told.messages == [] and told.ahead._trimming == {}
+    cache.world.fields = {"chatSettings": {"historyPolicy": policy}}
+    await cache.talk("one")
+    cache.ahead.changed(cache.page_request.conversation)
+    assert cache.messages == [] and cache.ahead._trimming == {}
 
 
-async def test_another_machines_cache_isnt_ours_to_trim(world: World) -> None:
+async def test_the_cache_of_another_machine_is_not_trimmed(world: World) -> None:
     world.provider = ScriptedProvider()
     world.provider.script = reply_script("I am well")
-    told = Told(world)
-    await told.talk("one", "two")
-    assert told.messages == []
+    cache = CacheRecorder(world)
+    await cache.talk("one", "two")
+    assert cache.messages == []
 
 
-async def test_a_conversation_that_went_to_somebody_else_is_left_alone(told: Told) -> None:
-    await told.talk("one")
-    before = len(told.messages)
-    context = told.ahead._last[told.asking.conversation]
-    told.ahead._last[told.asking.conversation] = context.with_owner(BOB)
-    told.ahead.changed(told.asking.conversation)
-    await told.settled()
-    assert len(told.messages) == before
+async def test_a_conversation_that_moved_to_another_owner_is_not_trimmed(
+    cache: CacheRecorder,
+) -> None:
+    await cache.talk("one")
+    before_turn = len(cache.messages)
+    context = cache.ahead._last[cache.page_request.conversation]
+    cache.ahead._last[cache.page_request.conversation] = context.with_owner(BOB)
+    cache.ahead.changed(cache.page_request.conversation)
+    await cache.wait_for_trims()
+    assert len(cache.messages) == before_turn

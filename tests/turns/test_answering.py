@@ -1,4 +1,4 @@
-"""Who answers for an agent, and what the page is told about it."""
+"""Which model answers for an agent, and what the page is told about it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def echo_providers(*kinds: str) -> dict[str, Provider]:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "there", "chosen"),
+    ("nodes", "reachable", "expected"),
     [
         (["llm.openai"], ["echo", "embedded", "openai"], "openai"),
         (["llm.openai"], ["echo", "embedded"], "embedded"),
@@ -47,16 +47,16 @@ def echo_providers(*kinds: str) -> dict[str, Provider]:
         (["llm.groq"], ["openai"], None),
     ],
 )
-def test_the_first_that_can_be_reached_answers(
-    nodes: list[str], there: list[str], chosen: str | None
+def test_the_first_provider_that_can_be_reached_answers(
+    nodes: list[str], reachable: list[str], expected: str | None
 ) -> None:
-    if chosen is None:
+    if expected is None:
         with pytest.raises(ProviderError) as error:
-            resolve_agent(template(nodes=nodes), echo_providers(*there))
+            resolve_agent(template(nodes=nodes), echo_providers(*reachable))
         assert error.value.code == "no_provider"
     else:
-        found = resolve_agent(template(nodes=nodes), echo_providers(*there))
-        assert found.provider.kind == found.model.provider == chosen
+        found = resolve_agent(template(nodes=nodes), echo_providers(*reachable))
+        assert found.provider.kind == found.model.provider == expected
 
 
 def test_an_agent_whose_provider_has_no_key_says_so() -> None:
@@ -68,18 +68,18 @@ def test_an_agent_whose_provider_has_no_key_says_so() -> None:
     assert "key" not in resolve_agent(both, echo_providers("echo")).note
 
 
-def settings_for(llm: str, **said: Any) -> dict[str, Any]:
-    return {"nodes": [f"llm.{llm}"], "nodeConfigurations": {f"llm.{llm}": said}}
+def settings_for(llm: str, **parameters: Any) -> dict[str, Any]:
+    return {"nodes": [f"llm.{llm}"], "nodeConfigurations": {f"llm.{llm}": parameters}}
 
 
 def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained() -> None:
-    asked = template(**settings_for("embedded", useTrainedPersonality=True))
+    trained = template(**settings_for("embedded", useTrainedPersonality=True))
     plain = template(**settings_for("embedded"))
     sentence = "You are the model that was trained."
     engine, echo = echo_providers("embedded", "echo"), echo_providers("echo")
-    assert resolve_agent(asked, engine, trained_system=sentence).system == sentence
-    assert resolve_agent(asked, engine, trained_system="").system == "You are Demo."
-    assert resolve_agent(asked, echo, trained_system=sentence).system == "You are Demo."
+    assert resolve_agent(trained, engine, trained_system=sentence).system == sentence
+    assert resolve_agent(trained, engine, trained_system="").system == "You are Demo."
+    assert resolve_agent(trained, echo, trained_system=sentence).system == "You are Demo."
     assert resolve_agent(plain, engine, trained_system=sentence).system == "You are Demo."
 
 
@@ -105,18 +105,18 @@ def test_the_request_carries_the_templates_settings() -> None:
 
 
 def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
-    made = template(**settings_for("openai", temperature=0.5, topP=0.9))
-    found = resolve_agent(made, echo_providers("openai"))
+    agent = template(**settings_for("openai", temperature=0.5, topP=0.9))
+    found = resolve_agent(agent, echo_providers("openai"))
     assert {"temperature", "top_p"} <= set(found.parameters)
     fixed = replace(found, model=replace(found.model, samples=False))
     assert not {"temperature", "top_p"} & set(fixed.parameters)
 
 
 def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
-    shown = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
-    found = resolve_agent(template(chatSettings={"history": shown}), echo_providers("echo"))
-    said = [(message.role, message.content) for message in found.head.messages]
-    assert said == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
+    prefilled = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
+    found = resolve_agent(template(chatSettings={"history": prefilled}), echo_providers("echo"))
+    head = [(message.role, message.content) for message in found.head.messages]
+    assert head == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
     assert (
         found.head.hash
         == found.head.hash
@@ -125,33 +125,40 @@ def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
 
 
 class TestAModelThatIsSetOrChosen:
-    def test_the_administrators_stands_above_the_chosen_and_that_above_the_template(self) -> None:
-        own = template(**settings_for("openai", model="m1"))
-        there = echo_providers("openai", "ollama", "echo")
-        assert resolve_agent(own, there).full_name == "openai:m1"
-        assert resolve_agent(own, there, chosen="ollama:llama3:8b").full_name == "ollama:llama3:8b"
-        both = resolve_agent(own, there, chat_model="openai:m2", chosen="ollama:llama3:8b")
+    def test_the_administrators_model_overrides_the_chosen_one_and_that_the_templates(self) -> None:
+        agent = template(**settings_for("openai", model="m1"))
+        providers = echo_providers("openai", "ollama", "echo")
+        assert resolve_agent(agent, providers).full_name == "openai:m1"
+        assert (
+            resolve_agent(agent, providers, chosen="ollama:llama3:8b").full_name
+            == "ollama:llama3:8b"
+        )
+        both = resolve_agent(agent, providers, chat_model="openai:m2", chosen="ollama:llama3:8b")
         assert (both.full_name, both.note) == ("openai:m2", "")
-        assert resolve_agent(own, there, chat_model="embedded").full_name == "openai:m1"
+        assert resolve_agent(agent, providers, chat_model="embedded").full_name == "openai:m1"
 
-    def test_what_cant_be_reached_or_taken_is_passed_over_and_said(self) -> None:
-        own, there = template(nodes=["llm.openai"]), echo_providers("openai")
-        gone = resolve_agent(own, there, chosen="ollama:llama3")
-        assert gone.full_name == "openai:own choice"
-        assert gone.note.startswith("ollama:llama3, which was chosen here, can't be reached now.")
+    def test_a_model_that_cant_be_reached_or_is_refused_is_skipped_with_a_note(self) -> None:
+        agent, providers = template(nodes=["llm.openai"]), echo_providers("openai")
+        unreachable = resolve_agent(agent, providers, chosen="ollama:llama3")
+        assert unreachable.full_name == "openai:own choice"
+        assert unreachable.note.startswith(
+            "ollama:llama3, which was chosen here, can't be reached now."
+        )
         refused = resolve_agent(
-            own, there, chosen="openai:dear", refused="It isn't offered any more."
+            agent, providers, chosen="openai:dear", refused="It isn't offered any more."
         )
         assert refused.model.name == "own choice"
         assert refused.note.startswith("It isn't offered any more.")
-        other = resolve_agent(own, there, chat_model="openai:m2", chosen="ollama:x", refused="No.")
+        other = resolve_agent(
+            agent, providers, chat_model="openai:m2", chosen="ollama:x", refused="No."
+        )
         assert (other.model.name, other.note) == ("m2", "No.  answers.")  # a model without label
-        locked = resolve_agent(own, there, chat_model="groq:x")
+        locked = resolve_agent(agent, providers, chat_model="groq:x")
         assert locked.note.startswith("The administrator's model groq:x can't be reached.")
 
-    def test_it_is_asked_as_the_agent_wants_to_be_asked(self) -> None:
-        own = template(**settings_for("openai", model="m1", temperature=0.5, maxTokens=77))
-        found = resolve_agent(own, echo_providers("openai", "ollama"), chosen="ollama:llama3")
+    def test_a_chosen_model_gets_the_parameters_of_the_agent(self) -> None:
+        agent = template(**settings_for("openai", model="m1", temperature=0.5, maxTokens=77))
+        found = resolve_agent(agent, echo_providers("openai", "ollama"), chosen="ollama:llama3")
         assert (found.model_settings.temperature, found.model_settings.max_tokens) == (0.5, 77)
         assert found.request("c", ()).model == "llama3"
 

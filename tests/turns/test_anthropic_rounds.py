@@ -19,8 +19,8 @@ from tests.turns.conftest import World, read_until_end, template
 from tests.turns.test_rounds import Lookup, stored_messages
 
 CALLS = 'lookup:{"of": 2}|lookup:{"of": "boom"}|nothing.here:{"a": [1'
-WISH = f"[[before=I look.;think=2;redacted=1;calls={CALLS};rounds=2;text=Four.]]"
-WAITS = '[[think=1;calls=lookup:{"of": 3}|lookup:{"of": "wait"}]]'
+DIRECTIVE = f"[[before=I look.;think=2;redacted=1;calls={CALLS};rounds=2;text=Four.]]"
+WAITING_DIRECTIVE = '[[think=1;calls=lookup:{"of": 3}|lookup:{"of": "wait"}]]'
 
 
 @dataclass
@@ -54,8 +54,8 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
 ) -> None:
     tool = Lookup()
     claude = Claude(run=world.run, claude=provider, model=model, tools=(tool,))
-    asking = claude.asking()
-    _, ended = await claude.say(asking, WISH)
+    page_request = claude.page_request()
+    _, ended = await claude.run_turn(page_request, DIRECTIVE)
     assert ended.message is not None
     assert (ended.state, ended.message.message.content) == ("complete", "Four.")
     assert [kinds(body) for body in fake.requests] == [
@@ -64,18 +64,18 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
         ["text", *[*answered(model), *["tool_result"] * 3] * 2],
     ]
 
-    _, reader = await claude.turns.snapshots.open(asking)
-    await claude.turns.send(asking, client_id=new_id(), text=WAITS)
+    _, reader = await claude.turns.snapshots.open(page_request)
+    await claude.turns.send(page_request, client_id=new_id(), text=WAITING_DIRECTIVE)
     await asyncio.wait_for(tool.waiting.wait(), 5)
-    await claude.turns.stop(asking)
+    await claude.turns.stop(page_request)
     _, ended = await read_until_end(reader)
     assert ended.state == "stopped"
 
     for query in ("", "historyPolicy=lastN&historyLength=2", "historyPolicy=none"):
-        _, ended = await claude.say(replace(asking, query=query), "[[text=Yes.]]")
+        _, ended = await claude.run_turn(replace(page_request, query=query), "[[text=Yes.]]")
         assert ended.state == "complete"
     assert fake.problems == []
-    rows = await claude.run(stored_messages, asking)
+    rows = await claude.run(stored_messages, page_request)
     assert all(content for role, content, _ in rows if role == "tool")
 
 

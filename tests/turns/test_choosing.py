@@ -1,4 +1,4 @@
-"""What people may choose from for an agent, and why not."""
+"""Which models people may choose for an agent, and why others can't be chosen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.turns.test_answering import NamedProvider, echo_providers
 
 
 @dataclass
-class Known:
-    """What is known of servers, said by the test."""
+class FakeServers:
+    """The models and facts of servers, as the test sets them."""
 
     found: dict[str, dict[str, ReportedModel]] = field(default_factory=dict)
     own: dict[str, ModelFacts] = field(default_factory=dict)
@@ -43,26 +43,29 @@ AGENT = template(
         "llm.anthropic": {"model": "claude-haiku-5-5"},
     },
 )
-THERE = echo_providers("echo", "embedded", "openai", "ollama", "groq")
+PROVIDERS = echo_providers("echo", "embedded", "openai", "ollama", "groq")
 OLLAMA = {"ollama": {"llama3:8b": ReportedModel(), "qwen3": ReportedModel()}}
 
 
-def choosing(
-    known: Known | None = None, *, who: str = "everyone", offered: tuple[str, ...] | None = None
+def model_choice(
+    servers: FakeServers | None = None,
+    *,
+    who: str = "everyone",
+    offered: tuple[str, ...] | None = None,
 ) -> ModelChoice:
-    return ModelChoice(who=who, offered=offered, reach=known or Known(found=OLLAMA))
+    return ModelChoice(who=who, offered=offered, reach=servers or FakeServers(found=OLLAMA))
 
 
 def listed(made: ModelChoice, *, staff: bool = False) -> dict[str, Any]:
-    return made.choices(resolve_agent(AGENT, THERE), THERE, staff=staff)
+    return made.choices(resolve_agent(AGENT, PROVIDERS), PROVIDERS, staff=staff)
 
 
 def names(found: dict[str, Any]) -> dict[str, list[str]]:
     return {group["title"]: [each["name"] for each in group["models"]] for group in found["groups"]}
 
 
-def test_offered_are_the_agents_own_what_runs_here_and_what_a_key_opens() -> None:
-    found = listed(choosing())
+def test_the_offer_holds_the_agents_model_local_models_and_those_with_a_key() -> None:
+    found = listed(model_choice())
     assert (found["own"], found["locked"]) == ("openai:gpt-4o-mini", "")
     assert names(found) == {
         "This agent's own": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
@@ -87,10 +90,11 @@ def test_offered_are_the_agents_own_what_runs_here_and_what_a_key_opens() -> Non
     assert (llama["assumed"], llama["price"]) == (True, None)
 
 
-def test_where_a_file_says_what_is_offered_it_is_that_and_the_agents_own() -> None:
+def test_a_file_of_offered_models_limits_the_offer_to_them_and_the_agents_own() -> None:
     own = {"groq:fast": ModelFacts(window=9)}
-    made = choosing(
-        Known(found=OLLAMA, own=own), offered=("groq:fast", "ollama:*", "gemini:x", "embedded:*")
+    made = model_choice(
+        FakeServers(found=OLLAMA, own=own),
+        offered=("groq:fast", "ollama:*", "gemini:x", "embedded:*"),
     )
     assert names(listed(made)) == {
         "This agent's own": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
@@ -98,10 +102,10 @@ def test_where_a_file_says_what_is_offered_it_is_that_and_the_agents_own() -> No
         "Ollama, on this machine": ["ollama:llama3:8b", "ollama:qwen3"],
         "On this machine": ["embedded:own choice"],
     }
-    assert made.refused("groq:fast", AGENT, THERE, staff=False) == ""
-    assert "isn't offered any more" in made.refused("groq:dear", AGENT, THERE, staff=False)
-    assert made.refused("openai:gpt-4o-mini", AGENT, THERE, staff=False) == ""
-    assert made.refused("", AGENT, THERE, staff=False) == ""
+    assert made.refused("groq:fast", AGENT, PROVIDERS, staff=False) == ""
+    assert "isn't offered any more" in made.refused("groq:dear", AGENT, PROVIDERS, staff=False)
+    assert made.refused("openai:gpt-4o-mini", AGENT, PROVIDERS, staff=False) == ""
+    assert made.refused("", AGENT, PROVIDERS, staff=False) == ""
 
 
 @pytest.mark.parametrize(
@@ -113,19 +117,19 @@ def test_where_a_file_says_what_is_offered_it_is_that_and_the_agents_own() -> No
         ("staff", "", True, ""),
     ],
 )
-def test_who_may_not_choose_is_told_why_and_shown_the_agents_own_alone(
+def test_people_who_may_not_choose_see_the_agents_model_alone_and_the_reason(
     who: str, chat_model: str, staff: bool, why: str
 ) -> None:
-    made = choosing(Known(found=OLLAMA, chat_model=chat_model), who=who)
+    made = model_choice(FakeServers(found=OLLAMA, chat_model=chat_model), who=who)
     found = listed(made, staff=staff)
-    refused = made.refused("ollama:qwen3", AGENT, THERE, staff=staff)
+    refused = made.refused("ollama:qwen3", AGENT, PROVIDERS, staff=staff)
     assert bool(why) == bool(refused) == (len(found["groups"]) == 1)
     assert why in found["locked"] and why in refused
 
 
-def test_a_server_of_the_administrators_own_offers_what_it_lists_or_is_said_to_have() -> None:
+def test_a_server_of_the_administrator_offers_its_listed_and_configured_models() -> None:
     vllm = Server(name="vllm", label="vLLM", dialect="openai", base_url="http://10.0.0.5/v1")
-    known = Known(servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)})
+    known = FakeServers(servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)})
     there = {"vllm": NamedProvider("vllm"), "echo": NamedProvider("echo")}
-    found = choosing(known).choices(resolve_agent(template(), there), there, staff=False)
+    found = model_choice(known).choices(resolve_agent(template(), there), there, staff=False)
     assert names(found)["vLLM"] == ["vllm:own choice", "vllm:qwen"]

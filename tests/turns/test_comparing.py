@@ -23,7 +23,7 @@ from tests.turns.conftest import World
 
 
 class Letters:
-    """A token a letter, and by how many letters the model's name has: each model counts its own."""
+    """Counts a token a letter, plus the letters of the model's name, so that models differ."""
 
     basis: Basis = "counted"
 
@@ -43,16 +43,16 @@ def by_words(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 async def talk(world: World, *texts: str, query: str = "") -> PageRequest:
-    asking = replace(world.asking(), query=query)
+    page_request = replace(world.page_request(), query=query)
     for text in texts:
-        await world.say(asking, text)
-    return asking
+        await world.run_turn(page_request, text)
+    return page_request
 
 
 async def test_each_row_says_what_the_next_message_would_really_be_sent_with(world: World) -> None:
-    asking = await talk(world, *"One Two Three Four Five Six Seven".split())
+    page_request = await talk(world, *"One Two Three Four Five Six Seven".split())
     asked = len(world.provider.requests)
-    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="Eight")))
+    rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="Eight")))
     assert list(rows) == ["none", "lastN 5", "lastN 20", "all", "tokens", "relevant"]
     assert [words for words, one in rows.items() if one["in_force"]] == ["lastN 20"]
     for words, query in (
@@ -61,7 +61,7 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
         ("all", "historyPolicy=all"),
         ("tokens", "historyPolicy=tokens"),
     ):
-        there = replace(asking, query=query)
+        there = replace(page_request, query=query)
         seen = await world.turns.drafts.preview(there, "Eight")
         outcome = rows[words]["outcome"]
         assert outcome["messages"] == seen["facts"]["sent"], words
@@ -71,8 +71,8 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
 
 
 async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> None:
-    asking = await talk(world, "One", query="historyPolicy=none")
-    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="")))
+    page_request = await talk(world, "One", query="historyPolicy=none")
+    rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="")))
     assert rows["lastN 5"]["address"] == {
         "historyPolicy": "lastN", "historySelector": None, "historyLength": "5",
     }  # fmt: skip
@@ -80,23 +80,23 @@ async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> N
 
 
 async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
-    asking = await talk(world, "One", "Two")
+    page_request = await talk(world, "One", "Two")
     locked = make_comparison(world)
     environment = {"HISTORY_POLICY": "none"}
     contexts = Contexts(environment=environment, resolve_agent=world.resolve_agent)
     locked = replace(locked, drafts=replace(locked.drafts, contexts=contexts))
-    rows = by_words(await locked.of_draft(asking, Draft(text="Three")))
+    rows = by_words(await locked.of_draft(page_request, Draft(text="Three")))
     assert rows["none"]["in_force"]
     assert not any(one["allowed"] for one in rows.values())
     assert "HISTORY_POLICY" in rows["all"]["why"]
     assert rows["all"]["outcome"]["messages"] == 5
 
 
-async def test_an_answered_turn_is_compared_as_it_was_asked(world: World) -> None:
-    asking = await talk(world, "One", "Two", "Three", query="historyPolicy=all")
+async def test_an_answered_turn_is_compared_under_the_settings_of_its_time(world: World) -> None:
+    page_request = await talk(world, "One", "Two", "Three", query="historyPolicy=all")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     receipt = turns[1].receipt
-    now = replace(asking, query="historyPolicy=none&historyTokens=900")
+    now = replace(page_request, query="historyPolicy=none&historyTokens=900")
     rows = by_words(await make_comparison(world).of_turn(now, str(turns[1].id)))
     then = rows["all"]
     assert then["in_force"] and receipt is not None
@@ -104,27 +104,27 @@ async def test_an_answered_turn_is_compared_as_it_was_asked(world: World) -> Non
     assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
     assert then["outcome"]["leading"] == receipt["leading"] > 0
     assert rows["none"]["outcome"]["messages"] == 1
-    first = by_words(await make_comparison(world).of_turn(asking, str(turns[0].id)))
+    first = by_words(await make_comparison(world).of_turn(page_request, str(turns[0].id)))
     assert first["all"]["outcome"]["share"] is None
 
 
-async def test_nobody_compares_what_is_not_theirs(world: World) -> None:
-    asking = await talk(world, "One")
+async def test_only_the_owner_can_compare_a_conversation(world: World) -> None:
+    page_request = await talk(world, "One")
     turn = await world.run(lambda: str(Turn.objects.get().id))
-    bob = replace(asking, owner=BOB)
+    bob = replace(page_request, owner=BOB)
     with pytest.raises(NotFound):
         await make_comparison(world).of_draft(bob, Draft(text=""))
     with pytest.raises(NotFound):
         await make_comparison(world).of_turn(bob, turn)
     with pytest.raises(NotFound):
         await make_comparison(world).of_draft(
-            world.asking(), Draft(text="")
+            world.page_request(), Draft(text="")
         )  # one that hasn't begun
 
 
 async def test_a_message_that_fits_nowhere_says_so_in_every_row(world: World) -> None:
-    asking = replace(await talk(world, "One"), query="historyTokens=1")
-    found = await make_comparison(world).of_draft(asking, Draft(text="Far too much"))
+    page_request = replace(await talk(world, "One"), query="historyTokens=1")
+    found = await make_comparison(world).of_draft(page_request, Draft(text="Far too much"))
     assert {one["note"] for one in found["rows"]} == {"doesn't fit"}
 
 
@@ -155,34 +155,34 @@ class TestTheModelThatAnswers:
     async def counted_by(self, world: World) -> set[str]:
         return await world.run(lambda: set(Row.objects.values_list("tokenizer", flat=True)))
 
-    async def test_the_chosen_one_is_compared_with_its_window_and_tokenizer_and_files(
+    async def test_the_chosen_model_is_compared_with_its_own_window_tokenizer_and_files(
         self, two: World
     ) -> None:
-        asking = await talk(two, "One", "Two", "Three")
-        chosen = replace(asking, model="echo:large")
+        page_request = await talk(two, "One", "Two", "Three")
+        chosen_request = replace(page_request, model="echo:large")
         attached = (Attachment(id=new_id(), name="tides.txt", size=9, modality="document"),)
-        plain = by_words(await make_comparison(two).of_draft(chosen, Draft(text="Four")))["all"][
-            "outcome"
-        ]
-        seen = await two.turns.drafts.preview(chosen, "Four")
+        plain = by_words(await make_comparison(two).of_draft(chosen_request, Draft(text="Four")))[
+            "all"
+        ]["outcome"]
+        seen = await two.turns.drafts.preview(chosen_request, "Four")
         assert plain["tokens"] == seen["prompt_tokens"]
-        own = await two.turns.drafts.preview(asking, "Four")
+        own = await two.turns.drafts.preview(page_request, "Four")
         assert seen["prompt_tokens"] != own["prompt_tokens"]
         found = await make_comparison(two).of_draft(
-            chosen, Draft(text="Four", attachments=attached)
+            chosen_request, Draft(text="Four", attachments=attached)
         )
         assert by_words(found)["all"]["outcome"]["tokens"] > plain["tokens"]
         assert "No price known for Large." in found["note"]
 
     async def test_a_turn_is_compared_as_the_model_that_answered_it(self, two: World) -> None:
-        asking = await talk(two, "One", "Two")
-        await two.say(replace(asking, model="echo:large"), "Three")
-        await two.say(asking, "Four")
+        page_request = await talk(two, "One", "Two")
+        await two.run_turn(replace(page_request, model="echo:large"), "Three")
+        await two.run_turn(page_request, "Four")
         turns = await two.run(lambda: list(Turn.objects.order_by("number")))
         own = await self.counted_by(two)
         receipt = turns[2].receipt
         assert receipt is not None and receipt["provider"]["model"] == "large"
-        found = await make_comparison(two).of_turn(asking, str(turns[2].id))
+        found = await make_comparison(two).of_turn(page_request, str(turns[2].id))
         (then,) = [one for one in found["rows"] if one["in_force"]]
         assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
         assert "can't be had now" not in found["note"]
@@ -192,7 +192,7 @@ class TestTheModelThatAnswers:
             environment={}, resolve_agent=lambda agent, model="", *, staff=False: resolve(agent)
         )
         gone = replace(make_comparison(two), drafts=replace(two.turns.drafts, contexts=contexts))
-        found = await gone.of_turn(asking, str(turns[2].id))
+        found = await gone.of_turn(page_request, str(turns[2].id))
         assert found["note"].startswith("Large answered then and can't be had now: this is as ")
 
 
@@ -210,8 +210,8 @@ async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> Non
     stored = await world.run(
         store.import_conversation, owner=ADA, agent="demo", title="Tools", messages=messages
     )
-    asking = world.asking(stored.id)
-    rows = by_words(await make_comparison(world).of_draft(asking, Draft(text="And now?")))
+    page_request = world.page_request(stored.id)
+    rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="And now?")))
     groups = {
         words: (one["outcome"]["groups"], one["outcome"]["groups_left_out"])
         for words, one in rows.items()

@@ -48,8 +48,8 @@ def build(ctx):
 
 
 @dataclass
-class Named(World):
-    """An agent that names its policy; every gatherer there is, and a budget that fills up."""
+class WorldWithPolicy(World):
+    """A world whose agent sets the policy, with every gatherer and a budget that fills up."""
 
     chat: dict[str, Any] = field(default_factory=dict)
 
@@ -61,14 +61,14 @@ class Named(World):
 
 
 @pytest.fixture
-async def named(
+async def policy_world(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Named]:
+) -> AsyncIterator[WorldWithPolicy]:
     """A strategy is shown the last three turns."""
     monkeypatch.setattr(strategy, "STRATEGY_TURNS", 3)
     write_agent(tmp_path, "demo")
     (tmp_path / "demo" / "strategy.py").write_text(OLDEST)
-    made = Named(run=world.run)
+    made = WorldWithPolicy(run=world.run)
     strategies = StrategyWorker()
     gatherers: dict[str, Any] = {
         "lexical": Recaller(storage=made.storage),
@@ -81,7 +81,7 @@ async def named(
 
 
 def fold(chat: str, count: int, text: str) -> None:
-    """Fold the oldest messages below the summary that holds."""
+    """Fold the oldest `count` messages that the valid summary doesn't cover."""
     start = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
     made = summaries.fold_summary(
         owner=ADA,
@@ -97,14 +97,16 @@ def fold(chat: str, count: int, text: str) -> None:
     assert made is not None
 
 
-async def talked(world: Named, *, query: str = "") -> PageRequest:
-    """Eight turns; after the fourth and the seventh older ones are folded."""
-    asking = replace(world.asking(), query=query)
+async def talk_with_folds(world: WorldWithPolicy, *, query: str = "") -> PageRequest:
+    """Eight turns; after the fourth and the seventh, older turns are folded into a summary."""
+    page_request = replace(world.page_request(), query=query)
     for number, text in enumerate(TEXTS, 1):
-        await world.say(asking, text)
+        await world.run_turn(page_request, text)
         if number in (4, 7):
-            await world.run(fold, asking.conversation, 4, f"They spoke of cranes, {number} times.")
-    return asking
+            await world.run(
+                fold, page_request.conversation, 4, f"They spoke of cranes, {number} times."
+            )
+    return page_request
 
 
 OFF = {"historySelector": "triage", "conversation": {"enabled": False}}
@@ -119,86 +121,94 @@ OFF = {"historySelector": "triage", "conversation": {"enabled": False}}
         ("relevant triage", {"historyPolicy": "relevant", **OFF}),
     ],
 )
-async def test_every_row_is_what_the_preview_says(
-    named: Named, key: str, chat: dict[str, Any]
+async def test_every_row_equals_the_preview_under_its_policy(
+    policy_world: WorldWithPolicy, key: str, chat: dict[str, Any]
 ) -> None:
-    named.chat = chat
-    asking = await talked(named)
-    pinned = await named.run(lambda: str(Message.objects.get(seq=3).id))
-    await named.run(marks.pin_message, owner=ADA, message=pinned, on=True)
+    policy_world.chat = chat
+    page_request = await talk_with_folds(policy_world)
+    pinned = await policy_world.run(lambda: str(Message.objects.get(seq=3).id))
+    await policy_world.run(marks.pin_message, owner=ADA, message=pinned, on=True)
     rows = (
-        await make_comparison(named).of_draft(
-            asking, Draft(text="What of 2 cranes?", reply_to=pinned)
+        await make_comparison(policy_world).of_draft(
+            page_request, Draft(text="What of 2 cranes?", reply_to=pinned)
         )
     )["rows"]
     always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
     assert {one["key"] for one in rows} == always | {key}
     for one in rows:
         query = "&".join(f"{name}={value}" for name, value in one["address"].items() if value)
-        there = replace(asking, query=query)
-        seen = await named.turns.drafts.preview(there, "What of 2 cranes?", reply_to=pinned)
+        there = replace(page_request, query=query)
+        seen = await policy_world.turns.drafts.preview(there, "What of 2 cranes?", reply_to=pinned)
         found = (one["outcome"]["messages"], one["outcome"]["tokens"], one["outcome"]["leading"])
         assert found == (seen["facts"]["sent"], seen["prompt_tokens"], seen["leading"]), one["key"]
         assert one["note"] == " ".join(seen["notes"]), one["key"]
 
 
-async def test_what_a_model_chooses_is_not_guessed(named: Named) -> None:
-    named.chat = {"historyPolicy": "relevant", "historySelector": "triage"}
+async def test_the_choice_of_a_model_is_not_guessed(policy_world: WorldWithPolicy) -> None:
+    policy_world.chat = {"historyPolicy": "relevant", "historySelector": "triage"}
     rows = by_words(
-        await make_comparison(named).of_draft(await talked(named), Draft(text="And now?"))
+        await make_comparison(policy_world).of_draft(
+            await talk_with_folds(policy_world), Draft(text="And now?")
+        )
     )
     triage = rows["relevant, triage"]
     assert triage["in_force"] and triage["outcome"] is None and triage["note"] == ON_SENDING
 
 
 @pytest.mark.parametrize("policy", ["lastN", "tokens", "relevant", "summary", "strategy"])
-async def test_the_row_in_force_of_an_answered_turn_is_what_was_sent(
-    named: Named, policy: str
+async def test_the_row_in_force_of_an_answered_turn_equals_its_receipt(
+    policy_world: WorldWithPolicy, policy: str
 ) -> None:
-    named.chat = {"historyPolicy": policy}
-    asking = await talked(named)
-    for turn in await named.run(lambda: list(Turn.objects.order_by("number"))):
+    policy_world.chat = {"historyPolicy": policy}
+    page_request = await talk_with_folds(policy_world)
+    for turn in await policy_world.run(lambda: list(Turn.objects.order_by("number"))):
         assert turn.receipt is not None
-        rows = (await make_comparison(named).of_turn(asking, str(turn.id)))["rows"]
+        rows = (await make_comparison(policy_world).of_turn(page_request, str(turn.id)))["rows"]
         then = next(one["outcome"] for one in rows if one["in_force"])
-        given = (turn.receipt["facts"]["sent"], turn.receipt["prompt_tokens"])
-        assert (then["messages"], then["tokens"]) == given, turn.number
+        receipt_figures = (turn.receipt["facts"]["sent"], turn.receipt["prompt_tokens"])
+        assert (then["messages"], then["tokens"]) == receipt_figures, turn.number
         assert then["leading"] == turn.receipt["leading"], turn.number
 
 
-async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(named: Named) -> None:
-    named.chat = {"historyPolicy": "summary", "historyTokens": 90}
-    asking = await talked(named, query="historyPolicy=tokens")
-    turns = await named.run(lambda: list(Turn.objects.order_by("number")))
+async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(
+    policy_world: WorldWithPolicy,
+) -> None:
+    policy_world.chat = {"historyPolicy": "summary", "historyTokens": 90}
+    page_request = await talk_with_folds(policy_world, query="historyPolicy=tokens")
+    turns = await policy_world.run(lambda: list(Turn.objects.order_by("number")))
     versions: list[int | None] = []
-    for at in (3, 5, 7):
-        turn = str(turns[at].id)
-        asked = await named.run(receipts.past_turn, owner=ADA, turn=turn)
-        versions.append(asked.summary.version if asked.summary else None)
-        note = by_words(await make_comparison(named).of_turn(asking, turn))["summary"]["note"]
-        assert (past.NO_SUMMARY in note) == (asked.summary is None), note
+    for index in (3, 5, 7):
+        turn = str(turns[index].id)
+        past_turn = await policy_world.run(receipts.past_turn, owner=ADA, turn=turn)
+        versions.append(past_turn.summary.version if past_turn.summary else None)
+        note = by_words(await make_comparison(policy_world).of_turn(page_request, turn))["summary"][
+            "note"
+        ]
+        assert (past.NO_SUMMARY in note) == (past_turn.summary is None), note
     assert versions == [None, 1, 2]
 
 
-async def test_a_summary_whose_text_is_gone_is_said_to_be(named: Named) -> None:
-    named.chat = {"historyPolicy": "summary"}
-    asking = await talked(named)
-    last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
-    row = by_words(await make_comparison(named).of_turn(asking, last))["summary"]
+async def test_a_note_says_that_the_text_of_a_summary_is_not_stored_any_more(
+    policy_world: WorldWithPolicy,
+) -> None:
+    policy_world.chat = {"historyPolicy": "summary"}
+    page_request = await talk_with_folds(policy_world)
+    last = await policy_world.run(lambda: str(Turn.objects.order_by("-number")[0].id))
+    row = by_words(await make_comparison(policy_world).of_turn(page_request, last))["summary"]
     assert past.NO_SUMMARY not in row["note"]
-    await named.run(lambda: Summary.objects.update(text="", stale=True))
-    row = by_words(await make_comparison(named).of_turn(asking, last))["summary"]
+    await policy_world.run(lambda: Summary.objects.update(text="", stale=True))
+    row = by_words(await make_comparison(policy_world).of_turn(page_request, last))["summary"]
     assert past.NO_SUMMARY in row["note"]
 
 
-async def test_what_is_not_known_of_then_is_said(
-    named: Named, monkeypatch: pytest.MonkeyPatch
+async def test_a_note_says_what_is_not_known_about_an_old_turn(
+    policy_world: WorldWithPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named.chat = {"historyPolicy": "strategy"}
-    asking = await talked(named)
+    policy_world.chat = {"historyPolicy": "strategy"}
+    page_request = await talk_with_folds(policy_world)
     monkeypatch.setattr(past, "COLD", 10)
-    last = await named.run(lambda: str(Turn.objects.order_by("-number")[0].id))
-    rows = by_words(await make_comparison(named).of_turn(asking, last))
+    last = await policy_world.run(lambda: str(Turn.objects.order_by("-number")[0].id))
+    rows = by_words(await make_comparison(policy_world).of_turn(page_request, last))
     assert rows["strategy"]["note"] == STRATEGY_NOW
     assert past.TOO_LONG in rows["relevant"]["note"]
 

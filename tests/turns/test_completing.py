@@ -74,7 +74,7 @@ async def test_it_asks_for_little_thinking_and_no_invention(
         ("tokens=60", Usage(prompt=11, cached=0, completion=50)),
     ],
 )
-async def test_half_an_answer_is_none_but_says_what_it_cost(
+async def test_half_an_answer_is_discarded_and_its_cost_is_reported(
     provider: OpenAIProvider, directive: str, usage: Usage
 ) -> None:
     with pytest.raises(Unfinished) as raised:
@@ -84,13 +84,13 @@ async def test_half_an_answer_is_none_but_says_what_it_cost(
 
 
 @pytest.mark.parametrize("mode", ["500", "401", "cut", "cleancut", "malformed"])
-async def test_a_failure_is_the_providers(provider: OpenAIProvider, mode: str) -> None:
+async def test_a_failure_is_reported_as_the_providers(provider: OpenAIProvider, mode: str) -> None:
     with pytest.raises(ProviderError):
         await ask(provider, f"[[mode={mode}]]")
 
 
 @pytest.mark.parametrize("mode", ["hang0", "hang", "slow"])
-async def test_the_time_is_for_the_whole_call_and_its_end_stops_the_provider(
+async def test_the_timeout_covers_the_whole_call_and_stops_the_provider(
     provider: OpenAIProvider, fake: FakeOpenAI, mode: str
 ) -> None:
     with pytest.raises(TimeoutError):
@@ -137,7 +137,7 @@ class TestTheModel:
         assert self.named(self.openai(url, **more), name) == expected
 
     @pytest.mark.parametrize("name", ["fast", "gpt-x"])
-    def test_where_nothing_can_judge_there_is_none(self, name: str) -> None:
+    def test_without_a_model_that_can_judge_there_is_no_small_model(self, name: str) -> None:
         assert self.named(EchoProvider(), name) is None
 
     def test_the_small_models_window_is_known(self) -> None:

@@ -20,14 +20,14 @@ from tests.turns.conftest import World, template
 
 
 class TokenCounter:
-    """Ten tokens a message."""
+    """Counts ten tokens a message and records the texts that it was asked to count."""
 
     def __init__(self, name: str, basis: Basis) -> None:
         self.name, self.basis = name, basis
-        self.asked: list[str] = []
+        self.counted_texts: list[str] = []
 
     async def count(self, messages: Sequence[Message]) -> list[int]:
-        self.asked += [message.content or "" for message in messages]
+        self.counted_texts += [message.content or "" for message in messages]
         return [10] * len(messages)
 
 
@@ -56,10 +56,10 @@ def test_an_estimate_never_replaces_a_count(
 
 
 class OneFile(NoFiles):
-    asked = 0
+    reads = 0
 
     async def text(self, attachment: Attachment) -> str:
-        self.asked += 1
+        self.reads += 1
         return "word " * 50
 
 
@@ -69,32 +69,32 @@ async def test_a_file_is_read_and_counted_once_however_often_a_page_asks() -> No
     file = Attachment(id="f", name="notes.txt", size=9, modality="document", characters=250)
     draft = Message.user("What is in it?", file, id="m")
     first, again = [(await counting.of([draft]))[0].count for _ in range(2)]
-    asked = files.asked
+    asked = files.reads
     assert first == again > 50
     await counting.of([draft])
-    assert files.asked == asked == 1
+    assert files.reads == asked == 1
 
 
 class TestDrafts:
     @pytest.fixture
-    def asking(self, world: World) -> PageRequest:
-        asking = world.asking()
-        talk(asking.conversation, 2)
-        return asking
+    def page_request(self, world: World) -> PageRequest:
+        page_request = world.page_request()
+        talk(page_request.conversation, 2)
+        return page_request
 
     def use(self, world: World, tokenizer: TokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(world.provider, "tokenizer", lambda model: tokenizer)
 
     async def test_a_better_count_is_made_once_and_stored(
-        self, world: World, asking: PageRequest, monkeypatch: pytest.MonkeyPatch
+        self, world: World, page_request: PageRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         tokenizer = TokenCounter("o200k", "counted")
         self.use(world, tokenizer, monkeypatch)
-        await world.turns.drafts.preview(asking, "draft")
-        await world.turns.drafts.preview(asking, "draft")
-        assert tokenizer.asked.count("question 1") == 1
-        assert tokenizer.asked.count("draft") == 2
-        stored = await world.run(stored_totals, asking.conversation)
+        await world.turns.drafts.preview(page_request, "draft")
+        await world.turns.drafts.preview(page_request, "draft")
+        assert tokenizer.counted_texts.count("question 1") == 1
+        assert tokenizer.counted_texts.count("draft") == 2
+        stored = await world.run(stored_totals, page_request.conversation)
         assert stored == (4, 2, 40)
 
         def bases() -> set[Any]:
@@ -103,49 +103,55 @@ class TestDrafts:
         assert await world.run(bases) == {(10, "o200k", "counted")}
 
     async def test_an_estimate_changes_no_count(
-        self, world: World, asking: PageRequest, monkeypatch: pytest.MonkeyPatch
+        self, world: World, page_request: PageRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         tokenizer = TokenCounter("guess", "estimated")
         self.use(world, tokenizer, monkeypatch)
-        before = await world.run(stored_totals, asking.conversation)
-        await world.turns.drafts.preview(asking, "draft")
-        assert "question 1" not in tokenizer.asked
-        assert await world.run(stored_totals, asking.conversation) == before
+        before = await world.run(stored_totals, page_request.conversation)
+        await world.turns.drafts.preview(page_request, "draft")
+        assert "question 1" not in tokenizer.counted_texts
+        assert await world.run(stored_totals, page_request.conversation) == before
 
     async def test_nothing_is_stored_and_no_model_asked(
-        self, world: World, asking: PageRequest
+        self, world: World, page_request: PageRequest
     ) -> None:
-        before = await world.run(row, asking.conversation)
+        before = await world.run(row, page_request.conversation)
         for draft in ("", "draft", "你好"):
-            found = await world.turns.drafts.preview(asking, draft)
+            found = await world.turns.drafts.preview(page_request, draft)
             assert found["facts"]["stored"] == 5  # the draft counts as the current one
             assert found["verdicts"][-1]["reason"] == "current"
-        after = await world.run(row, asking.conversation)
+        after = await world.run(row, page_request.conversation)
         assert (before.next_seq, before.path_messages) == (after.next_seq, after.path_messages)
         assert world.provider.requests == []
 
-    async def test_a_chat_not_yet_begun_has_a_preview_too(self, world: World) -> None:
-        found = await world.turns.drafts.preview(world.asking(), "draft")
+    async def test_a_conversation_that_has_not_begun_has_a_preview_too(self, world: World) -> None:
+        found = await world.turns.drafts.preview(world.page_request(), "draft")
         assert found["facts"]["stored"] == 1
         assert [verdict["reason"] for verdict in found["verdicts"]] == ["system", "current"]
 
-    async def test_another_agent_and_another_owner_get_none(
-        self, world: World, asking: PageRequest
+    async def test_another_agent_and_another_owner_get_no_preview(
+        self, world: World, page_request: PageRequest
     ) -> None:
-        other = PageRequest(owner=ADA, conversation=asking.conversation, agent="other", query="")
+        other = PageRequest(
+            owner=ADA, conversation=page_request.conversation, agent="other", query=""
+        )
         with pytest.raises(BadCommand):
             await world.turns.drafts.preview(other, "draft")
-        theirs = PageRequest(owner=BOB, conversation=asking.conversation, agent="demo", query="")
+        theirs = PageRequest(
+            owner=BOB, conversation=page_request.conversation, agent="demo", query=""
+        )
         with pytest.raises(NotFound):
             await world.turns.drafts.preview(theirs, "draft")
 
 
-async def test_the_turn_sends_what_the_preview_said(world: World) -> None:
-    asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2")
+async def test_a_turn_sends_exactly_what_its_preview_listed(world: World) -> None:
+    page_request = PageRequest(
+        owner=ADA, conversation=new_id(), agent="demo", query="historyLength=2"
+    )
     for number in range(4):
-        await world.say(asking, f"question {number}")
-    preview = await world.turns.drafts.preview(asking, "What now?")
-    _, ended = await world.say(asking, "What now?")
+        await world.run_turn(page_request, f"question {number}")
+    preview = await world.turns.drafts.preview(page_request, "What now?")
+    _, ended = await world.run_turn(page_request, "What now?")
     assert ended.receipt is not None
     for key in ("settings", "verdicts", "parts", "horizon", "prompt_tokens", "leading"):
         assert ended.receipt[key] == preview[key], key

@@ -26,7 +26,7 @@ from chatsite.views import ConversationView, MessageView
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 
 
-async def at_hand(reader: FeedReader) -> Event | None:
+async def read_now(reader: FeedReader) -> Event | None:
     """The next event if there is one now."""
     reading = asyncio.ensure_future(reader.read())
     for _ in range(3):
@@ -38,8 +38,8 @@ async def at_hand(reader: FeedReader) -> Event | None:
 
 
 @dataclass
-class Shown:
-    """What a page shows: begun from a snapshot, changed by events alone."""
+class Page:
+    """The content of a page that starts from a snapshot and is changed by events alone."""
 
     reader: FeedReader
     turn: str | None
@@ -73,25 +73,25 @@ class Shown:
 
     async def read(self, most: int) -> None:
         for _ in range(most):
-            event = await at_hand(self.reader)
+            event = await read_now(self.reader)
             if event is None:
                 return
             self.apply(event)
 
 
-def said(generation: Generation) -> MessageView:
+def collect_text(generation: Generation) -> MessageView:
     message = Message.assistant(generation.text, id="a")
     return MessageView(message=message, seq=1, state="complete", created="")
 
 
 @dataclass
-class Chat:
-    """One conversation's truth beside its feed."""
+class ConversationModel:
+    """The true state of one conversation, beside its feed and the pages that follow it."""
 
     feed: Feed
     title: str = ""
     answers: list[str] = field(default_factory=list)
-    shown: list[tuple[Shown, int]] = field(default_factory=list)
+    shown: list[tuple[Page, int]] = field(default_factory=list)
     turns: int = 0
 
     def start(self) -> None:
@@ -107,12 +107,14 @@ class Chat:
             )
 
     def call(self) -> None:
-        """The message being written asks for tools: it is finished, and another one begins."""
+        """The message being written calls tools, so it is complete and another one begins."""
         generation = self.feed.generation
         if generation is not None:
             self.answers.append(generation.text)
             self.feed.begin(Generation(generation.turn))
-            self.feed.publish(CallsStarted(turn=generation.turn, messages=(said(generation),)))
+            self.feed.publish(
+                CallsStarted(turn=generation.turn, messages=(collect_text(generation),))
+            )
 
     def end(self) -> None:
         generation = self.feed.generation
@@ -123,7 +125,7 @@ class Chat:
                 TurnEnded(
                     turn=generation.turn,
                     state="complete",
-                    message=said(generation),
+                    message=collect_text(generation),
                     receipt=None,
                     problem=None,
                 )
@@ -137,7 +139,7 @@ class Chat:
             reader.join(generation)
             view = generation.view(user_message="")
             turn, text, reasoning = view.id, view.text, view.reasoning
-        page = Shown(reader, turn, text, reasoning, self.title)
+        page = Page(reader, turn, text, reasoning, self.title)
         self.shown.append((page, len(self.answers)))
 
     def rename(self, title: str) -> None:
@@ -166,7 +168,7 @@ steps = st.one_of(
 
 async def play(script: list[tuple[str, str | int]]) -> None:
     ticks = itertools.count(1)
-    chat = Chat(Feed(lambda: float(next(ticks)), lambda: None))
+    chat = ConversationModel(Feed(lambda: float(next(ticks)), lambda: None))
     chat.join()
     for number, (step, what) in enumerate(script):
         if step == "read":
@@ -192,8 +194,8 @@ def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
     asyncio.run(play(script))
 
 
-async def test_a_reader_that_does_not_read_is_lost_and_the_others_are_not() -> None:
-    chat = Chat(Feed(lambda: 0.0, lambda: None))
+async def test_a_reader_that_does_not_read_is_dropped_and_the_others_are_not() -> None:
+    chat = ConversationModel(Feed(lambda: 0.0, lambda: None))
     chat.join()
     chat.join()
     (asleep, _), (awake, _) = chat.shown
@@ -205,9 +207,9 @@ async def test_a_reader_that_does_not_read_is_lost_and_the_others_are_not() -> N
     assert awake.title == str(MAX_WAITING)
 
 
-async def test_text_alone_never_loses_a_reader() -> None:
+async def test_text_alone_never_drops_a_reader() -> None:
     ticks = itertools.count(1)
-    chat = Chat(Feed(lambda: float(next(ticks)), lambda: None))
+    chat = ConversationModel(Feed(lambda: float(next(ticks)), lambda: None))
     chat.start()
     chat.join()
     for _ in range(MAX_WAITING * 3):
@@ -217,9 +219,9 @@ async def test_text_alone_never_loses_a_reader() -> None:
     assert shown.text == "word " * MAX_WAITING * 3
 
 
-async def test_the_first_piece_goes_out_at_once_and_the_next_after_a_frame() -> None:
+async def test_the_first_piece_is_sent_at_once_and_the_next_after_a_frame() -> None:
     now = [10.0]
-    chat = Chat(Feed(lambda: now[0], lambda: None))
+    chat = ConversationModel(Feed(lambda: now[0], lambda: None))
     chat.start()
     chat.join()
     shown, _ = chat.shown[0]
@@ -228,15 +230,15 @@ async def test_the_first_piece_goes_out_at_once_and_the_next_after_a_frame() -> 
     assert shown.text == "a"
     chat.feed.write("b")
     chat.feed.write("c")
-    assert await at_hand(shown.reader) is None
+    assert await read_now(shown.reader) is None
     now[0] += FRAME_SECONDS
     await shown.read(1)
     assert shown.text == "abc"
 
 
-def test_a_feed_is_forgotten_with_its_last_reader_and_not_while_it_is_written() -> None:
+def test_a_feed_is_removed_with_its_last_reader_but_not_during_an_answer() -> None:
     forgotten: list[str] = []
-    chat = Chat(Feed(lambda: 0.0, lambda: forgotten.append("now")))
+    chat = ConversationModel(Feed(lambda: 0.0, lambda: forgotten.append("now")))
     chat.join()
     chat.start()
     shown, _ = chat.shown[0]

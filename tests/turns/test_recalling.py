@@ -1,4 +1,4 @@
-"""Indexes that follow their conversations: what is read, kept, taken out and dropped."""
+"""Indexes that follow their conversations: what is read, cached, removed and evicted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads import search_index as said
+from chatsite.conversations.reads import search_index as search_index
 from chatsite.conversations.upkeep import background_messages as background
 from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.upkeep import marks
@@ -30,8 +30,8 @@ from tests.turns.conftest import World
 FACT = "My sister Ana keeps a petrel."
 
 
-class Counted:
-    """The real queries; how many lines each read gave is noted."""
+class RecordingReader:
+    """The real queries, with a record of how many lines each read returned."""
 
     def __init__(self) -> None:
         self.read: list[int] = []
@@ -42,13 +42,13 @@ class Counted:
     def index_progress(self, **fields: Any) -> IndexProgress:
         if self.broken:
             raise OSError("the disk is gone")
-        return said.index_progress(**fields)
+        return search_index.index_progress(**fields)
 
     def lines_between(self, **fields: Any) -> IndexLines:
         if self.hold is not None:
             self.waits.set()
             assert self.hold.wait(20)
-        found = said.lines_between(**fields)
+        found = search_index.lines_between(**fields)
         self.read.append(len(found.lines))
         return found
 
@@ -58,35 +58,41 @@ class Talk:
 
     def __init__(self, world: World, **options: Any) -> None:
         self.world = world
-        self.reads = Counted()
+        self.reads = RecordingReader()
         self.recaller = Recaller(storage=replace(world.storage, index=self.reads), **options)
         self.id = new_id()
 
-    async def turns(self, *said: str) -> None:
-        for text in said:
+    async def turns(self, *texts: str) -> None:
+        for text in texts:
             await self.world.run(self._turn, text)
 
     def _turn(self, text: str) -> None:
         end(begin(self.id, text), f"About {text[:9]}")
 
     async def fill(self, count: int) -> None:
-        """Messages enough for a long conversation, without a turn for each."""
+        """Store `count` messages without a turn for each, to make the conversation long."""
 
         def fill() -> None:
-            found = row(self.id)
+            hit_texts = row(self.id)
             texts = (f"Number {n} of the walk" for n in range(count))
-            append_to_path(found, (Message.user(t, id=new_id()) for t in texts), now=found.updated)
-            found.save()
+            append_to_path(
+                hit_texts, (Message.user(t, id=new_id()) for t in texts), now=hit_texts.updated
+            )
+            hit_texts.save()
 
         await self.world.run(fill)
 
     async def ask(self, text: str, *, id: str = "") -> Evidence:
-        asking = self.world.asking(id or self.id)
+        page_request = self.world.page_request(id or self.id)
         loaded = await self.world.run(
-            loading.load_path, owner=ADA, conversation=asking.conversation, reach=Users(2), ahead=1
+            loading.load_path,
+            owner=ADA,
+            conversation=page_request.conversation,
+            reach=Users(2),
+            ahead=1,
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
-        context = self.world.context(replace(asking, query="historyPolicy=relevant"))
+        context = self.world.context(replace(page_request, query="historyPolicy=relevant"))
         inputs = DecisionInputs(
             context=context,
             transcript=replace(loaded.transcript, entries=(*loaded.transcript.entries, draft)),
@@ -95,8 +101,8 @@ class Talk:
         )
         return await self.recaller.gather(inputs)
 
-    async def found(self, text: str) -> list[str]:
-        """What the hits say, the best first."""
+    async def hit_texts(self, text: str) -> list[str]:
+        """The texts of the hits, the best first."""
         evidence = await self.ask(text)
         assert evidence.recall is not None, evidence.notes
         seqs = [hit.seq for hit in evidence.recall.hits]
@@ -131,16 +137,16 @@ class TestFollowing:
     async def test_only_what_is_new_is_read(self, talk: Talk) -> None:
         await talk.ask("sister")
         await talk.turns("A gannet on the pier")
-        assert (await talk.found("gannet"))[0] == "A gannet on the pier"
+        assert (await talk.hit_texts("gannet"))[0] == "A gannet on the pier"
         await talk.ask("gannet")
         assert talk.reads.read == [6, 2, 0]
 
-    async def test_a_conversation_not_yet_begun_has_nothing(self, talk: Talk) -> None:
+    async def test_a_conversation_that_has_not_begun_has_no_hits(self, talk: Talk) -> None:
         evidence = await talk.ask("sister", id=new_id())
         assert evidence.recall is not None
         assert evidence.recall.hits == ()
 
-    async def test_another_branch_is_followed_from_where_it_leaves(self, talk: Talk) -> None:
+    async def test_another_branch_is_indexed_from_where_it_branches_off(self, talk: Talk) -> None:
         await talk.turns("A gannet on the pier", "And a tern")
         await talk.ask("gannet")
 
@@ -155,25 +161,29 @@ class TestFollowing:
             found.save()
 
         await talk.world.run(branch)
-        assert await talk.found("gannet tern") == []
-        assert (await talk.found("puffin"))[0] == "A puffin instead"
+        assert await talk.hit_texts("gannet tern") == []
+        assert (await talk.hit_texts("puffin"))[0] == "A puffin instead"
         assert talk.reads.read == [10, 1, 0]
 
-    async def test_a_deleted_message_is_gone_with_its_words(self, talk: Talk) -> None:
+    async def test_a_deleted_message_is_removed_from_the_index_with_its_words(
+        self, talk: Talk
+    ) -> None:
         await talk.ask("sister")
         await talk.change(changing.delete_message, FACT)
-        assert FACT not in await talk.found("What does my sister keep?")
+        assert FACT not in await talk.hit_texts("What does my sister keep?")
         [kept] = talk.recaller.indexes.values()
         assert "petrel" not in kept.index.postings
 
-    async def test_a_changed_message_is_read_again_once_it_is_told(self, talk: Talk) -> None:
+    async def test_a_changed_message_is_read_again_after_the_index_is_notified(
+        self, talk: Talk
+    ) -> None:
         await talk.ask("sister")
         await talk.change(changing.edit_message, FACT, text="My brother keeps a tern.")
         talk.recaller.forget(talk.id)
-        assert (await talk.found("tern"))[0] == "My brother keeps a tern."
-        assert FACT not in await talk.found("petrel sister")
+        assert (await talk.hit_texts("tern"))[0] == "My brother keeps a tern."
+        assert FACT not in await talk.hit_texts("petrel sister")
 
-    async def test_a_cleared_conversation_has_nothing_left(self, talk: Talk) -> None:
+    async def test_a_cleared_conversation_has_an_empty_index(self, talk: Talk) -> None:
         await talk.ask("sister")
 
         def clear() -> None:
@@ -181,21 +191,21 @@ class TestFollowing:
             Conversation.objects.filter(id=talk.id).update(path_messages=0, path_users=0)
 
         await talk.world.run(clear)
-        assert await talk.found("What does my sister keep?") == []
+        assert await talk.hit_texts("What does my sister keep?") == []
 
 
 class TestLeftOut:
-    async def test_what_is_excluded_does_not_come_up(self, talk: Talk) -> None:
+    async def test_an_excluded_message_is_not_recalled(self, talk: Talk) -> None:
         await talk.change(marks.exclude_message, FACT, on=True)
-        assert await talk.found("What does my sister keep?") == []
+        assert await talk.hit_texts("What does my sister keep?") == []
         await talk.change(marks.exclude_message, FACT, on=False)
-        assert (await talk.found("What does my sister keep?"))[0] == FACT
+        assert (await talk.hit_texts("What does my sister keep?"))[0] == FACT
 
-    async def test_nor_what_is_above_the_marker(self, talk: Talk) -> None:
+    async def test_messages_above_the_forget_marker_are_not_recalled(self, talk: Talk) -> None:
         await talk.change(marks.forget_above_message, "The weather is fine", on=True)
-        assert await talk.found("What does my sister keep?") == []
+        assert await talk.hit_texts("What does my sister keep?") == []
 
-    async def test_nor_what_background_tasks_wrote(self, talk: Talk) -> None:
+    async def test_messages_of_background_tasks_are_not_recalled(self, talk: Talk) -> None:
         write = background.add_message
         await talk.world.run(
             lambda: write(conversation=talk.id, source="briefing", text="The petrel is fed.")
@@ -205,16 +215,16 @@ class TestLeftOut:
                 conversation=talk.id, source="scheduled", role="user", text="Feed the petrel"
             )
         )
-        found = await talk.found("petrel")
+        found = await talk.hit_texts("petrel")
         assert found[0] == FACT
         assert not {"The petrel is fed.", "Feed the petrel"} & set(found)
 
     async def test_an_empty_draft_recalls_nothing(self, talk: Talk) -> None:
-        assert await talk.found("") == []
+        assert await talk.hit_texts("") == []
 
 
 class TestLongConversations:
-    async def test_a_cold_one_is_read_beside_the_turn(
+    async def test_a_long_conversation_without_an_index_is_read_in_the_background(
         self, talk: Talk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(recalling, "COLD", 50)
@@ -226,7 +236,7 @@ class TestLongConversations:
         assert first.notes == second.notes == (recalling._COLD_NOTE.format(count=106),)
         talk.reads.hold.set()
         await asyncio.gather(*talk.recaller._tasks)
-        assert (await talk.found("What does my sister keep?"))[0] == FACT
+        assert (await talk.hit_texts("What does my sister keep?"))[0] == FACT
         assert talk.reads.read[:4] == [40, 40, 26, 0]
 
     async def test_ending_the_server_ends_the_reading(
@@ -240,7 +250,7 @@ class TestLongConversations:
         await draining
         assert not talk.recaller._tasks
 
-    async def test_the_index_used_longest_ago_goes_first(self, world: World) -> None:
+    async def test_the_least_recently_used_index_is_evicted_first(self, world: World) -> None:
         talk = Talk(world)
         first, second, third = ids = [new_id() for _ in range(3)]
         for talk.id in ids:
@@ -252,15 +262,15 @@ class TestLongConversations:
             await talk.ask("petrel")
         assert list(talk.recaller.indexes) == [first, third]
 
-    async def test_stop_leaves_no_thread_at_work_in_an_open_index(self, talk: Talk) -> None:
+    async def test_after_a_stop_no_thread_works_in_an_open_index(self, talk: Talk) -> None:
         talk.reads.hold = threading.Event()
-        asking = asyncio.create_task(talk.ask("sister"))
+        page_request = asyncio.create_task(talk.ask("sister"))
         await asyncio.to_thread(talk.reads.waits.wait, 20)
-        asking.cancel()
+        page_request.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asking
+            await page_request
         talk.reads.hold.set()
-        assert (await talk.found("What does my sister keep?"))[0] == FACT
+        assert (await talk.hit_texts("What does my sister keep?"))[0] == FACT
 
 
 async def test_a_failing_store_costs_the_hits_and_not_the_turn(
@@ -272,7 +282,7 @@ async def test_a_failing_store_costs_the_hits_and_not_the_turn(
     assert evidence.notes == (recalling._FAILED_NOTE,)
     assert "couldn't be searched" in caplog.text
     talk.reads.broken = False
-    assert (await talk.found("What does my sister keep?"))[0] == FACT
+    assert (await talk.hit_texts("What does my sister keep?"))[0] == FACT
 
 
 async def test_with_sentence_vectors_meaning_counts_too(world: World) -> None:
@@ -282,7 +292,7 @@ async def test_with_sentence_vectors_meaning_counts_too(world: World) -> None:
     knowing.id = plain.id
     fillers = [f"The train number {n} leaves from platform {n + 3}" for n in range(12)]
     await plain.turns("We adopted a puppy from the shelter", *fillers)
-    assert await plain.found("Which pets do they own?") == []
+    assert await plain.hit_texts("Which pets do they own?") == []
     evidence = await knowing.ask("Which pets do they own?")
     assert evidence.recall is not None
     best = evidence.recall.hits[0]

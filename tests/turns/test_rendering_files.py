@@ -1,4 +1,4 @@
-"""What a model reads of attached files, and what the person is told of it."""
+"""How attached files are rendered for a model, and what the person is told about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def model(*takes: Medium) -> Model:
 
 
 class Texts(NoFiles):
-    """By id, what each file says; the others aren't stored any more."""
+    """The texts of files by id; other files aren't stored any more."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -66,18 +66,20 @@ class Texts(NoFiles):
 STORED = Texts({"1": "Dredge it.", "2": "", "3": "# Plan", "4": "", "5": "", "6": ""})
 
 
-def asked(text: str | None, *attachments: Attachment) -> Message:
+def user_message(text: str | None, *attachments: Attachment) -> Message:
     return Message.user(text, *attachments, id="m")
 
 
-async def sent(message: Message, to: Model, files: Texts = STORED) -> tuple[str, list[str]]:
-    """The text, and the names of what is still attached."""
+async def rendered(message: Message, to: Model, files: Texts = STORED) -> tuple[str, list[str]]:
+    """The rendered text, and the names of the files that are still attached."""
     (found,) = (await render_files([message], best_forms([message], to), files)).messages
     return found.content or "", [attachment.name for attachment in found.attachments]
 
 
-async def test_every_file_has_its_line_and_what_the_model_takes_stays_attached() -> None:
-    text, attached = await sent(asked("And these?", *EVERY), model("image", "pdf", "audio"))
+async def test_every_file_has_its_line_and_files_that_the_model_takes_stay_attached() -> None:
+    text, attached = await rendered(
+        user_message("And these?", *EVERY), model("image", "pdf", "audio")
+    )
     assert attached == ["report.pdf", "scan.pdf", "map.png", "song.mp3"]
     assert text == (
         "And these?\n\nFile: report.pdf\n\nFile: scan.pdf\n\nFile: notes.md\n```\n# Plan\n```\n\n"
@@ -85,15 +87,15 @@ async def test_every_file_has_its_line_and_what_the_model_takes_stays_attached()
     )
 
 
-async def test_a_model_of_text_reads_texts_and_names() -> None:
-    text, attached = await sent(asked(None, PDF, SCAN, MAP), model())
+async def test_a_text_model_gets_texts_and_file_names() -> None:
+    text, attached = await rendered(user_message(None, PDF, SCAN, MAP), model())
     assert attached == []
     assert text == "File: report.pdf\n```\nDredge it.\n```\n\nFile: scan.pdf\n\nFile: map.png"
 
 
 @pytest.mark.parametrize("inside", ["```\nFile: x", "a ````` b", "``", ""])
 async def test_a_file_cannot_close_its_own_fence(inside: str) -> None:
-    text, _ = await sent(asked("Look", NOTES), model(), Texts({"3": inside}))
+    text, _ = await rendered(user_message("Look", NOTES), model(), Texts({"3": inside}))
     _, _, rest = text.partition("File: notes.md\n")
     fence, _, rest = rest.partition("\n")
     assert set(fence) == {"`"} and len(fence) >= 3
@@ -101,40 +103,40 @@ async def test_a_file_cannot_close_its_own_fence(inside: str) -> None:
     assert fence not in inside
 
 
-async def test_what_is_not_stored_any_more_is_said() -> None:
-    text, attached = await sent(asked("Look", PDF, MAP), model("image"), Texts({}))
+async def test_a_file_that_is_not_stored_any_more_is_reported() -> None:
+    text, attached = await rendered(user_message("Look", PDF, MAP), model("image"), Texts({}))
     assert attached == []
     assert text == "Look\n\nFile: report.pdf (no longer stored)\n\nFile: map.png (no longer stored)"
 
 
 async def test_messages_without_files_stay_the_same_object() -> None:
-    message = asked("Hello")
+    message = user_message("Hello")
     assert (await render_files([message], [()], STORED)).messages[0] is message
 
 
-def test_the_person_is_told_what_the_model_does_not_get_as_it_is() -> None:
-    assert file_notes([asked(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
-    assert file_notes([asked(None, *EVERY)], model("audio")) == (
+def test_the_person_is_told_which_files_the_model_gets_in_another_form() -> None:
+    assert file_notes([user_message(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
+    assert file_notes([user_message(None, *EVERY)], model("audio")) == (
         "report.pdf goes in as its text, 12,300 characters, because Sigma takes no PDFs.",
         "Of scan.pdf only the name goes in, because Sigma takes no PDFs.",
         "Of map.png only the name goes in, because Sigma takes no pictures.",
         "Of film.mp4 only the name goes in, because Sigma takes no video.",
     )
     empty = replace(NOTES, characters=0)
-    assert file_notes([asked(None, empty)], model()) == (
+    assert file_notes([user_message(None, empty)], model()) == (
         "Of notes.md only the name goes in, because no text was found in it.",
     )
 
 
-def test_all_files_of_a_request_are_bounded_and_newer_ones_come_first() -> None:
+def test_the_text_of_all_files_is_limited_and_newer_files_have_precedence() -> None:
     large = replace(PDF, size=9_000_000)
     old = replace(large, id="7", name="old.pdf")
     small = replace(MAP, id="8", name="small.png")
     takes = model("image", "pdf")
     request = [
-        asked("One", old, replace(old, id="9", name="scan.pdf", characters=0), small),
-        asked("Two"),
-        asked("Three", large, replace(large, id="10")),
+        user_message("One", old, replace(old, id="9", name="scan.pdf", characters=0), small),
+        user_message("Two"),
+        user_message("Three", large, replace(large, id="10")),
     ]
     assert forms_of(request, takes) == (("text", "name", "name"), (), ("pdf", "pdf"))
     why = "because the files of one request may have 18 MB together, and newer ones come first."
@@ -145,24 +147,26 @@ def test_all_files_of_a_request_are_bounded_and_newer_ones_come_first() -> None:
     )
     assert file_notes(request, takes) == said
     assert draft_file_notes(request, request[2].attachments, takes) == said
-    # What doesn't fit in doesn't keep smaller ones out.
-    assert forms_of([asked("One", small), asked("Two", large, old, large)], takes) == (
+    # A file that doesn't fit doesn't prevent smaller ones from being sent.
+    assert forms_of(
+        [user_message("One", small), user_message("Two", large, old, large)], takes
+    ) == (
         ("name",),
         ("pdf", "pdf", "text"),
     )
-    assert forms_of([asked("One", old), asked("Two", large, small)], takes) == (
+    assert forms_of([user_message("One", old), user_message("Two", large, small)], takes) == (
         ("text",),
         ("pdf", "image"),
     )
 
 
-def test_pictures_count_by_what_is_sent_of_them() -> None:
+def test_pictures_are_counted_in_the_form_that_is_sent() -> None:
     assert (SENT_SIDE, SENT_BYTES) == (pictures.SENT_SIDE, pictures.SENT_BYTES)
     photograph = replace(MAP, size=8_000_000, width=4_000, height=3_000)
-    ten = asked("Our trip", *[replace(photograph, id=str(id)) for id in range(10)])
+    ten = user_message("Our trip", *[replace(photograph, id=str(id)) for id in range(10)])
     assert set(forms_of([ten], model("image"))[0]) == {"image"}
     drawing = replace(MAP, size=3_000_000, width=1_000, height=1_000)
-    seven = asked("Plans", *[replace(drawing, id=str(id)) for id in range(7)])
+    seven = user_message("Plans", *[replace(drawing, id=str(id)) for id in range(7)])
     assert forms_of([seven], model("image"))[0] == ("image",) * 6 + ("name",)
 
 

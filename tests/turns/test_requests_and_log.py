@@ -1,4 +1,4 @@
-"""What can be looked up of a turn afterwards: its request, and its lines in the log."""
+"""A turn's request can be looked up afterwards, and its lines in the log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SENT = (Message.user("Hello", id="m1"), Message.assistant("Hi.", id="m2"))
 ENTRIES = tuple(Entry(message=message, seq=seq) for seq, message in enumerate(SENT, 1))
 
 
-def kept(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> StoredRequest:
+def stored_request(entries: tuple[Entry, ...] = ENTRIES, **more: Any) -> StoredRequest:
     receipt = {
         "head": {"hash": HEAD.hash, "messages": 1},
         "layout": [{"first": 1, "last": 2}],
@@ -47,8 +47,8 @@ def as_bytes(messages: Sequence[Message]) -> bytes:
     return json.dumps(wire_messages(messages)).encode()
 
 
-async def test_the_request_is_head_and_what_was_sent() -> None:
-    found = (await rebuild_request(kept(), HEAD, NO_FILES)).to_dict()
+async def test_the_request_is_the_head_and_the_sent_messages() -> None:
+    found = (await rebuild_request(stored_request(), HEAD, NO_FILES)).to_dict()
     assert found["messages"] == [
         {"role": "system", "content": "You are Demo."},
         {"role": "user", "content": "Hello"},
@@ -57,8 +57,8 @@ async def test_the_request_is_head_and_what_was_sent() -> None:
     assert found["complete"] and found["note"] == "" and found["asked"] == {"model": "some"}
 
 
-def written(kind: str, *, sources: Sequence[int] = ()) -> list[dict[str, Any]]:
-    made = {
+def inserted(kind: str, *, sources: Sequence[int] = ()) -> list[dict[str, Any]]:
+    part = {
         "kind": kind,
         "role": "user",
         "digest": "0a0a",
@@ -66,44 +66,44 @@ def written(kind: str, *, sources: Sequence[int] = ()) -> list[dict[str, Any]]:
         "id": "",
         "sources": sources,
     }
-    return [made]
+    return [part]
 
 
 CHANGED = replace(ENTRIES[1], message=replace(SENT[1], content="Ho."))
 
 
 @pytest.mark.parametrize(
-    ("head", "what", "note"),
+    ("head", "stored", "note"),
     [
-        (Head.of("You are someone else.", ()), kept(), "The agent was changed since"),
-        (HEAD, kept(ENTRIES[:1]), "Message 2 isn't stored any more"),
-        (HEAD, kept((ENTRIES[0], CHANGED)), "The text of message 2 was changed since"),
+        (Head.of("You are someone else.", ()), stored_request(), "The agent was changed since"),
+        (HEAD, stored_request(ENTRIES[:1]), "Message 2 isn't stored any more"),
+        (HEAD, stored_request((ENTRIES[0], CHANGED)), "The text of message 2 was changed since"),
         (
             HEAD,
-            kept(fingerprint={"whole": "0", "each": ""}),
+            stored_request(fingerprint={"whole": "0", "each": ""}),
             "The text of a message was changed",
         ),
         (
             HEAD,
-            kept(layout=[*written("text"), {"first": 1, "last": 2}]),
+            stored_request(layout=[*inserted("text"), {"first": 1, "last": 2}]),
             "strategy (9 tokens) can't be shown: only its fingerprint 0a0a was kept",
         ),
         (
             HEAD,
-            kept(layout=[*written("summary"), {"first": 1, "last": 2}]),
+            stored_request(layout=[*inserted("summary"), {"first": 1, "last": 2}]),
             "The summary that was sent isn't stored any more",
         ),
         (
             HEAD,
-            kept(layout=[*written("recalled", sources=[7]), {"first": 1, "last": 2}]),
+            stored_request(layout=[*inserted("recalled", sources=[7]), {"first": 1, "last": 2}]),
             "Message 7, which was quoted, isn't stored any more",
         ),
     ],
 )
-async def test_it_says_where_it_can_not_be_the_same(
-    head: Head, what: StoredRequest, note: str
+async def test_a_note_says_why_a_rebuilt_request_may_differ(
+    head: Head, stored: StoredRequest, note: str
 ) -> None:
-    found = (await rebuild_request(what, head, NO_FILES)).to_dict()
+    found = (await rebuild_request(stored, head, NO_FILES)).to_dict()
     assert not found["complete"] and note in found["note"]
 
 
@@ -138,7 +138,7 @@ async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
     mark = request_fingerprint([*HEAD.messages, *SENT, ASKED])
     given = json.loads(json.dumps([file.to_dict() for file in sent.given]))
     asked: dict[str, Any] = {"layout": [{"first": 1, "last": 3}], "fingerprint": mark}
-    what = kept(entries, given=given, **asked)
+    what = stored_request(entries, given=given, **asked)
     rebuilt = await rebuild_request(what, HEAD, then)
     assert rebuilt.messages[-1] == sent.messages[0]
     found = rebuilt.to_dict()
@@ -156,11 +156,13 @@ async def test_texts_of_files_are_shown_as_they_were_sent() -> None:
     ]:
         unlike = (await rebuild_request(what, HEAD, files)).to_dict()
         assert not unlike["complete"] and note in unlike["note"]
-    old = (await rebuild_request(kept(entries, **asked), HEAD, then)).differences
+    old = (await rebuild_request(stored_request(entries, **asked), HEAD, then)).differences
     assert old[0] == "How plan.pdf went isn't in this receipt: only its name is shown."
     assert len(old) == 3
     with pytest.raises(ValueError, match="form"):
-        await rebuild_request(kept(entries, given=[{"id": "f1", "form": "x"}], **asked), HEAD, then)
+        await rebuild_request(
+            stored_request(entries, given=[{"id": "f1", "form": "x"}], **asked), HEAD, then
+        )
 
 
 async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> None:
@@ -180,11 +182,11 @@ async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> No
 
 async def test_every_request_of_a_conversation_can_be_built_again(world: World) -> None:
     """Also after the path was cleared and another one begun."""
-    asking = replace(world.asking(), query="historyPolicy=lastN&historyLength=2")
+    page_request = replace(world.page_request(), query="historyPolicy=lastN&historyLength=2")
     for text in ("One", "Two", "Three"):
-        await world.say(asking, text)
-    await world.run(store.clear_conversation, owner=ADA, conversation=asking.conversation)
-    await world.say(asking, "Four")
+        await world.run_turn(page_request, text)
+    await world.run(store.clear_conversation, owner=ADA, conversation=page_request.conversation)
+    await world.run_turn(page_request, "Four")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     assert len(turns) == 4
     head = world.resolve_agent("demo").head
@@ -201,12 +203,12 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
 async def test_each_turn_logs_its_settings_and_what_was_left_out_without_a_word_of_it(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asking = replace(world.asking(), query="historyLength=1")
+    page_request = replace(world.page_request(), query="historyLength=1")
     with caplog.at_level(logging.INFO, "chatsite.history"):
-        await world.say(asking, "canary one")
+        await world.run_turn(page_request, "canary one")
         first = [record.getMessage() for record in caplog.records]
         caplog.clear()
-        await world.say(asking, "canary two")
+        await world.run_turn(page_request, "canary two")
         second = [record.getMessage() for record in caplog.records]
     assert len(first) == 1 and len(second) == 2
     begins = '[History] Agent demo history settings: {policy: "lastN", length: 1, messageCount: '

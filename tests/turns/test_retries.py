@@ -30,7 +30,7 @@ class Clock:
         return self.now
 
 
-async def asked(
+async def read_answer(
     provider: ScriptedProvider, clock: Clock, breaker: CircuitBreaker
 ) -> tuple[str, list[float]]:
     waits: list[float] = []
@@ -73,56 +73,56 @@ def failing_first(*errors: ProviderError) -> ScriptedProvider:
     ],
     ids=["a passing failure", "a refused key", "a long wait"],
 )
-async def test_only_what_can_pass_soon_is_asked_again_and_the_wait_is_told(
+async def test_only_temporary_failures_are_retried_and_the_wait_is_reported(
     error: ProviderError, requests: int
 ) -> None:
     clock = Clock()
     provider = failing_first(error)
     if requests == 2:
-        assert await asked(provider, clock, CircuitBreaker(clock)) == ("Here I am.", [0])
+        assert await read_answer(provider, clock, CircuitBreaker(clock)) == ("Here I am.", [0])
     else:
         with pytest.raises(ProviderError) as found:
-            await asked(provider, clock, CircuitBreaker(clock))
+            await read_answer(provider, clock, CircuitBreaker(clock))
         assert found.value is error
     assert len(provider.requests) == requests
 
 
-async def test_never_more_than_once_and_never_after_the_first_token() -> None:
+async def test_a_request_is_retried_at_most_once_and_never_after_the_first_token() -> None:
     clock = Clock()
     twice = failing_first(DOWN, DOWN)
     with pytest.raises(ProviderError):
-        await asked(twice, clock, CircuitBreaker(clock))
+        await read_answer(twice, clock, CircuitBreaker(clock))
     assert len(twice.requests) == 2
     midway = ScriptedProvider()
     midway.script = reply_script("Some", error=DOWN)
     with pytest.raises(ProviderError):
-        await asked(midway, clock, CircuitBreaker(clock))
+        await read_answer(midway, clock, CircuitBreaker(clock))
     assert len(midway.requests) == 1
 
 
-async def test_after_five_failures_nobody_is_asked_and_one_probe_ends_it() -> None:
+async def test_after_five_failures_requests_pause_until_one_probe_succeeds() -> None:
     clock = Clock()
     breaker = CircuitBreaker(clock)
     final = ProviderError("Down.", code="unreachable")
     broken = failing_first(*[final] * (FAILURES + 1))
     for _ in range(FAILURES):
         with pytest.raises(ProviderError, match="Down"):
-            await asked(broken, clock, breaker)
+            await read_answer(broken, clock, breaker)
     with pytest.raises(ProviderError, match="failed several times") as paused:
-        await asked(broken, clock, breaker)
+        await read_answer(broken, clock, breaker)
     assert paused.value.code == "provider_paused" and len(broken.requests) == FAILURES
 
     clock.now += PAUSE_SECONDS
     with pytest.raises(ProviderError, match="Down"):  # the probe fails: another pause
-        await asked(broken, clock, breaker)
+        await read_answer(broken, clock, breaker)
     with pytest.raises(ProviderError, match="failed several times"):
-        await asked(broken, clock, breaker)
+        await read_answer(broken, clock, breaker)
     clock.now += PAUSE_SECONDS
-    assert (await asked(broken, clock, breaker))[0] == "Here I am."
-    assert (await asked(broken, clock, breaker))[0] == "Here I am."
+    assert (await read_answer(broken, clock, breaker))[0] == "Here I am."
+    assert (await read_answer(broken, clock, breaker))[0] == "Here I am."
 
 
-async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_seconds() -> None:
+async def test_of_many_requests_one_probes_and_the_others_wait_a_few_seconds_for_it() -> None:
     clock = Clock()
     breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
@@ -138,7 +138,7 @@ async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_secon
         yield TextPiece("")
 
     silent.script = never
-    probe = asyncio.create_task(asked(silent, clock, breaker))
+    probe = asyncio.create_task(read_answer(silent, clock, breaker))
     await asyncio.wait_for(asked_now.wait(), 20)
     with pytest.raises(ProviderError, match="Try again in 5 s"):
         breaker.admit("echo:m", label="Acme")
@@ -147,12 +147,12 @@ async def test_of_many_at_once_one_probes_and_the_others_wait_for_it_a_few_secon
     await asyncio.wait({probe})
     clock.now += PROBE_SECONDS
     breaker.admit("echo:m", label="Acme")  # the next one may
-    breaker.failed("echo:m", ProviderError("No.", code="key_refused"))  # it is there again
+    breaker.failed("echo:m", ProviderError("No.", code="key_refused"))  # the server answers again
     breaker.admit("echo:m", label="Acme")
     breaker.admit("echo:m", label="Acme")
 
 
-def test_trouble_that_nobody_asked_about_for_long_is_forgotten() -> None:
+def test_old_failures_of_an_unused_server_are_forgotten() -> None:
     clock = Clock()
     breaker = CircuitBreaker(clock)
     for _ in range(FAILURES):
@@ -162,7 +162,7 @@ def test_trouble_that_nobody_asked_about_for_long_is_forgotten() -> None:
     breaker.admit("echo:m", label="Acme")
 
 
-def test_failures_that_lie_far_apart_or_are_our_own_begin_no_pause() -> None:
+def test_failures_that_are_far_apart_or_our_own_begin_no_pause() -> None:
     clock = Clock()
     breaker = CircuitBreaker(clock)
     for _ in range(FAILURES * 3):

@@ -36,7 +36,7 @@ Step = list[Chunk] | Exception
 
 
 class Lookup:
-    """Doubles a number; "boom" fails, "wait" waits until it is let go."""
+    """A tool that doubles a number; "boom" fails, "wait" waits until it is cancelled."""
 
     name = "lookup"
     description = "Doubles."
@@ -67,12 +67,12 @@ class Lookup:
         return {"doubled": int(str(of)) * 2}
 
 
-def steps(world: World, *what: Step) -> None:
-    """The answers of the provider, one a request; the last one stays."""
-    left = list(what)
+def script_answers(world: World, *answers: Step) -> None:
+    """Set the provider's answers, one a request; the last one is repeated."""
+    remaining = list(answers)
 
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
-        step = left.pop(0) if len(left) > 1 else left[0]
+        step = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         if isinstance(step, Exception):
             raise step
         for chunk in step:
@@ -92,10 +92,12 @@ def calls(*of: object, **more: Any) -> list[Chunk]:
 ANSWER: list[Chunk] = [TextPiece("It is 4."), Finished(reason="stop", usage=Usage(prompt=60))]
 
 
-async def turn(world: World, asking: PageRequest, text: str = "Double 2") -> list[Event]:
-    """Every event of one turn."""
-    _, reader = await world.turns.snapshots.open(asking)
-    await world.turns.send(asking, client_id=new_id(), text=text)
+async def run_events(
+    world: World, page_request: PageRequest, text: str = "Double 2"
+) -> list[Event]:
+    """Run one turn and return all its events."""
+    _, reader = await world.turns.snapshots.open(page_request)
+    await world.turns.send(page_request, client_id=new_id(), text=text)
     events: list[Event] = []
     while not (events and isinstance(events[-1], TurnEnded)):
         events.append(await asyncio.wait_for(reader.read(), 20))
@@ -107,12 +109,14 @@ def roles(request: Request) -> list[str]:
     return [message.role for message in request.messages]
 
 
-def stored_messages(asking: PageRequest) -> list[tuple[str, str | None, str]]:
-    rows = Message.objects.filter(conversation_id=asking.conversation, on_path=True).order_by("seq")
+def stored_messages(page_request: PageRequest) -> list[tuple[str, str | None, str]]:
+    rows = Message.objects.filter(conversation_id=page_request.conversation, on_path=True).order_by(
+        "seq"
+    )
     return [(row.role, row.content, row.state) for row in rows]
 
 
-def a_user() -> int:
+def create_user() -> int:
     return int(get_user_model().objects.create_user("ada").pk)
 
 
@@ -126,13 +130,13 @@ def tool(world: World) -> Lookup:
 async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_them(
     world: World, tool: Lookup
 ) -> None:
-    steps(
+    script_answers(
         world,
         [ReasoningPiece("Hm."), TextPiece("Let me see."), *calls(2, "boom", metadata='{"a":1}')],
         ANSWER,
     )
-    asking = world.asking()
-    events = await turn(world, asking)
+    page_request = world.page_request()
+    events = await run_events(world, page_request)
     kinds = [type(event) for event in events]
     assert kinds.index(Calling) < kinds.index(CallsStarted) < kinds.index(CallEnded)
     started = next(event for event in events if isinstance(event, CallsStarted))
@@ -160,12 +164,12 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
     assert [round["calls"] for round in receipt["rounds"]] == [["lookup", "lookup"], []]
     assert receipt["asked"]["tools"] == ["lookup"]
     assert {part["name"] for part in receipt["parts"]} >= {"tools"}
-    assert await world.run(stored_totals, asking.conversation) == await world.run(
-        counted_totals, asking.conversation
+    assert await world.run(stored_totals, page_request.conversation) == await world.run(
+        counted_totals, page_request.conversation
     )
     # The next turn sends the whole round along.
-    steps(world, ANSWER)
-    await turn(world, asking, "And?")
+    script_answers(world, ANSWER)
+    await run_events(world, page_request, "And?")
     assert roles(world.provider.requests[-1])[1:] == [
         *("user", "assistant", "tool", "tool", "assistant", "user")
     ]
@@ -186,17 +190,19 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
 async def test_a_call_that_can_not_be_run_has_a_result_too(
     world: World, tool: Lookup, called: WrittenCall, name: str
 ) -> None:
-    steps(world, [Finished(reason="tool_calls", calls=(called,))], ANSWER)
-    events = await turn(world, world.asking())
+    script_answers(world, [Finished(reason="tool_calls", calls=(called,))], ANSWER)
+    events = await run_events(world, world.page_request())
     result = json.loads(world.provider.requests[1].messages[-1].content or "")
     assert result["error"]["name"] == name
     assert isinstance(events[-1], TurnEnded) and events[-1].state == "complete"
 
 
-async def test_after_the_last_round_it_is_asked_without_tools(world: World, tool: Lookup) -> None:
+async def test_after_the_last_round_the_model_is_asked_without_tools(
+    world: World, tool: Lookup
+) -> None:
     world.fields = {"options": {"maxSteps": 2}}
-    steps(world, calls(1), calls(2), [TextPiece("Enough."), *calls(3)])
-    events = await turn(world, world.asking())
+    script_answers(world, calls(1), calls(2), [TextPiece("Enough."), *calls(3)])
+    events = await run_events(world, world.page_request())
     assert [request.may_call for request in world.provider.requests] == [True, True, False]
     assert tool.asked == [1, 2]
     ended = events[-1]
@@ -204,14 +210,16 @@ async def test_after_the_last_round_it_is_asked_without_tools(world: World, tool
     assert ended.receipt is not None and "2 rounds" in " ".join(ended.receipt["notes"])
 
 
-async def test_a_model_that_refuses_tools_is_asked_without_and_the_receipt_says_so(
+async def test_a_model_that_refuses_tools_is_asked_without_them_and_the_receipt_says_so(
     world: World, tool: Lookup
 ) -> None:
-    steps(world, ProviderError("No tools.", code="no_tools"), ANSWER)
-    events = await turn(world, world.asking())
+    script_answers(world, ProviderError("No tools.", code="no_tools"), ANSWER)
+    events = await run_events(world, world.page_request())
     assert [bool(request.tools) for request in world.provider.requests] == [True, False]
-    steps(world, ANSWER)
-    again = (await turn(world, world.asking()))[-1]  # it is known from now on
+    script_answers(world, ANSWER)
+    again = (await run_events(world, world.page_request()))[
+        -1
+    ]  # the site remembers this from now on
     assert not world.provider.requests[-1].tools and len(world.provider.requests) == 3
     assert isinstance(again, TurnEnded) and again.receipt is not None
     assert "tools" not in again.receipt["asked"]
@@ -223,15 +231,15 @@ async def test_a_model_that_refuses_tools_is_asked_without_and_the_receipt_says_
 async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is_whole(
     world: World, tool: Lookup
 ) -> None:
-    steps(world, calls(2, "wait"), ANSWER)
-    asking = world.asking()
-    _, reader = await world.turns.snapshots.open(asking)
-    await world.turns.send(asking, client_id=new_id(), text="Double")
+    script_answers(world, calls(2, "wait"), ANSWER)
+    page_request = world.page_request()
+    _, reader = await world.turns.snapshots.open(page_request)
+    await world.turns.send(page_request, client_id=new_id(), text="Double")
     seen: list[Event] = []
     while not any(isinstance(event, CallEnded) for event in seen):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     await asyncio.wait_for(tool.waiting.wait(), 20)
-    assert await world.turns.stop(asking)
+    assert await world.turns.stop(page_request)
     while not isinstance(seen[-1], TurnEnded):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
@@ -239,17 +247,17 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     assert ended.state == "stopped"
     (left,) = ended.messages
     assert "NoResult" in (left.message.content or "")
-    rows = await world.run(stored_messages, asking)
+    rows = await world.run(stored_messages, page_request)
     assert [row[0] for row in rows] == ["user", "assistant", "tool", "tool"]
     assert not any(row[2] == "running" for row in rows)
-    await turn(world, asking, "Go on")
+    await run_events(world, page_request, "Go on")
     assert roles(world.provider.requests[-1])[1:] == ["user", "assistant", "tool", "tool", "user"]
-    assert await world.run(stored_totals, asking.conversation) == await world.run(
-        counted_totals, asking.conversation
+    assert await world.run(stored_totals, page_request.conversation) == await world.run(
+        counted_totals, page_request.conversation
     )
 
 
-async def test_a_result_that_came_before_stop_is_stored_and_told(
+async def test_a_result_from_before_the_stop_is_stored_and_sent_to_pages(
     world: World, tool: Lookup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored_now, go_on = threading.Event(), threading.Event()
@@ -261,12 +269,12 @@ async def test_a_result_that_came_before_stop_is_stored_and_told(
         return end_call(**fields)
 
     monkeypatch.setattr(store, "end_call", slowly)
-    steps(world, calls(2), ANSWER)
-    asking = world.asking()
-    _, reader = await world.turns.snapshots.open(asking)
-    await world.turns.send(asking, client_id=new_id(), text="Double")
+    script_answers(world, calls(2), ANSWER)
+    page_request = world.page_request()
+    _, reader = await world.turns.snapshots.open(page_request)
+    await world.turns.send(page_request, client_id=new_id(), text="Double")
     await asyncio.to_thread(stored_now.wait, 20)
-    assert await world.turns.stop(asking)
+    assert await world.turns.stop(page_request)
     go_on.set()
     seen = [await asyncio.wait_for(reader.read(), 20)]
     while not isinstance(seen[-1], TurnEnded):
@@ -274,19 +282,23 @@ async def test_a_result_that_came_before_stop_is_stored_and_told(
     reader.close()
     (told,) = [event for event in seen if isinstance(event, CallEnded)]
     assert json.loads(told.message.message.content or "") == {"doubled": 4}
-    assert (await world.run(stored_messages, asking))[-1] == ("tool", '{"doubled": 4}', "complete")
+    assert (await world.run(stored_messages, page_request))[-1] == (
+        "tool",
+        '{"doubled": 4}',
+        "complete",
+    )
 
 
-async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: World) -> None:
+async def test_a_retried_answer_replaces_the_old_one_on_the_path(world: World) -> None:
     world.provider.script = reply_script("Half", error=ProviderError("Cut.", code="interrupted"))
-    asking = world.asking()
-    events = await turn(world, asking, "Tell me")
+    page_request = world.page_request()
+    events = await run_events(world, page_request, "Tell me")
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     world.provider.script = reply_script("A whole one.")
-    _, reader = await world.turns.snapshots.open(asking)
+    _, reader = await world.turns.snapshots.open(page_request)
     started = await world.turns.again(
-        asking, client_id=new_id(), message=ended.message.message.id, mode="again"
+        page_request, client_id=new_id(), message=ended.message.message.id, mode="again"
     )
     assert started.gone == (ended.message.message.id,)
     found = [await asyncio.wait_for(reader.read(), 20)]
@@ -294,27 +306,27 @@ async def test_an_answer_is_tried_again_and_the_old_one_leaves_the_path(world: W
         found.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
     assert isinstance(found[0], TurnStarted)
-    assert await world.run(stored_messages, asking) == [
+    assert await world.run(stored_messages, page_request) == [
         ("user", "Tell me", "complete"),
         ("assistant", "A whole one.", "complete"),
     ]
     assert roles(world.provider.requests[-1]) == ["system", "user"]
-    snapshot, reader = await world.turns.snapshots.open(asking)
+    snapshot, reader = await world.turns.snapshots.open(page_request)
     reader.close()
     assert len(snapshot.messages[-1].versions) == 2
 
 
-async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
+async def test_a_continued_answer_grows_in_its_place(world: World) -> None:
     world.provider.script = reply_script(
         "Once upon", error=ProviderError("Cut.", code="interrupted")
     )
-    asking = world.asking()
-    ended = (await turn(world, asking, "Tell me"))[-1]
+    page_request = world.page_request()
+    ended = (await run_events(world, page_request, "Tell me"))[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     id = ended.message.message.id
     world.provider.script = reply_script(" a time.")
-    _, reader = await world.turns.snapshots.open(asking)
-    started = await world.turns.again(asking, client_id=new_id(), message=id, mode="continue")
+    _, reader = await world.turns.snapshots.open(page_request)
+    started = await world.turns.again(page_request, client_id=new_id(), message=id, mode="continue")
     assert (started.text, started.gone) == ("Once upon", (id,))
     text, deltas = started.text, []
     while not isinstance(event := await asyncio.wait_for(reader.read(), 20), TurnEnded):
@@ -329,15 +341,15 @@ async def test_an_answer_is_written_further_in_its_place(world: World) -> None:
     sent = world.provider.requests[-1].messages
     assert [m.role for m in sent] == ["system", "user", "assistant", "user"]
     assert sent[2].content == "Once upon"
-    snapshot, reader = await world.turns.snapshots.open(asking)
+    snapshot, reader = await world.turns.snapshots.open(page_request)
     reader.close()
     assert [view.message.content for view in snapshot.messages] == ["Tell me", text]
 
 
-async def test_results_share_the_room_that_is_left(world: World, tool: Lookup) -> None:
+async def test_results_share_the_tokens_that_are_left(world: World, tool: Lookup) -> None:
     """The echo provider's window has 4,096 tokens, a word each."""
-    steps(world, calls("much", "dense", "much"), calls("dense"), ANSWER)
-    ended = (await turn(world, world.asking()))[-1]
+    script_answers(world, calls("much", "dense", "much"), calls("dense"), ANSWER)
+    ended = (await run_events(world, world.page_request()))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     cut = [
         json.loads(m.content or "")
@@ -350,26 +362,26 @@ async def test_results_share_the_room_that_is_left(world: World, tool: Lookup) -
 async def test_a_guest_who_signs_in_while_a_tool_runs_keeps_the_turn(
     world: World, tool: Lookup
 ) -> None:
-    user = await world.run(a_user)
+    user = await world.run(create_user)
     guest = Owner(guest="g" * 20)
-    asking = replace(world.asking(), owner=guest)
+    page_request = replace(world.page_request(), owner=guest)
 
     async def moved(arguments: Mapping[str, object], using: ToolContext) -> object:
         await world.run(store.move_to_account, guest=guest.guest, user=user)
         return "moved"
 
     tool.run = moved  # type: ignore[method-assign]
-    steps(world, calls(1), ANSWER)
-    ended = (await turn(world, asking))[-1]
+    script_answers(world, calls(1), ANSWER)
+    ended = (await run_events(world, page_request))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
 
 
-async def test_what_follows_the_turn_is_given_the_account_and_the_agent_without_tools(
+async def test_hooks_after_the_turn_get_the_account_and_the_agent_without_tools(
     world: World, tool: Lookup
 ) -> None:
-    user = await world.run(a_user)
+    user = await world.run(create_user)
     guest = Owner(guest="g" * 20)
-    asking = replace(world.asking(), owner=guest)
+    page_request = replace(world.page_request(), owner=guest)
     after: list[TurnContext] = []
     world.turns.hooks = TurnHooks(after=after.append)
 
@@ -378,8 +390,8 @@ async def test_what_follows_the_turn_is_given_the_account_and_the_agent_without_
         return "moved"
 
     tool.run = moved  # type: ignore[method-assign]
-    steps(world, calls(1), ProviderError("No tools.", code="no_tools"), ANSWER)
-    ended = (await turn(world, asking))[-1]
+    script_answers(world, calls(1), ProviderError("No tools.", code="no_tools"), ANSWER)
+    ended = (await run_events(world, page_request))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     while not after:  # noqa: ASYNC110 - another task's turn
         await asyncio.sleep(0)
@@ -389,22 +401,22 @@ async def test_what_follows_the_turn_is_given_the_account_and_the_agent_without_
 
 
 async def test_no_other_agent_answers_again_in_a_conversation(world: World) -> None:
-    asking = world.asking()
-    ended = (await turn(world, asking))[-1]
+    page_request = world.page_request()
+    ended = (await run_events(world, page_request))[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
-    other = replace(asking, agent="other")
+    other = replace(page_request, agent="other")
     with pytest.raises(BadCommand, match="another agent"):
         await world.turns.again(
             other, client_id=new_id(), message=ended.message.message.id, mode="again"
         )
 
 
-async def test_calls_that_share_an_id_or_have_none_are_told_apart(
+async def test_calls_that_share_an_id_or_have_none_get_ids_of_their_own(
     world: World, tool: Lookup
 ) -> None:
     same = tuple(WrittenCall(id=id, name="lookup", arguments='{"of": 1}') for id in ("x", "x", ""))
-    steps(world, [Finished(reason="tool_calls", calls=same)], ANSWER)
-    await turn(world, world.asking())
+    script_answers(world, [Finished(reason="tool_calls", calls=same)], ANSWER)
+    await run_events(world, world.page_request())
     assert len(world.provider.requests) == 2
     said, *answers = world.provider.requests[1].messages[-4:]
     ids = [call.id for call in said.calls]
@@ -414,8 +426,8 @@ async def test_calls_that_share_an_id_or_have_none_are_told_apart(
 
 async def test_calls_of_an_answer_that_was_cut_off_are_not_run(world: World, tool: Lookup) -> None:
     cut = WrittenCall(id="x", name="lookup", arguments="")
-    steps(world, [TextPiece("Let me"), Finished(reason="length", calls=(cut,))], ANSWER)
-    ended = (await turn(world, world.asking()))[-1]
+    script_answers(world, [TextPiece("Let me"), Finished(reason="length", calls=(cut,))], ANSWER)
+    ended = (await run_events(world, world.page_request()))[-1]
     assert isinstance(ended, TurnEnded) and ended.message is not None
     assert (ended.state, ended.message.finish_reason, tool.asked) == ("complete", "length", [])
 
@@ -424,8 +436,8 @@ async def test_a_result_that_can_not_be_stored_is_stored_a_moment_later(
     world: World, tool: Lookup
 ) -> None:
     world.writes.failures["end_call"] = 1
-    steps(world, calls(2, 3), ANSWER)
-    ended = (await turn(world, world.asking()))[-1]
+    script_answers(world, calls(2, 3), ANSWER)
+    ended = (await run_events(world, world.page_request()))[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     contents = [m.content or "" for m in world.provider.requests[1].messages[-2:]]
     assert [json.loads(content) for content in contents] == [{"doubled": 4}, {"doubled": 6}]

@@ -1,4 +1,4 @@
-"""What shows that a server dropped the beginning of a prompt, and what doesn't."""
+"""Which token counts show that a server dropped the beginning of a prompt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.providers.test_tokenizers import SCRIPTS
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def found(
+def is_cut(
     sent: int,
     reported: int | None,
     basis: Basis = "estimated",
@@ -26,7 +26,7 @@ def found(
     head: int = 0,
     unsure: int = 0,
 ) -> bool:
-    """`before` is what was sent and reported before."""
+    """Whether a cut is detected. `before`: tokens sent and reported for the previous request."""
     cut = server_cut(
         sent=sent,
         sent_basis=basis,
@@ -51,19 +51,19 @@ class TestFound:
         ],
     )
     def test_a_prompt_that_is_far_too_short(self, sent: int, reported: int) -> None:
-        assert found(sent, reported)
+        assert is_cut(sent, reported)
 
     def test_a_small_cut_where_our_own_count_is_the_models(self) -> None:
-        assert found(9_000, 8_192, "counted")
-        assert not found(9_000, 8_700, "counted")
+        assert is_cut(9_000, 8_192, "counted")
+        assert not is_cut(9_000, 8_700, "counted")
 
     def test_a_small_cut_where_the_same_beginning_was_longer_before(self) -> None:
         # The last request of 4,000 was reported as 3,400; 300 were added, 3,000 came back.
-        assert found(4_300, 3_000, before=(4_000, 3_400), leading=4_000)
-        assert not found(4_300, 3_000)
-        assert not found(4_300, 3_400, before=(4_000, 3_400), leading=4_000)
+        assert is_cut(4_300, 3_000, before=(4_000, 3_400), leading=4_000)
+        assert not is_cut(4_300, 3_000)
+        assert not is_cut(4_300, 3_400, before=(4_000, 3_400), leading=4_000)
 
-    def test_what_is_said_of_it(self) -> None:
+    def test_the_sentence_about_a_cut(self) -> None:
         cut = server_cut(
             sent=7_000,
             sent_basis="estimated",
@@ -86,7 +86,7 @@ class TestFound:
 
 
 class TestNoAlarm:
-    async def test_an_honest_count_of_any_script_stands_against_our_estimate(self) -> None:
+    async def test_an_honest_count_of_any_script_raises_no_alarm_against_our_estimate(self) -> None:
         o200k = O200k.find()
         assert o200k is not None
         code = (ROOT / "chatsite" / "turns" / "answer" / "server_cuts.py").read_text()
@@ -94,47 +94,47 @@ class TestNoAlarm:
             messages = [Message.user(text, id=f"m{n}") for n in range(1 + 4_000 // len(text))]
             sent = sum(await Estimate().count(messages))
             reported = sum(await o200k.count(messages))
-            assert not found(sent, reported), text
+            assert not is_cut(sent, reported), text
 
     def test_a_tokenizer_that_needs_half_as_much_again_or_a_third_less(self) -> None:
-        assert not found(8_000, 12_000)
-        assert not found(8_000, 12_000, "counted")
-        assert not found(8_000, 5_300)
+        assert not is_cut(8_000, 12_000)
+        assert not is_cut(8_000, 12_000, "counted")
+        assert not is_cut(8_000, 5_300)
 
-    def test_other_content_than_before(self) -> None:
+    def test_content_of_another_language_than_before(self) -> None:
         # English at 0.9 until now, then as much Arabic at 0.62.
-        assert not found(8_000, 6_080, before=(4_000, 3_600), leading=4_000)
+        assert not is_cut(8_000, 6_080, before=(4_000, 3_600), leading=4_000)
         # A greeting above which a template has put its own words, then something long.
-        assert not found(2_040, 1_750, before=(40, 68), leading=40)
-        assert not found(2_040, 1_900, before=(40, 100), leading=40)
-        assert not found(2_500, 2_300, before=(420, 900), leading=300)
+        assert not is_cut(2_040, 1_750, before=(40, 68), leading=40)
+        assert not is_cut(2_040, 1_900, before=(40, 100), leading=40)
+        assert not is_cut(2_500, 2_300, before=(420, 900), leading=300)
 
-    def test_what_was_larger_than_we_thought_and_is_gone(self) -> None:
+    def test_a_removed_message_that_was_larger_than_estimated(self) -> None:
         # A PDF that was estimated at 3,000 and took 20,000; thinking that nobody counted.
-        assert not found(1_500, 1_450, before=(3_500, 21_000), leading=200)
-        assert not found(900, 860, before=(685, 1_700), leading=100)
-        assert not found(600, 520, before=(500, 3_500), leading=500)
+        assert not is_cut(1_500, 1_450, before=(3_500, 21_000), leading=200)
+        assert not is_cut(900, 860, before=(685, 1_700), leading=100)
+        assert not is_cut(600, 520, before=(500, 3_500), leading=500)
         # A large part of another script, above a moving window.
-        assert not found(3_000, 1_700, before=(4_000, 4_800), leading=2_000)
+        assert not is_cut(3_000, 1_700, before=(4_000, 4_800), leading=2_000)
 
     @pytest.mark.parametrize("reported", [None, 0, 1, 60])
     def test_a_server_that_reports_nothing_of_use(self, reported: int | None) -> None:
-        assert not found(5_000, reported)
+        assert not is_cut(5_000, reported)
 
-    def test_one_that_counts_only_what_it_had_not_kept(self) -> None:
-        assert not found(6_000, 420, before=(5_500, 4_950), leading=5_500)
-        assert found(6_000, 2_050, before=(5_500, 4_950), leading=5_500)
-        assert found(4_700, 2_048, leading=3_100), "a context that is full to its end"
-        assert not found(4_700, 1_400, before=(3_100, 2_800), leading=3_100)
-        assert not found(2_000, 800, before=(900, 800), leading=900)
-        assert not found(1_700, 200, head=1_500), "the agent's head, of another chat"
+    def test_a_server_that_counts_only_tokens_outside_its_cache(self) -> None:
+        assert not is_cut(6_000, 420, before=(5_500, 4_950), leading=5_500)
+        assert is_cut(6_000, 2_050, before=(5_500, 4_950), leading=5_500)
+        assert is_cut(4_700, 2_048, leading=3_100), "a context that is full to its end"
+        assert not is_cut(4_700, 1_400, before=(3_100, 2_800), leading=3_100)
+        assert not is_cut(2_000, 800, before=(900, 800), leading=900)
+        assert not is_cut(1_700, 200, head=1_500), "the agent's head, of another chat"
 
-    def test_what_may_have_taken_nothing(self) -> None:
-        assert not found(3_000, 900, unsure=2_400)
-        assert not found(3_100, 700, before=(3_000, 2_900), leading=3_000, unsure=2_400)
-        assert found(8_000, 2_050, unsure=2_400)
+    def test_content_that_may_have_taken_no_tokens(self) -> None:
+        assert not is_cut(3_000, 900, unsure=2_400)
+        assert not is_cut(3_100, 700, before=(3_000, 2_900), leading=3_000, unsure=2_400)
+        assert is_cut(8_000, 2_050, unsure=2_400)
 
-    def test_whose_size_nobody_knows(self) -> None:
+    def test_content_of_unknown_size(self) -> None:
         picture = Attachment(id="f", name="a.png", modality="image", size=9)
         count = TokenCount(count=100, tokenizer="t", basis="estimated")
         said = [
@@ -151,4 +151,4 @@ class TestNoAlarm:
         assert (has_media(counted, sees), has_media(counted, reads)) == (True, False)
 
     def test_a_short_prompt(self) -> None:
-        assert not found(390, 150)
+        assert not is_cut(390, 150)

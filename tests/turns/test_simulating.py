@@ -22,21 +22,21 @@ from tests.turns.conftest import LocalScriptedProvider, World
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
 
 
-async def replayed(world: World, asking: PageRequest, query: str) -> SimulationTotals:
-    asking = replace(asking, query=query)
-    decider, context = world.decider, world.context(asking)
+async def replay(world: World, page_request: PageRequest, query: str) -> SimulationTotals:
+    page_request = replace(page_request, query=query)
+    decider, context = world.decider, world.context(page_request)
     loaded = await world.run(
-        loading.load_path, owner=ADA, conversation=asking.conversation, reach=Everything()
+        loading.load_path, owner=ADA, conversation=page_request.conversation, reach=Everything()
     )
     loaded = await decider.with_counts(context, loaded)
-    said = PathIndexReader(loaded.transcript.entries)
+    reader = PathIndexReader(loaded.transcript.entries)
     ticks: list[None] = []
     found = await Replay(
-        decider=decider_of_path(decider, said, (), vectors=None),
+        decider=decider_of_path(decider, reader, (), vectors=None),
         context=context,
         loaded=loaded,
         price=Price(0.15, 0.075, 0.60),
-        at=said.move_to,
+        at=reader.move_to,
         tick=lambda: ticks.append(None),
     ).under(context.settings)
     assert len(ticks) == found.turns + found.too_large
@@ -53,32 +53,32 @@ async def replayed(world: World, asking: PageRequest, query: str) -> SimulationT
         "historyPolicy=relevant&historyTokens=150",
     ],
 )
-async def test_a_replay_gives_what_the_turns_really_had(world: World, query: str) -> None:
+async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query: str) -> None:
     gatherers: dict[str, Any] = {"lexical": Recaller(storage=world.storage)}
     world.decider = replace(world.decider, gatherers=gatherers)
-    asking = replace(world.asking(), query=query)
+    page_request = replace(world.page_request(), query=query)
     for text in TEXTS:
-        await world.say(asking, text)
+        await world.run_turn(page_request, text)
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    given = [turn.receipt for turn in turns if turn.receipt]
-    found = await replayed(world, asking, query)
-    assert found.turns == len(given) == len(TEXTS)
-    assert found.messages == sum(one["facts"]["sent"] for one in given)
-    assert found.tokens == sum(one["prompt_tokens"] for one in given)
-    assert found.leading == sum(one["leading"] for one in given)
+    receipts = [turn.receipt for turn in turns if turn.receipt]
+    found = await replay(world, page_request, query)
+    assert found.turns == len(receipts) == len(TEXTS)
+    assert found.messages == sum(one["facts"]["sent"] for one in receipts)
+    assert found.tokens == sum(one["prompt_tokens"] for one in receipts)
+    assert found.leading == sum(one["leading"] for one in receipts)
     assert found.cost and found.cost > 0
 
 
-async def test_cleanups_are_replayed_from_the_beginning_and_what_they_took_stays_out(
+async def test_cleanups_are_replayed_from_the_start_and_unloaded_turns_stay_out(
     world: World,
 ) -> None:
     world.provider = LocalScriptedProvider(window=320)
     world.fields = {"chatSettings": {"historyPolicy": "all", "historyLowWater": 40}}
-    asking = world.asking()
+    page_request = world.page_request()
     for text in TEXTS * 2:
-        await world.say(asking, text)
-    found = await replayed(world, asking, "")
+        await world.run_turn(page_request, text)
+    found = await replay(world, page_request, "")
     assert (found.turns, found.too_large) == (14, 0)
     assert 0 < found.noted < 5  # the turns in which a cleanup ran
     await world.run(lambda: Row.objects.update(kv_status=-1))
-    assert await replayed(world, asking, "") == found
+    assert await replay(world, page_request, "") == found

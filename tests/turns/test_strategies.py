@@ -1,4 +1,4 @@
-"""What a strategy chose as evidence for the decision, and what is said where it chose nothing."""
+"""A strategy's choice is evidence for the decision; a note says why there is none."""
 
 from __future__ import annotations
 
@@ -38,33 +38,35 @@ def catalogue(tmp_path: Path) -> Catalogue:
     return Catalogue(tmp_path)
 
 
-def counted(message: Message, tokens: int = 10) -> Message:
+def with_tokens(message: Message, tokens: int = 10) -> Message:
     return replace(message, tokens=TokenCount(count=tokens, tokenizer="t", basis="counted"))
 
 
 def talk(turns: int, *, question: str = "question {}") -> list[Entry]:
     """Turns with questions 1, 3, 5 ... and answers 2, 4, 6 ...; the last one isn't answered."""
-    said: list[Message] = []
+    messages: list[Message] = []
     for number in range(1, turns + 1):
-        said.append(Message.user(question.format(number), id=f"q{number}"))
-        said.append(Message.assistant(f"answer {number}", id=f"a{number}"))
-    return [Entry(message=counted(m), seq=seq) for seq, m in enumerate(said[:-1], 1)]
+        messages.append(Message.user(question.format(number), id=f"q{number}"))
+        messages.append(Message.assistant(f"answer {number}", id=f"a{number}"))
+    return [Entry(message=with_tokens(m), seq=seq) for seq, m in enumerate(messages[:-1], 1)]
 
 
-def gathering(catalogue: Catalogue, entries: list[Entry], budget: int = 1_000) -> DecisionInputs:
+def decision_inputs(
+    catalogue: Catalogue, entries: list[Entry], budget: int = 1_000
+) -> DecisionInputs:
     provider = EchoProvider(delay=0)
-    who = resolve_agent(catalogue.get("ada"), {"echo": provider})
-    head = who.head
+    agent = resolve_agent(catalogue.get("ada"), {"echo": provider})
+    head = agent.head
     chat = {"historyPolicy": "strategy", "historyTokens": budget}
     return DecisionInputs(
-        context=context_of(who, resolve(environment={}, url={}, template=chat)),
+        context=context_of(agent, resolve(environment={}, url={}, template=chat)),
         transcript=Transcript(entries=tuple(entries)),
-        head=replace(head, messages=tuple(counted(m) for m in head.messages)),
+        head=replace(head, messages=tuple(with_tokens(m) for m in head.messages)),
         preview=False,
     )
 
 
-async def gathered(
+async def gather(
     strategies: StrategyWorker,
     catalogue: Catalogue,
     tmp_path: Path,
@@ -77,7 +79,7 @@ async def gathered(
 
 
 def request(turn: DecisionInputs, evidence: Evidence) -> list[str]:
-    """What the decision sends with it."""
+    """The messages that the decision sends with this evidence."""
     decision = decide(
         turn.transcript,
         turn.context.settings,
@@ -89,7 +91,7 @@ def request(turn: DecisionInputs, evidence: Evidence) -> list[str]:
     return [f"{m.role[0]}: {m.content}" for m in decision.request]
 
 
-async def test_what_was_chosen_comes_with_counts_and_a_report(
+async def test_the_chosen_messages_have_counts_and_a_report(
     strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = """
@@ -99,8 +101,8 @@ def build(ctx):
     ctx.slots.add("hint", "A hint.")
     ctx.slots.add("input", ctx.input)
 """
-    turn = gathering(catalogue, talk(3))
-    evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+    turn = decision_inputs(catalogue, talk(3))
+    evidence = await gather(strategies, catalogue, tmp_path, source, turn)
     assert evidence.chosen is not None and not evidence.notes
     assert [slot.items for slot in evidence.chosen.slots][1] == (1, 2)
     texts = [i for slot in evidence.chosen.slots for i in slot.items if isinstance(i, Message)]
@@ -122,7 +124,7 @@ def build(ctx):
     ]
 
 
-async def test_the_budget_is_what_head_and_current_message_leave(
+async def test_the_budget_is_reduced_by_the_head_and_the_current_message(
     strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = """
@@ -130,15 +132,15 @@ def build(ctx):
     ctx.slots.add("newest", ctx.history.by_tokens(ctx.budget))
     ctx.slots.add("said", f"{ctx.budget} of {ctx.budget.limit}", priority=-1)
 """
-    turn = gathering(catalogue, talk(9), budget=65)
-    evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+    turn = decision_inputs(catalogue, talk(9), budget=65)
+    evidence = await gather(strategies, catalogue, tmp_path, source, turn)
     assert evidence.chosen is not None
     newest, said = evidence.chosen.slots
     assert newest.items == (13, 14, 15, 16)
     assert isinstance(said.items[0], Message) and said.items[0].content == "45 of 65"
 
 
-async def test_it_never_sees_what_the_user_took_out(
+async def test_a_strategy_never_sees_messages_that_the_user_left_out(
     strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     source = "def build(ctx): ctx.slots.add('all', ctx.history.recent_text(99))"
@@ -146,8 +148,8 @@ async def test_it_never_sees_what_the_user_took_out(
     entries[2] = replace(entries[2], forgets_above=True)
     entries[4] = replace(entries[4], excluded=True)
     entries[7] = replace(entries[7], excluded=True)
-    turn = gathering(catalogue, entries)
-    evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+    turn = decision_inputs(catalogue, entries)
+    evidence = await gather(strategies, catalogue, tmp_path, source, turn)
     assert request(turn, evidence)[1:-1] == [
         "u: User: question 2\n\nAssistant: answer 2\n\nUser: question 4"
     ]
@@ -162,11 +164,11 @@ async def test_it_never_sees_what_the_user_took_out(
         ("def build(ctx):\n    ctx.slots.add('x', 1)", 'line 2: slot "x": content must be'),
     ],
 )
-async def test_one_that_fails_is_named_and_the_newest_turns_are_sent(
+async def test_a_failing_strategy_is_named_and_the_newest_turns_are_sent(
     strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str, words: str
 ) -> None:
-    turn = gathering(catalogue, talk(3))
-    evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+    turn = decision_inputs(catalogue, talk(3))
+    evidence = await gather(strategies, catalogue, tmp_path, source, turn)
     (note,) = evidence.notes
     assert evidence.chosen is None
     assert note.startswith("The agent's strategy failed: ada/strategy.py")
@@ -175,9 +177,9 @@ async def test_one_that_fails_is_named_and_the_newest_turns_are_sent(
     assert len(request(turn, evidence)) == 6
 
 
-async def test_a_missing_file_is_said(strategies: StrategyWorker, catalogue: Catalogue) -> None:
+async def test_a_missing_file_is_reported(strategies: StrategyWorker, catalogue: Catalogue) -> None:
     gatherer = StrategyGatherer(strategies=strategies, file=catalogue.strategy)
-    evidence = await gatherer.gather(gathering(catalogue, talk(1)))
+    evidence = await gatherer.gather(decision_inputs(catalogue, talk(1)))
     assert "ada/strategy.py: there is no such file" in evidence.notes[0]
 
 
@@ -190,12 +192,12 @@ class TestTheShippedExample:
         self, strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str
     ) -> None:
         entries = talk(20)
-        note = counted(Message.user("Keep: we go to Lisbon", id="q1"))
-        report = counted(Message.user("Read this", REPORT, id="q2"))
+        note = with_tokens(Message.user("Keep: we go to Lisbon", id="q1"))
+        report = with_tokens(Message.user("Read this", REPORT, id="q2"))
         entries[0] = replace(entries[0], message=note)
         entries[2] = replace(entries[2], message=report)
-        turn = gathering(catalogue, entries, budget=220)
-        evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+        turn = decision_inputs(catalogue, entries, budget=220)
+        evidence = await gather(strategies, catalogue, tmp_path, source, turn)
         said = request(turn, evidence)
         assert said[1].startswith('s: Messages that begin with "Keep:"')
         assert said[2] == "u: Keep: we go to Lisbon"
@@ -208,6 +210,6 @@ class TestTheShippedExample:
     async def test_without_notes_and_files_it_adds_nothing_of_its_own(
         self, strategies: StrategyWorker, catalogue: Catalogue, tmp_path: Path, source: str
     ) -> None:
-        turn = gathering(catalogue, talk(3))
-        evidence = await gathered(strategies, catalogue, tmp_path, source, turn)
+        turn = decision_inputs(catalogue, talk(3))
+        evidence = await gather(strategies, catalogue, tmp_path, source, turn)
         assert len(request(turn, evidence)) == 6

@@ -1,4 +1,4 @@
-"""A summary is made after the answer, by a model on a real socket, and comes before the next."""
+"""A summary is made after the answer, by a model on a real socket, for the next request."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ Replies = tuple[str | Callable[[Mapping[str, Any]], str], ...]
 
 
 @dataclass
-class House:
-    """Turns with a summariser, answered by the fake provider. A budget of 400 tokens."""
+class SummaryWorld:
+    """Turns with a summariser and a budget of 400 tokens, answered by the fake provider."""
 
     fake: FakeOpenAI
     chat_settings: dict[str, Any] = field(
@@ -61,68 +61,74 @@ class House:
             feeds=feeds,
             hooks=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),
         )
-        self.asking = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="")
+        self.page_request = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="")
 
     def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"openai": self.provider}
-        made = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
-        return resolve_agent(made, providers)
+        agent_template = template(nodes=["llm.openai"], chatSettings=self.chat_settings)
+        return resolve_agent(agent_template, providers)
 
     async def ask(self, text: str, *, replies: Replies = (LONG,)) -> Any:
-        """One turn; its receipt. What is made after it may still be under way."""
+        """Run one turn and return its receipt, without waiting for the summary after it."""
         self.fake.script.clear()
         self.fake.script.extend(replies)
-        _, self.reader = await self.turns.snapshots.open(self.asking)
-        await self.turns.send(self.asking, client_id=new_id(), text=text)
+        _, self.reader = await self.turns.snapshots.open(self.page_request)
+        await self.turns.send(self.page_request, client_id=new_id(), text=text)
         while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
             pass
         assert event.problem is None, event.problem
         return event.receipt
 
-    async def say(self, text: str, *, replies: Replies = (LONG,)) -> Any:
-        """One turn and what is made after it; its receipt."""
+    async def run_turn(self, text: str, *, replies: Replies = (LONG,)) -> Any:
+        """Run one turn, wait for the summary after it, and return the turn's receipt."""
         receipt = await self.ask(text, replies=replies)
-        while self.making:
-            await asyncio.wait(self.making)
+        while self.summary_tasks:
+            await asyncio.wait(self.summary_tasks)
         return receipt
 
     @property
-    def making(self) -> list[asyncio.Task[None]]:
+    def summary_tasks(self) -> list[asyncio.Task[None]]:
         return [task for _, task in self.summariser._making.values()]
 
     @property
     def context(self) -> TurnContext:
-        return self.turns.contexts.of(self.asking)
+        return self.turns.contexts.of(self.page_request)
 
     async def versions(self) -> SummaryVersions:
         return await self.run(
-            summary_queries.summary_versions, owner=ADA, conversation=self.asking.conversation
+            summary_queries.summary_versions, owner=ADA, conversation=self.page_request.conversation
         )
 
     async def until_summarised(self) -> None:
         """Three turns; the first of them are folded."""
         for number in range(1, 4):
-            await self.say(f"Question {number}?", replies=(LONG, "They asked first things."))
+            await self.run_turn(f"Question {number}?", replies=(LONG, "They asked first things."))
 
 
 @pytest.fixture
-async def house(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> AsyncIterator[House]:
+async def summary_world(
+    monkeypatch: pytest.MonkeyPatch, transactional_db: None
+) -> AsyncIterator[SummaryWorld]:
     """The store's threads close the connections that they open."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     with FakeOpenAI() as fake:
-        made = House(fake)
+        made = SummaryWorld(fake)
         yield made
         await made.provider.aclose()
         made.run.close()
 
 
 @pytest.mark.slow
-async def test_the_summary_stands_for_what_it_covers_in_the_next_request(house: House) -> None:
-    await house.until_summarised()
-    (newest, *_) = (await house.versions()).versions
+async def test_the_summary_replaces_the_covered_messages_in_the_next_request(
+    summary_world: SummaryWorld,
+) -> None:
+    await summary_world.until_summarised()
+    (newest, *_) = (await summary_world.versions()).versions
     assert newest.text == "They asked first things."
-    receipt = await house.say("And then?")
-    sent = [m for m in house.fake.requests if "And then?" in str(m["messages"][-1]["content"])][-1]
+    receipt = await summary_world.run_turn("And then?")
+    sent = [
+        m for m in summary_world.fake.requests if "And then?" in str(m["messages"][-1]["content"])
+    ][-1]
     texts = [str(m["content"]) for m in sent["messages"]]
     assert "They asked first things." in texts[1]
     assert not any("Question 1?" in text for text in texts)
@@ -133,154 +139,166 @@ async def test_the_summary_stands_for_what_it_covers_in_the_next_request(house: 
     assert receipt["reports"]["summary"]["by"] == newest.by
 
 
-async def test_it_is_made_after_the_answer_and_open_pages_learn_of_it(house: House) -> None:
-    await house.ask("Question 1?")
-    while not (found := await house.versions()).versions:
-        await house.say("More?", replies=(LONG, "They asked first things."))
-    event = await asyncio.wait_for(house.reader.read(), 20)
+async def test_a_summary_is_made_after_the_answer_and_open_pages_are_told(
+    summary_world: SummaryWorld,
+) -> None:
+    await summary_world.ask("Question 1?")
+    while not (found := await summary_world.versions()).versions:
+        await summary_world.run_turn("More?", replies=(LONG, "They asked first things."))
+    event = await asyncio.wait_for(summary_world.reader.read(), 20)
     assert isinstance(event, SummaryChanged)
     assert (event.summary.version, event.summary.on) == (found.current, True)
     (first,) = found.versions
-    assert (first.first, first.by) == (1, house.provider.model(None).label)
+    assert (first.first, first.by) == (1, summary_world.provider.model(None).label)
     assert first.tokens is not None and first.seconds is not None and not first.shortened
 
 
-async def test_the_next_one_is_made_from_the_last_and_what_was_said_since(house: House) -> None:
-    await house.until_summarised()
-    covered = (await house.versions()).versions[0].last
-    while (await house.versions()).versions[0].last == covered:
-        await house.say("More?", replies=(LONG, "They asked more."))
-    asked = house.fake.requests[-1]["messages"][-1]["content"]
+async def test_the_next_summary_is_made_from_the_last_one_and_the_turns_since(
+    summary_world: SummaryWorld,
+) -> None:
+    await summary_world.until_summarised()
+    covered = (await summary_world.versions()).versions[0].last
+    while (await summary_world.versions()).versions[0].last == covered:
+        await summary_world.run_turn("More?", replies=(LONG, "They asked more."))
+    asked = summary_world.fake.requests[-1]["messages"][-1]["content"]
     assert "They asked first things." in asked and "Question 1?" not in asked
-    (newest, older, *_) = (await house.versions()).versions
+    (newest, older, *_) = (await summary_world.versions()).versions
     assert (newest.text, newest.made_from) == ("They asked more.", older.version)
     assert newest.messages > older.messages
 
 
 async def test_a_reply_that_is_too_long_is_asked_for_again_and_then_cut_at_a_sentence(
-    house: House,
+    summary_world: SummaryWorld,
 ) -> None:
     for number in range(1, 4):
-        await house.say(f"Question {number}?", replies=(LONG, RAMBLING, RAMBLING))
-    newest = (await house.versions()).versions[0]
+        await summary_world.run_turn(f"Question {number}?", replies=(LONG, RAMBLING, RAMBLING))
+    newest = (await summary_world.versions()).versions[0]
     assert newest.shortened
     assert newest.text.endswith("about it. [...]")
-    assert await house.run(lambda: Summary.objects.first().tokens) <= 64  # type: ignore[union-attr]
-    assert "too long" in house.fake.requests[-1]["messages"][-1]["content"]
+    assert await summary_world.run(lambda: Summary.objects.first().tokens) <= 64  # type: ignore[union-attr]
+    assert "too long" in summary_world.fake.requests[-1]["messages"][-1]["content"]
 
 
-async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(house: House) -> None:
+async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(
+    summary_world: SummaryWorld,
+) -> None:
     for number in range(1, 4):
-        await house.say(f"Question {number}?", replies=(f"{LONG} [[mode=401]]",))
-    assert (await house.versions()).versions == ()
-    receipt = await house.say("And then?")
+        await summary_world.run_turn(f"Question {number}?", replies=(f"{LONG} [[mode=401]]",))
+    assert (await summary_world.versions()).versions == ()
+    receipt = await summary_world.run_turn("And then?")
     assert any("bring the summary up to date failed" in note for note in receipt["notes"])
     assert not any("sk-" in note for note in receipt["notes"])
 
 
-async def test_much_at_once_takes_several_calls_and_what_was_made_before_a_failure_is_kept(
-    house: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_long_path_takes_several_calls_and_a_failure_keeps_the_earlier_summaries(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
-    conversation = house.asking.conversation
-    await house.run(talk, conversation, 40)
+    conversation = summary_world.page_request.conversation
+    await summary_world.run(talk, conversation, 40)
     replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
-    await house.say("Where were we?", replies=replies)
-    asked = [str(request["messages"][-1]["content"]) for request in house.fake.requests[1:]]
+    await summary_world.run_turn("Where were we?", replies=replies)
+    asked = [str(request["messages"][-1]["content"]) for request in summary_world.fake.requests[1:]]
     assert len(asked) == 4
     assert "question 1\n" in asked[0] and "Summary so far" not in asked[0]
     assert "First notes." in asked[1] and "Second notes." in asked[2]
     assert "question 1\n" not in asked[1]
-    (made,) = (await house.versions()).versions
+    (made,) = (await summary_world.versions()).versions
     assert made.text == "Third notes. [[mode=401]]" and 10 < made.last < 80
     assert f"question {made.last // 2}\n" in asked[2]
-    receipt = await house.say("And then?", replies=(LONG, "All of it."))
+    receipt = await summary_world.run_turn("And then?", replies=(LONG, "All of it."))
     assert any("bring the summary up to date failed" in note for note in receipt["notes"])
 
 
-async def test_switched_off_the_newest_turns_are_sent_and_none_is_made(house: House) -> None:
-    await house.until_summarised()
-    count = len((await house.versions()).versions)
-    conversation = house.asking.conversation
-    await house.summariser.switch(owner=ADA, conversation=conversation, on=False)
-    receipt = await house.say("And then?")
-    await house.say("And on?")
+async def test_with_the_summary_switched_off_the_newest_turns_are_sent_and_none_is_made(
+    summary_world: SummaryWorld,
+) -> None:
+    await summary_world.until_summarised()
+    count = len((await summary_world.versions()).versions)
+    conversation = summary_world.page_request.conversation
+    await summary_world.summariser.switch(owner=ADA, conversation=conversation, on=False)
+    receipt = await summary_world.run_turn("And then?")
+    await summary_world.run_turn("And on?")
     assert any("switched off" in note for note in receipt["notes"])
     assert not any(run["reason"] == "summarised" for run in receipt["verdicts"])
-    assert len((await house.versions()).versions) == count
-    await house.summariser.switch(owner=ADA, conversation=conversation, on=True)
-    receipt = await house.say("Back?")
+    assert len((await summary_world.versions()).versions) == count
+    await summary_world.summariser.switch(owner=ADA, conversation=conversation, on=True)
+    receipt = await summary_world.run_turn("Back?")
     assert any(run["reason"] == "summarised" for run in receipt["verdicts"])
 
 
-async def test_a_persons_text_is_what_is_sent_and_what_the_next_one_is_made_from(
-    house: House,
+async def test_a_summary_rewritten_by_a_person_is_sent_and_used_for_the_next_one(
+    summary_world: SummaryWorld,
 ) -> None:
-    await house.until_summarised()
-    version = (await house.versions()).current
-    made = await house.summariser.rewrite(
-        house.context,
+    await summary_world.until_summarised()
+    version = (await summary_world.versions()).current
+    made = await summary_world.summariser.rewrite(
+        summary_world.context,
         version=version,
         text="Ada likes short answers.",
     )
     assert made.summary is not None and made.summary.by == "you"
-    await house.say("And then?")
-    texts = [str(request["messages"]) for request in house.fake.requests]
+    await summary_world.run_turn("And then?")
+    texts = [str(request["messages"]) for request in summary_world.fake.requests]
     assert any("Ada likes short answers." in text and "And then?" in text for text in texts)
     with pytest.raises(Refused, match="Your text is kept"):
-        await house.summariser.rewrite(
-            house.context,
+        await summary_world.summariser.rewrite(
+            summary_world.context,
             version=version,
             text="word " * 200,
         )
 
 
-async def test_under_another_policy_none_is_made(house: House) -> None:
-    house.chat_settings["historyPolicy"] = "lastN"
-    await house.until_summarised()
-    assert (await house.versions()).versions == ()
+async def test_under_another_policy_no_summary_is_made(summary_world: SummaryWorld) -> None:
+    summary_world.chat_settings["historyPolicy"] = "lastN"
+    await summary_world.until_summarised()
+    assert (await summary_world.versions()).versions == ()
 
 
-async def test_no_answer_waits_for_it_and_the_end_of_the_server_ends_it(house: House) -> None:
+async def test_no_answer_waits_for_the_summary_and_a_server_stop_cancels_it(
+    summary_world: SummaryWorld,
+) -> None:
     hangs = f"{LONG} [[mode=hang0]]"
-    while not house.making or not house.fake.in_flight:
-        await house.ask("More?", replies=(hangs,))
-    (making,) = house.making
-    await house.ask("And then?")
-    assert house.making == [making]
-    await asyncio.wait_for(house.summariser.drain(), 10)
-    assert (await house.versions()).versions == () and not house.making
+    while not summary_world.summary_tasks or not summary_world.fake.in_flight:
+        await summary_world.ask("More?", replies=(hangs,))
+    (summary_tasks,) = summary_world.summary_tasks
+    await summary_world.ask("And then?")
+    assert summary_world.summary_tasks == [summary_tasks]
+    await asyncio.wait_for(summary_world.summariser.drain(), 10)
+    assert (await summary_world.versions()).versions == () and not summary_world.summary_tasks
 
 
-async def test_on_this_machine_it_gives_way_to_the_next_answer_and_keeps_what_it_has(
-    house: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_local_summary_gives_way_to_the_next_answer_and_keeps_its_progress(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
-    monkeypatch.setattr(house.provider, "kind", "embedded")
-    await house.run(talk, house.asking.conversation, 40)
-    await house.ask("Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]"))
+    monkeypatch.setattr(summary_world.provider, "kind", "embedded")
+    await summary_world.run(talk, summary_world.page_request.conversation, 40)
+    await summary_world.ask(
+        "Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]")
+    )
     # A list of another thread tells nobody.
-    while "More." not in str(house.fake.requests[-1]) or not house.fake.in_flight:  # noqa: ASYNC110
+    while "More." not in str(summary_world.fake.requests[-1]) or not summary_world.fake.in_flight:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
-    (making,) = house.making
-    await house.ask("And then?")
-    assert making.done() and house.fake.client_aborts == 1
-    assert (await house.versions()).versions[-1].text == "More. [[mode=hang0]]"
-    await house.summariser.drain()
+    (summary_tasks,) = summary_world.summary_tasks
+    await summary_world.ask("And then?")
+    assert summary_tasks.done() and summary_world.fake.client_aborts == 1
+    assert (await summary_world.versions()).versions[-1].text == "More. [[mode=hang0]]"
+    await summary_world.summariser.drain()
 
 
-async def test_ended_before_its_first_step_it_is_made_after_the_next_turn(
-    house: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_summary_cancelled_before_its_first_step_is_made_after_the_next_turn(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house.provider, "kind", "embedded")
-    house.summariser.after_turn(house.context)
-    (making,) = house.making
-    house.summariser.give_way(house.context)
-    await asyncio.wait([making])
-    assert making.cancelled() and not house.making
-    house.summariser.after_turn(house.context)
-    assert house.making
-    await house.summariser.drain()
+    monkeypatch.setattr(summary_world.provider, "kind", "embedded")
+    summary_world.summariser.after_turn(summary_world.context)
+    (summary_tasks,) = summary_world.summary_tasks
+    summary_world.summariser.give_way(summary_world.context)
+    await asyncio.wait([summary_tasks])
+    assert summary_tasks.cancelled() and not summary_world.summary_tasks
+    summary_world.summariser.after_turn(summary_world.context)
+    assert summary_world.summary_tasks
+    await summary_world.summariser.drain()
 
 
 def changed(change: str, conversation: str, seq: int) -> None:
@@ -301,7 +319,7 @@ def changed(change: str, conversation: str, seq: int) -> None:
 
 
 def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[str, Any]], str]:
-    """The change is made while the first call for a summary is under way."""
+    """Replies that make the change while the first call for a summary is running."""
     asked: list[Mapping[str, Any]] = []
 
     def answer(body: Mapping[str, Any]) -> str:
@@ -325,32 +343,32 @@ def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[
         ("switch off", RAMBLING),
     ],
 )
-async def test_what_is_taken_back_while_one_is_made_is_sent_no_further(
-    house: House, monkeypatch: pytest.MonkeyPatch, change: str, text: str
+async def test_words_removed_while_a_summary_is_made_are_not_sent_any_more(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch, change: str, text: str
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
-    conversation = house.asking.conversation
-    await house.run(talk, conversation, 40)
+    conversation = summary_world.page_request.conversation
+    await summary_world.run(talk, conversation, 40)
     answer = answering_after(lambda: changed(change, conversation, 1), text)
-    await house.say("Where were we?", replies=(LONG, answer))
-    assert len(house.fake.requests) == 2
-    assert not await house.run(Summary.objects.exists)
+    await summary_world.run_turn("Where were we?", replies=(LONG, answer))
+    assert len(summary_world.fake.requests) == 2
+    assert not await summary_world.run(Summary.objects.exists)
 
 
-async def test_before_what_is_left_out_meanwhile_a_summary_ends(
-    house: House, monkeypatch: pytest.MonkeyPatch
+async def test_a_summary_ends_before_a_message_that_is_left_out_meanwhile(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
-    conversation = house.asking.conversation
-    await house.run(talk, conversation, 40)
+    conversation = summary_world.page_request.conversation
+    await summary_world.run(talk, conversation, 40)
     answer = answering_after(lambda: changed("leave out", conversation, 31), "Notes.")
-    await house.say("Where were we?", replies=(LONG, answer))
-    (made,) = (await house.versions()).versions
+    await summary_world.run_turn("Where were we?", replies=(LONG, answer))
+    (made,) = (await summary_world.versions()).versions
     assert 10 < made.last < 31
-    assert not any("question 16\n" in str(request) for request in house.fake.requests[1:])
+    assert not any("question 16\n" in str(request) for request in summary_world.fake.requests[1:])
 
 
-async def test_no_more_than_a_few_are_made_at_once(house: House) -> None:
+async def test_only_a_few_summaries_are_made_at_the_same_time(summary_world: SummaryWorld) -> None:
     texts = [Message.user(LONG, id=""), Message.assistant(LONG, id="")] * 5
 
     def imported() -> str:
@@ -358,24 +376,26 @@ async def test_no_more_than_a_few_are_made_at_once(house: House) -> None:
         view = store.import_conversation(owner=ADA, agent="demo", title="Long", messages=said)
         return view.id
 
-    house.fake.script.append(lambda body: "[[first=0.3;text=Notes.]]")
+    summary_world.fake.script.append(lambda body: "[[first=0.3;text=Notes.]]")
     for _ in range(2 * MOST_AT_ONCE):
-        asking = replace(house.asking, conversation=await house.run(imported))
-        house.summariser.after_turn(house.turns.contexts.of(asking))
-    while house.making:
-        await asyncio.wait(house.making)
-    assert house.fake.seen.max_in_flight <= MOST_AT_ONCE
-    assert await house.run(Summary.objects.count) == 2 * MOST_AT_ONCE
+        page_request = replace(
+            summary_world.page_request, conversation=await summary_world.run(imported)
+        )
+        summary_world.summariser.after_turn(summary_world.turns.contexts.of(page_request))
+    while summary_world.summary_tasks:
+        await asyncio.wait(summary_world.summary_tasks)
+    assert summary_world.fake.seen.max_in_flight <= MOST_AT_ONCE
+    assert await summary_world.run(Summary.objects.count) == 2 * MOST_AT_ONCE
 
 
-async def test_where_another_model_writes_than_the_named_one_the_receipt_says_so(
-    house: House,
+async def test_the_receipt_says_that_another_model_than_the_named_one_wrote_the_summary(
+    summary_world: SummaryWorld,
 ) -> None:
-    await house.provider.aclose()
-    house.provider = provider_at(house.fake.base_url, model="mine")
-    await house.until_summarised()
-    receipt = await house.say("And then?")
+    await summary_world.provider.aclose()
+    summary_world.provider = provider_at(summary_world.fake.base_url, model="mine")
+    await summary_world.until_summarised()
+    receipt = await summary_world.run_turn("And then?")
     assert not any("was to write" in note for note in receipt["notes"])
-    house.chat_settings["historySummaryModel"] = "big"
-    receipt = await house.say("And on?")
+    summary_world.chat_settings["historySummaryModel"] = "big"
+    receipt = await summary_world.run_turn("And on?")
     assert "big was to write the summaries; mine writes them here." in receipt["notes"]

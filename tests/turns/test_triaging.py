@@ -40,38 +40,38 @@ def fake(shared: FakeOpenAI) -> FakeOpenAI:
     return shared
 
 
-def gathering(
+def decision_inputs(
     provider: Provider,
     *,
     turns: int = 9,
     preview: bool = False,
     conversation: Mapping[str, object] | None = None,
 ) -> DecisionInputs:
-    """Turns 1, 3, 5 and so on, and a current one that asks "And now?"."""
+    """Turns with the numbers 1, 3, 5 ... and a current message "And now?"."""
     chat = {
         "historyPolicy": "relevant",
         "historySelector": "triage",
         "conversation": conversation or {},
     }
     described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
-    who = resolve_agent(
+    agent = resolve_agent(
         parse_template("demo", {**described, "chatSettings": chat}), {provider.kind: provider}
     )
     older = [entry for turn in turns_of(turns) for entry in turn.entries]
     current = Entry(message=Message.user("And now?", id="now"), seq=1 + 2 * turns)
     return DecisionInputs(
-        context=context_of(who, resolve(environment={}, url={}, template=chat)),
+        context=context_of(agent, resolve(environment={}, url={}, template=chat)),
         transcript=Transcript(entries=(*older, current)),
-        head=who.head,
+        head=agent.head,
         preview=preview,
     )
 
 
-async def gathered(fake: FakeOpenAI, *script: str, **options: Any) -> Evidence:
+async def gather(fake: FakeOpenAI, *script: str, **options: Any) -> Evidence:
     fake.script.extend(script)
     provider = provider_at(fake.base_url)
     try:
-        return await Triager().gather(gathering(provider, **options))
+        return await Triager().gather(decision_inputs(provider, **options))
     finally:
         await provider.aclose()
 
@@ -83,7 +83,7 @@ def report(evidence: Evidence) -> dict[str, Any]:
 async def test_the_model_chooses_by_positions_and_the_receipt_tells_what_it_cost(
     fake: FakeOpenAI,
 ) -> None:
-    evidence = await gathered(fake, '{"relevant": [0, 2, 2, 9, true]}')
+    evidence = await gather(fake, '{"relevant": [0, 2, 2, 9, true]}')
     assert evidence.triaged is not None and evidence.triaged.turns == {1, 5}
     assert evidence.notes == ()
     told = report(evidence)
@@ -105,7 +105,7 @@ async def test_the_model_chooses_by_positions_and_the_receipt_tells_what_it_cost
 
 
 async def test_an_empty_list_is_a_choice(fake: FakeOpenAI) -> None:
-    evidence = await gathered(fake, '```json\n{"relevant": []}\n```')
+    evidence = await gather(fake, '```json\n{"relevant": []}\n```')
     assert evidence.triaged is not None and evidence.triaged.turns == frozenset()
     assert report(evidence)["chosen"] == 0 and evidence.notes == ()
 
@@ -126,11 +126,11 @@ async def test_an_empty_list_is_a_choice(fake: FakeOpenAI) -> None:
         ("[[mode=hang;at=1]]", "timeout", "hadn't said which older turns matter after 0.2 seconds"),
     ],
 )
-async def test_where_it_can_not_choose_nothing_is_left_out_and_the_reader_is_told_why(
+async def test_if_the_model_can_not_choose_nothing_is_left_out_and_a_note_says_why(
     fake: FakeOpenAI, script: str, result: str, why: str
 ) -> None:
     seconds = 0.2 if result == "timeout" else 30
-    evidence = await gathered(fake, script, conversation={"selection_timeout": seconds})
+    evidence = await gather(fake, script, conversation={"selection_timeout": seconds})
     assert evidence.triaged is None
     (note,) = evidence.notes
     assert note.startswith("gpt-4o-mini ") and "which older turns matter" in note
@@ -144,7 +144,7 @@ async def test_where_it_can_not_choose_nothing_is_left_out_and_the_reader_is_tol
 
 async def test_no_model_is_asked_where_there_is_nothing_to_choose(fake: FakeOpenAI) -> None:
     for options in ({"turns": 3}, {"turns": 5}, {"conversation": {"use_selection": False}}):
-        evidence = await gathered(fake, **options)
+        evidence = await gather(fake, **options)
         assert evidence.triaged is not None and evidence.notes == ()
         assert report(evidence)["result"] == "nothing to choose"
         assert report(evidence)["asked"] is False
@@ -153,7 +153,7 @@ async def test_no_model_is_asked_where_there_is_nothing_to_choose(fake: FakeOpen
 
 async def test_a_provider_that_can_not_judge_leaves_nothing_out() -> None:
     for preview in (True, False):
-        evidence = await Triager().gather(gathering(EchoProvider(), preview=preview))
+        evidence = await Triager().gather(decision_inputs(EchoProvider(), preview=preview))
         assert evidence.triaged is None
         assert evidence.notes == (
             f"Echo (no model) can't judge which older turns matter, {ALL_KEPT}",
@@ -162,7 +162,7 @@ async def test_a_provider_that_can_not_judge_leaves_nothing_out() -> None:
 
 
 async def test_a_preview_asks_nobody_and_says_so(fake: FakeOpenAI) -> None:
-    evidence = await gathered(fake, preview=True)
+    evidence = await gather(fake, preview=True)
     assert evidence.triaged is None
     assert evidence.notes == (
         "Which older turns go along is chosen on sending: gpt-4o-mini is asked about 4 of them.",
@@ -170,26 +170,26 @@ async def test_a_preview_asks_nobody_and_says_so(fake: FakeOpenAI) -> None:
     assert report(evidence)["result"] == "on sending" and fake.requests == []
 
 
-async def test_a_model_may_be_named(fake: FakeOpenAI) -> None:
+async def test_the_model_that_chooses_may_be_named(fake: FakeOpenAI) -> None:
     said = {"selection_model": "judge"}
-    evidence = await gathered(fake, '{"relevant": [1]}', conversation=said)
+    evidence = await gather(fake, '{"relevant": [1]}', conversation=said)
     assert fake.requests[-1]["model"] == report(evidence)["model"] == "judge"
     assert evidence.notes == ()
 
 
-async def test_another_model_than_the_named_one_is_told(fake: FakeOpenAI) -> None:
+async def test_a_note_says_that_another_model_than_the_named_one_chose(fake: FakeOpenAI) -> None:
     fake.script.append('{"relevant": [1]}')
     provider = provider_at(fake.base_url, model="local")
-    made = gathering(provider, conversation={"selection_model": "judge"})
+    made = decision_inputs(provider, conversation={"selection_model": "judge"})
     evidence = await Triager().gather(made)
     await provider.aclose()
     assert fake.requests[-1]["model"] == "local"
     assert evidence.notes == ("judge was to choose among older turns; local is asked here.",)
 
 
-async def test_what_was_forgotten_is_never_shown_to_it(fake: FakeOpenAI) -> None:
+async def test_forgotten_messages_are_never_sent_to_the_model(fake: FakeOpenAI) -> None:
     provider = provider_at(fake.base_url)
-    made = gathering(provider, conversation={"always_include_recent": 1})
+    made = decision_inputs(provider, conversation={"always_include_recent": 1})
     *older, current = made.transcript.entries
     below = Entry(message=current.message, seq=current.seq, forgets_above=True)
     for marked in ([*older, below], [*older[:14], _marked(older[14]), *older[15:], current]):
@@ -204,14 +204,14 @@ def _marked(entry: Entry) -> Entry:
     return Entry(message=entry.message, seq=entry.seq, forgets_above=True)
 
 
-async def test_stop_ends_the_question_too(fake: FakeOpenAI) -> None:
+async def test_a_stop_cancels_the_question_to_the_model_too(fake: FakeOpenAI) -> None:
     fake.script.append("[[mode=hang0]]")
     provider = provider_at(fake.base_url)
-    asking = asyncio.create_task(Triager().gather(gathering(provider)))
+    page_request = asyncio.create_task(Triager().gather(decision_inputs(provider)))
     await _until(lambda: fake.in_flight == 1)
-    asking.cancel()
+    page_request.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asking
+        await page_request
     await _until(lambda: fake.in_flight == 0)
     await provider.aclose()
 

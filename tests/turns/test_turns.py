@@ -17,16 +17,16 @@ from tests.conversations.builders import counted_totals, new_id, stored_totals
 from tests.turns.conftest import World, endless_script, read_until_end, reply_script
 
 
-async def opened(world: World, asking: PageRequest) -> Snapshot:
-    snapshot, reader = await world.turns.snapshots.open(asking)
+async def open_snapshot(world: World, page_request: PageRequest) -> Snapshot:
+    snapshot, reader = await world.turns.snapshots.open(page_request)
     reader.close()
     return snapshot
 
 
-async def under_way(world: World, asking: PageRequest) -> None:
+async def begin_endless_turn(world: World, page_request: PageRequest) -> None:
     """Begin an endless answer and wait for its first words."""
-    _, reader = await world.turns.snapshots.open(asking)
-    await world.turns.send(asking, client_id=new_id(), text="Count")
+    _, reader = await world.turns.snapshots.open(page_request)
+    await world.turns.send(page_request, client_id=new_id(), text="Count")
     while not isinstance(await asyncio.wait_for(reader.read(), 20), Delta):
         pass
     reader.close()
@@ -34,46 +34,48 @@ async def under_way(world: World, asking: PageRequest) -> None:
 
 class TestStoringTheEnd:
     @pytest.mark.slow
-    async def test_it_is_tried_again(self, world: World) -> None:
+    async def test_storing_the_end_is_retried(self, world: World) -> None:
         world.writes.failures["end_turn"] = 2
-        asking = world.asking()
-        _, ended = await world.say(asking)
+        page_request = world.page_request()
+        _, ended = await world.run_turn(page_request)
         assert ended.state == "complete" and ended.message is not None
-        assert (await opened(world, asking)).messages[-1] == ended.message
+        assert (await open_snapshot(world, page_request)).messages[-1] == ended.message
 
     @pytest.mark.slow
-    async def test_where_it_never_succeeds_the_pages_are_told_and_the_next_turn_works(
+    async def test_if_storing_never_succeeds_the_pages_are_told_and_the_next_turn_works(
         self, world: World
     ) -> None:
         world.writes.failures["end_turn"] = 3
-        asking = world.asking()
-        _, ended = await world.say(asking, "Hello")
+        page_request = world.page_request()
+        _, ended = await world.run_turn(page_request, "Hello")
         assert ended.state == "interrupted"
         assert ended.problem is not None and ended.problem.code == "not_stored"
-        started = await world.turns.send(asking, client_id=new_id(), text="Again")
+        started = await world.turns.send(page_request, client_id=new_id(), text="Again")
         assert not started.resent
-        _, reader = await world.turns.snapshots.open(asking)
+        _, reader = await world.turns.snapshots.open(page_request)
         _, ended = await read_until_end(reader)
         assert ended.state == "complete"
         assert await asyncio.to_thread(
-            stored_totals, asking.conversation
-        ) == await asyncio.to_thread(counted_totals, asking.conversation)
+            stored_totals, page_request.conversation
+        ) == await asyncio.to_thread(counted_totals, page_request.conversation)
 
     @pytest.mark.slow
-    async def test_opening_it_ends_what_nobody_writes(self, world: World) -> None:
+    async def test_opening_a_conversation_ends_a_turn_that_is_not_running(
+        self, world: World
+    ) -> None:
         world.writes.failures["end_turn"] = 3
-        asking = world.asking()
-        await world.say(asking, "Hello")
-        assert (await opened(world, asking)).turn is None
+        page_request = world.page_request()
+        await world.run_turn(page_request, "Hello")
+        assert (await open_snapshot(world, page_request)).turn is None
 
-    async def test_a_checkpoint_that_fails_stops_nothing(
+    async def test_a_failing_checkpoint_does_not_stop_the_turn(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("chatsite.turns.answer.checkpoints.SAVE_SECONDS", 0.02)
         world.writes.failures["checkpoint"] = 2
         world.provider.script = endless_script("word ")
-        asking = world.asking()
-        await under_way(world, asking)
+        page_request = world.page_request()
+        await begin_endless_turn(world, page_request)
 
         def saved() -> str:
             return Message.objects.get(role="assistant").content or ""
@@ -81,66 +83,70 @@ class TestStoringTheEnd:
         async with asyncio.timeout(20):
             while not await world.run(saved):  # noqa: ASYNC110 (a row tells nobody)
                 await asyncio.sleep(0.02)
-        _, reader = await world.turns.snapshots.open(asking)
-        assert await world.turns.stop(asking)
+        _, reader = await world.turns.snapshots.open(page_request)
+        assert await world.turns.stop(page_request)
         _, ended = await read_until_end(reader)
         assert ended.state == "stopped"
 
 
 class TestWhatTheProviderDoes:
-    async def test_half_a_character_is_replaced_and_the_rest_kept(self, world: World) -> None:
+    async def test_half_a_character_is_replaced_and_the_rest_is_stored(self, world: World) -> None:
         world.provider.script = reply_script("a\ud83d", "\0b", " 你好")
-        asking = world.asking()
-        text, ended = await world.say(asking)
+        page_request = world.page_request()
+        text, ended = await world.run_turn(page_request)
         assert ended.state == "complete" and ended.message is not None
         assert ended.message.message.content == "a\ufffd\ufffdb 你好"
         assert ended.message.message.content.startswith(text)
 
-    async def test_an_error_nobody_expected_is_told_without_its_words(
+    async def test_an_unexpected_error_is_reported_without_its_text(
         self, world: World, caplog: pytest.LogCaptureFixture
     ) -> None:
         world.provider.script = reply_script("So", error=ZeroDivisionError("secret"))
-        _, ended = await world.say(world.asking())
+        _, ended = await world.run_turn(world.page_request())
         assert (ended.state, ended.problem and ended.problem.code) == ("interrupted", "internal")
         assert "secret" not in str(ended.to_dict())
         assert "ZeroDivisionError" in caplog.text
 
-    async def test_an_error_of_the_provider_is_told_in_its_words(self, world: World) -> None:
+    async def test_an_error_of_the_provider_is_reported_with_its_sentence(
+        self, world: World
+    ) -> None:
         world.provider.script = reply_script(error=ProviderError("Busy.", code="rate_limited"))
-        asking = world.asking()
-        _, ended = await world.say(asking)
+        page_request = world.page_request()
+        _, ended = await world.run_turn(page_request)
         assert (ended.state, ended.message) == ("failed", None)
         assert ended.problem is not None and ended.problem.message == "Busy."
-        assert len((await opened(world, asking)).messages) == 1
+        assert len((await open_snapshot(world, page_request)).messages) == 1
 
-    async def test_a_stream_without_an_end_was_interrupted(self, world: World) -> None:
+    async def test_a_stream_without_an_end_is_an_interrupted_turn(self, world: World) -> None:
         world.provider.script = reply_script("So", whole=False)
-        _, ended = await world.say(world.asking())
+        _, ended = await world.run_turn(world.page_request())
         assert (ended.state, ended.problem and ended.problem.code) == (
             "interrupted",
             "interrupted",
         )
 
-    async def test_stop_is_stop_even_where_closing_the_stream_fails(self, world: World) -> None:
+    async def test_a_stopped_turn_is_stopped_even_if_closing_the_stream_fails(
+        self, world: World
+    ) -> None:
         world.provider.script = endless_script("word ", closing=ValueError("closed badly"))
-        asking = world.asking()
-        await under_way(world, asking)
-        _, reader = await world.turns.snapshots.open(asking)
-        assert await world.turns.stop(asking)
+        page_request = world.page_request()
+        await begin_endless_turn(world, page_request)
+        _, reader = await world.turns.snapshots.open(page_request)
+        assert await world.turns.stop(page_request)
         _, ended = await read_until_end(reader)
         assert (ended.state, ended.problem) == ("stopped", None)
         assert ended.message is not None
-        assert not await world.turns.stop(asking)
+        assert not await world.turns.stop(page_request)
 
 
 class TestFirstThings:
-    """What a person waits for comes before what is only written down."""
+    """Work that a person waits for is done before anything is stored."""
 
-    async def test_the_provider_is_asked_first_and_the_decision_told_before_the_first_word(
+    async def test_the_provider_is_asked_first_and_pages_get_the_decision_before_the_first_word(
         self, world: World
     ) -> None:
-        asking = world.asking()
-        _, reader = await world.turns.snapshots.open(asking)
+        page_request = world.page_request()
+        _, reader = await world.turns.snapshots.open(page_request)
         told: list[list[str]] = []
 
         async def script(request: Request) -> AsyncGenerator[Chunk, None]:
@@ -149,7 +155,7 @@ class TestFirstThings:
             yield Finished(reason="stop")
 
         world.provider.script = script
-        await world.turns.send(asking, client_id=new_id(), text="Hello")
+        await world.turns.send(page_request, client_id=new_id(), text="Hello")
         seen = []
         while (event := await asyncio.wait_for(reader.read(), 20)).type != "turn_ended":
             seen.append(event.type)
@@ -158,11 +164,11 @@ class TestFirstThings:
 
     async def test_a_request_that_fails_at_once_has_its_receipt(self, world: World) -> None:
         world.provider.script = reply_script(error=ProviderError("Busy.", code="rate_limited"))
-        _, ended = await world.say(world.asking())
+        _, ended = await world.run_turn(world.page_request())
         assert ended.state == "failed"
         assert ended.receipt is not None and ended.receipt["fingerprint"]["whole"]
 
-    async def test_many_pages_that_ask_who_answers_are_one_look(
+    async def test_many_pages_that_ask_for_the_agent_cause_one_lookup(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now, looks = [0.0], []
@@ -183,34 +189,34 @@ class TestFirstThings:
 
 
 class TestCaps:
-    async def test_places_come_back_whatever_happens(self, world: World) -> None:
+    async def test_places_are_freed_however_a_turn_ends(self, world: World) -> None:
         for number in range(8):
             error = (None, ProviderError("Busy."), ZeroDivisionError())[number % 3]
             world.provider.script = reply_script("So", error=error)
             world.writes.failures["end_turn"] = number % 2
             world.writes.failures["begin_turn"] = number % 4 == 3
-            asking = world.asking()
+            page_request = world.page_request()
             if number % 4 == 3:
                 with pytest.raises(OSError, match="disk"):
-                    await world.turns.send(asking, client_id=new_id(), text="Hello")
-            await world.say(asking)
+                    await world.turns.send(page_request, client_id=new_id(), text="Hello")
+            await world.run_turn(page_request)
         world.provider.script = endless_script("word ")
-        first, second = world.asking(), world.asking()
-        await under_way(world, first)
-        await under_way(world, second)
+        first, second = world.page_request(), world.page_request()
+        await begin_endless_turn(world, first)
+        await begin_endless_turn(world, second)
         with pytest.raises(TooMany):
-            await world.turns.send(world.asking(), client_id=new_id(), text="Third")
+            await world.turns.send(world.page_request(), client_id=new_id(), text="Third")
         with pytest.raises(TurnRunning):
             await world.turns.send(first, client_id=new_id(), text="Second")
-        for asking in (first, second):
-            assert await world.turns.stop(asking)
+        for page_request in (first, second):
+            assert await world.turns.stop(page_request)
         await world.turns.running.drain(5)
 
-    async def test_resends_at_once_are_answered_once(self, world: World) -> None:
-        asking, client_id = world.asking(), new_id()
-        _, reader = await world.turns.snapshots.open(asking)
+    async def test_resends_at_the_same_time_are_answered_once(self, world: World) -> None:
+        page_request, client_id = world.page_request(), new_id()
+        _, reader = await world.turns.snapshots.open(page_request)
         found = await asyncio.gather(
-            *(world.turns.send(asking, client_id=client_id, text="Once") for _ in range(10))
+            *(world.turns.send(page_request, client_id=client_id, text="Once") for _ in range(10))
         )
         await read_until_end(reader)
         assert [started.resent for started in found].count(False) == 1
@@ -219,14 +225,16 @@ class TestCaps:
 
 
 class TestDraining:
-    async def test_what_is_not_done_in_time_is_kept_as_interrupted(self, world: World) -> None:
+    async def test_a_turn_that_is_not_done_in_time_is_stored_as_interrupted(
+        self, world: World
+    ) -> None:
         world.provider.script = endless_script("word ")
-        asking = world.asking()
-        await under_way(world, asking)
+        page_request = world.page_request()
+        await begin_endless_turn(world, page_request)
         await world.turns.running.drain(0.05)
-        snapshot = await opened(world, asking)
+        snapshot = await open_snapshot(world, page_request)
         assert snapshot.turn is None
         assert snapshot.messages[-1].state == "interrupted"
         assert (snapshot.messages[-1].message.content or "").startswith("word ")
         with pytest.raises(TooMany, match="restarting"):
-            await world.turns.send(asking, client_id=new_id(), text="Again")
+            await world.turns.send(page_request, client_id=new_id(), text="Again")
