@@ -10,6 +10,7 @@ from django.core.management import get_commands, load_command_class
 
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.settings.sources import TABLE, URL_NAMES
+from chatsite.providers.known.servers import SERVERS
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
@@ -173,6 +174,11 @@ def test_the_policies_are_all_explained_and_no_others() -> None:
     assert [name for name in headings if name in POLICIES.names] == list(POLICIES.names)
     selectors = re.findall(r"^### Selector `(\w+)`$", POLICIES_DOCUMENT, flags=re.MULTILINE)
     assert selectors == list(POLICIES.selectors)
+
+
+def test_every_model_server_has_its_row() -> None:
+    explained = set(re.findall(r"^\| `llm\.([\w-]+)`", (ROOT / "docs/models.md").read_text(), re.M))
+    assert set(SERVERS) - explained == set()
 
 
 def test_every_setting_of_the_history_is_explained() -> None:

@@ -62,7 +62,7 @@ def read_names() -> set[str]:
 
 class TestTheExample:
     def test_it_lists_exactly_what_is_read(self) -> None:
-        listed = re.findall(r"^# ([A-Z_]+)=", EXAMPLE.read_text(), flags=re.MULTILINE)
+        listed = re.findall(r"^# ([A-Z][A-Z0-9_]*)=", EXAMPLE.read_text(), flags=re.MULTILINE)
         assert len(listed) == len(set(listed))
         assert set(listed) == read_names()
 

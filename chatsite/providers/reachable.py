@@ -149,8 +149,9 @@ class Providers:
 
 
 def _lists(server: Server) -> bool:
-    """Whether to ask the server for its models: the well-known servers' models are in our own
-    table, OpenRouter's too many aren't."""
+    """Whether to ask the server for its models. Those of a built-in server are in models.toml, so
+    it isn't asked, unless an administrator gave it another address. OpenRouter has too many for
+    the file, so it is asked."""
     if server.dialect != "openai":
         return False
     return server.name == "openrouter" or SERVERS.get(server.name) != server or server.local

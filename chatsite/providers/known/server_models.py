@@ -1,9 +1,9 @@
 """What a server reports of its models: their names, their real windows, their abilities.
 
 Every server lists its models at `/models`; some add the window there (vLLM `max_model_len`,
-OpenRouter `context_length`, Groq `context_window`). Others have an address of their own for it:
-Ollama `/api/ps` and `/api/show`, LM Studio `/api/v0/models`, llama-server `/props`. Unreadable
-answers are left out; nothing here raises.
+OpenRouter `context_length`, Groq `context_window`, which is asked only at another address than
+Groq's own). Others have an address of their own for it: Ollama `/api/ps` and `/api/show`, LM
+Studio `/api/v0/models`, llama-server `/props`. Unreadable answers are left out; nothing raises.
 """
 
 from __future__ import annotations

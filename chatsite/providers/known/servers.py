@@ -136,8 +136,8 @@ LOCAL = tuple(server.name for server in _ALL if server.local)
 def server_at(server: Server, base_url: str) -> Server:
     """The server with another address: a proxy, or a compatible server. It keeps dialect and key.
 
-    Any program may speak OpenAI's dialect there, so the label becomes the address. What only the
-    original address offers (files, the small model) is given up.
+    Any program may speak OpenAI's dialect, so the label of `openai` becomes the address. What only
+    the original address offers (files, the small model, its name for the reply's bound) is dropped.
     """
     if base_url == server.base_url:
         return server
