@@ -29,7 +29,7 @@ from tests.bench import (
     versions,
 )
 from tests.bench.figures import Options, Row, machine, summary
-from tests.bench.processes import limit_of_files
+from tests.bench.processes import raise_file_limit
 
 Bench = Callable[[Options], Coroutine[Any, Any, list[Row]]]
 
@@ -62,16 +62,16 @@ def main() -> int:
         type=Path,
         help="a checkout of another version, which `versions` measures beside this one",
     )
-    chosen = parser.parse_args()
-    unknown = set(chosen.names) - set(BENCHES)
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
-    limit_of_files()
-    options = Options(quick=chosen.quick, locomo=chosen.locomo, before=chosen.before)
+    raise_file_limit()
+    options = Options(quick=arguments.quick, locomo=arguments.locomo, before=arguments.before)
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
     broken = False
-    for name in chosen.names or BENCHES:
+    for name in arguments.names or BENCHES:
         print(f"\n## {name}\n", flush=True)
         began = time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""What the engine's KV cache saves: everything against reading the same prompt again."""
+"""The time saved by the engine's KV cache, compared with reading the same prompt again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import SLOTS, WINDOW
 from tests.bench import cache_engine, cache_page, cache_users, cache_words
 from tests.bench.cache_engine import Times
-from tests.bench.cache_page import First
-from tests.bench.cache_users import TOKENS, Memory, Together
-from tests.bench.cache_words import Alike
+from tests.bench.cache_page import FirstPiece
+from tests.bench.cache_users import TOKENS, Memory, Throughput
+from tests.bench.cache_words import SameAnswers
 from tests.bench.figures import Options, Row, ratios, spread, table
 from tests.short_talks import TALKS
 from tests.token_ids import Completion
 
 TURNS = (12, 40)
-# So many times faster than reading again, or so many times the tokens.
+# Targets: how many times faster than reading again, or how many times the tokens.
 KEPT, CUT, RESTORED, AT_ONCE = 15, 10, 200, 2
 
 
@@ -35,12 +35,12 @@ async def _at_the_engine(times: int) -> list[Row]:
             async with cache_engine.engine_in(folder) as place:
                 fresh = Memory.of(place.running.pid)
                 found = await _first_tokens(place.client, times)
-                together = await cache_users.four_at_once(place.client, times=times)
-                _print_users(together, times)
+                throughput = await cache_users.four_at_once(place.client, times=times)
+                _print_users(throughput, times)
                 full = Memory.of(place.running.pid)
                 _print_memory(fresh, full, found[TURNS[-1]])
                 talks = len(TALKS) if times > 1 else 4
-                _print_words(await cache_words.alike(place.client, talks=talks))
+                _print_words(await cache_words.compare_answers(place.client, talks=talks))
             async with cache_engine.engine_in(folder) as place:
                 for turn in TURNS:
                     await cache_engine.after_a_restart(place, found[turn], times=times)
@@ -50,7 +50,7 @@ async def _at_the_engine(times: int) -> list[Row]:
     _print_saving(found)
     return [
         *(row for turn in TURNS for row in _rows_of_engine(turn, found[turn])),
-        _row_of_users(together),
+        _row_of_users(throughput),
         _row_of_memory(fresh, full),
     ]
 
@@ -58,8 +58,8 @@ async def _at_the_engine(times: int) -> list[Row]:
 async def _first_tokens(client: EngineClient, times: int) -> dict[int, Times]:
     found = {}
     for turn in TURNS:
-        given = await cache_engine.prompts(client, turn)
-        found[turn] = await cache_engine.first_tokens(client, given, times=times)
+        prompts = await cache_engine.prompts(client, turn)
+        found[turn] = await cache_engine.first_tokens(client, prompts, times=times)
     _print_first_tokens(found, times)
     return found
 
@@ -109,14 +109,14 @@ def _print_saving(found: dict[int, Times]) -> None:
     print(table(head, lines) + "\n", flush=True)
 
 
-def _print_users(together: Together, times: int) -> None:
+def _print_users(throughput: Throughput, times: int) -> None:
     print(
         f"{SLOTS} people, each with a slot in which the prompt lies, {TOKENS} tokens an answer.\n"
     )
     head = ("they ask", "repetitions", "tokens a second of all")
     lines = [
-        ["one after the other", str(times), spread(together.alone)],
-        ["at once", str(times), spread(together.at_once)],
+        ["one after the other", str(times), spread(throughput.alone)],
+        ["at once", str(times), spread(throughput.at_once)],
     ]
     print(table(head, lines) + "\n", flush=True)
 
@@ -136,17 +136,17 @@ def _print_memory(fresh: Memory, full: Memory, saved: Times) -> None:
     print(table(head, lines) + "\n", flush=True)
 
 
-def _print_words(alike: Alike) -> None:
+def _print_words(same: SameAnswers) -> None:
     print(
-        f"Greedy answers to {alike.talks} questions, {cache_words.TOKENS} tokens at most, one at\n"
+        f"Greedy answers to {same.talks} questions, {cache_words.TOKENS} tokens at most, one at\n"
         "a time: how many are word for word what the engine says where it has read the whole\n"
         "prompt at once, into an empty slot. It rounds by how many tokens it reads together.\n"
     )
     head = ("the question is read behind", "the same", "the same as never saved")
     lines = [
-        ["what lay there", f"{alike.kept} of {alike.talks}", ""],
-        ["what was saved and restored", f"{alike.restored} of {alike.talks}", f"{alike.unsaved}"],
-        ["what was shifted", f"{alike.shifted} of {alike.talks}", ""],
+        ["what lay there", f"{same.kept} of {same.talks}", ""],
+        ["what was saved and restored", f"{same.restored} of {same.talks}", f"{same.unsaved}"],
+        ["what was shifted", f"{same.shifted} of {same.talks}", ""],
     ]
     print(table(head, lines) + "\n", flush=True)
 
@@ -163,12 +163,12 @@ def _rows_of_engine(turn: int, found: Times) -> list[Row]:
     ]
 
 
-def _row_of_users(together: Together) -> Row:
-    more = ratios(together.at_once, together.alone)
+def _row_of_users(throughput: Throughput) -> Row:
+    more = ratios(throughput.at_once, throughput.alone)
     return Row(
         what=f"engine, {SLOTS} people: one after the other / at once",
-        baseline=f"{spread(together.alone, digits=0)} tokens/s",
-        ours=f"{spread(together.at_once, digits=0)} tokens/s",
+        baseline=f"{spread(throughput.alone, digits=0)} tokens/s",
+        ours=f"{spread(throughput.at_once, digits=0)} tokens/s",
         ratio=f"x {spread(more)}",
         target=_aim(more, AT_ONCE, "at least {} times the tokens"),
     )
@@ -192,7 +192,7 @@ async def _at_the_page(times: int) -> list[Row]:
         "came when their cells were gone); cut (two more were, and it came at once); restored\n"
         "(the server was started again).\n"
     )
-    found = await cache_page.measured(TURNS, times=times)
+    found = await cache_page.measure_page(TURNS, times=times)
     head = ("turn", "case", "answers", "prompt tokens", "of them reused", "from", "first piece, ms")
     lines = [
         [
@@ -238,9 +238,9 @@ def _aim(found: Sequence[float], least: int, words: str) -> str:
     return f"{words.format(least)}: {'holds' if holds else 'MISSED'}"
 
 
-def _firsts(asked: Sequence[Completion]) -> list[float]:
-    return [one.first for one in asked]
+def _firsts(completions: Sequence[Completion]) -> list[float]:
+    return [one.first for one in completions]
 
 
-def _millis(firsts: Sequence[First]) -> list[float]:
+def _millis(firsts: Sequence[FirstPiece]) -> list[float]:
     return [first.millis for first in firsts]

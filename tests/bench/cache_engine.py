@@ -1,4 +1,4 @@
-"""The cache at the engine's own request: nothing of the application but its client."""
+"""The cache measured with requests to the engine, without the application except its client."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.bench import talk
 from tests.short_talks import SYSTEM
 from tests.token_ids import CHUNK, Completion, RoleText, ask, cached_ids, prompt_ids
 
-# Turns that are cut out of the middle: four messages.
+# Two turns, four messages, are cut out of the middle.
 CUT = 2
 
 
 @dataclass(slots=True)
-class Place:
-    """A folder, and an engine that saves its slots in it."""
+class EngineFolder:
+    """A folder and the engine that saves its slots in it."""
 
     folder: Path
     engine: Engine
@@ -41,13 +41,13 @@ class Place:
 
 
 @asynccontextmanager
-async def engine_in(folder: Path) -> AsyncIterator[Place]:
-    """Raises ProviderError with why it can't run."""
+async def engine_in(folder: Path) -> AsyncIterator[EngineFolder]:
+    """Run an engine in this folder. Raises ProviderError if it can't run."""
     engine = Engine(log_path=folder / "engine.log", sessions=folder / "kv")
     engine.start()
     try:
         await engine.ready()
-        yield Place(folder, engine)
+        yield EngineFolder(folder, engine)
     finally:
         await engine.stop()
 
@@ -60,8 +60,8 @@ async def folder() -> AsyncIterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Token ids. `asked` is the prompt of a turn and `known` what the turns before it left in the
-    slot; `longer` is the same with CUT more of them in the middle."""
+    """Token ids. `asked` is the prompt of a turn, `known` the ids that the turns before it left in
+    the slot, and `longer` the same with CUT more turns in the middle."""
 
     asked: list[int]
     known: list[int]
@@ -70,8 +70,8 @@ class Prompts:
 
 @dataclass(slots=True)
 class Times:
-    """What the repetitions took, in milliseconds; `cells` were saved to `file`, `size` bytes.
-    `trimming` is what trimming ahead took, of which the request that is `trimmed` knows nothing.
+    """The repetitions' times in milliseconds; `cells` were saved to `file`, `size` bytes.
+    `trimming` is the time of trimming ahead, which the time of the `trimmed` request leaves out.
     """
 
     anew: list[Completion] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Times:
 
 
 async def prompts(client: EngineClient, turn: int) -> Prompts:
-    """Of the question of this turn."""
+    """The prompts for the question of this turn."""
     whole = talk.talk(turn - 1 + CUT)
     middle = turn - 1 - (turn - 1) % 2
     left = [SYSTEM, *whole[:middle], *whole[middle + 2 * CUT :]]
@@ -108,31 +108,31 @@ async def prompts(client: EngineClient, turn: int) -> Prompts:
     )
 
 
-async def first_tokens(client: EngineClient, given: Prompts, *, times: int) -> Times:
-    """All cases in each repetition, on one slot; the first, which isn't counted, wakes it up."""
+async def first_tokens(client: EngineClient, token_ids: Prompts, *, times: int) -> Times:
+    """Every repetition measures all cases on one slot; a request before them warms the slot up."""
     longer, found = f"{uuid.uuid4().hex}.bin", Times()
-    await ask(client, given.longer, slot=0)
+    await ask(client, token_ids.longer, slot=0)
     await client.save(0, longer)
     for _ in range(times):
         await client.erase(0)
-        found.anew.append(await ask(client, given.asked, slot=0))
+        found.anew.append(await ask(client, token_ids.asked, slot=0))
         await _save_and_restore(client, found)
-        await ask(client, given.known, slot=0)  # takes the question back
-        found.kept.append(await ask(client, given.asked, slot=0))
-        await _lay(client, longer, given)
-        found.cut.append(await ask(client, given.asked, slot=0))
-        await _lay(client, longer, given)
+        await ask(client, token_ids.known, slot=0)  # removes the question from the slot
+        found.kept.append(await ask(client, token_ids.asked, slot=0))
+        await _fill_slot(client, longer, token_ids)
+        found.cut.append(await ask(client, token_ids.asked, slot=0))
+        await _fill_slot(client, longer, token_ids)
         began = time.perf_counter()
-        await client.prefill(0, given.known, chunk=CHUNK)
+        await client.prefill(0, token_ids.known, chunk=CHUNK)
         found.trimming.append(_since(began))
-        found.trimmed.append(await ask(client, given.asked, slot=0))
+        found.trimmed.append(await ask(client, token_ids.asked, slot=0))
     return found
 
 
-async def _lay(client: EngineClient, longer: str, given: Prompts) -> None:
-    """Put the longer prompt into the slot, as the turns before would have left it."""
+async def _fill_slot(client: EngineClient, longer: str, token_ids: Prompts) -> None:
+    """Put the longer prompt into the slot, as the earlier turns would have left it."""
     await client.restore(0, longer)
-    await ask(client, given.longer, slot=0)
+    await ask(client, token_ids.longer, slot=0)
 
 
 async def _save_and_restore(client: EngineClient, found: Times) -> None:
@@ -148,9 +148,9 @@ async def _save_and_restore(client: EngineClient, found: Times) -> None:
     found.cells, found.size = saved.cells, saved.size
 
 
-async def after_a_restart(place: Place, found: Times, *, times: int) -> None:
-    """The last saved file once more, as an engine and a server find it that were just started: its
-    content is checked first. It is still in the system's memory, as after `kill -9`."""
+async def after_a_restart(place: EngineFolder, found: Times, *, times: int) -> None:
+    """Restore the last saved file as a newly started engine and server do, which check its content
+    first. The file is still in the system's page cache, as after `kill -9`."""
     path = place.folder / "kv"
     size, digest = SessionFolder(path).checked(found.file)
     session = Session(

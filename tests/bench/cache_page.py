@@ -1,4 +1,4 @@
-"""The cache at the page: from sending to the first piece of the answer, through all of it."""
+"""The cache as the page sees it: from sending to the first piece of the answer."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.person import Page, Person
 from tests.running import ROOT, Server
 from tests.story.agents import brief_demo
 
-# Reading 3,000 tokens on a machine that others use too.
+# Enough to read 3,000 tokens on a busy machine.
 PATIENCE = 300.0
 AGENT = "demo"
 ANSWER_TOKENS = 8
-# Four messages out of the middle.
+# Four messages are cut out of the middle.
 CUT = 4
 CASES = ("anew", "kept", "trimmed ahead", "cut", "restored")
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FirstPiece:
     """Milliseconds from sending to the first piece; the prompt's tokens and those of them that
     the engine reused, as its receipt says, and where these came from."""
 
@@ -36,17 +36,17 @@ class First:
     origin: str
 
 
-Cases = dict[str, list[First]]
+Cases = dict[str, list[FirstPiece]]
 
 
-async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
-    """By turn and case. The conversations come from files, so that the engine has never seen them;
-    then each goes on, loses four messages, and goes on after the server was started again. Empty
-    where there is no engine, which is printed."""
+async def measure_page(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
+    """The first pieces by turn and case. The conversations are imported from files, so that the
+    engine has never read them; each is then continued, loses four messages, and is continued again
+    after a restart of the server. Empty if there is no engine; the reason is printed."""
     found: dict[int, Cases] = {turn: {case: [] for case in CASES} for turn in turns}
     with TemporaryDirectory() as folder, application(root=ROOT, **_environment(folder)) as server:
         async with Person(server.url) as ada:
-            if skipped := await _why_not(ada):
+            if skipped := await _reason_to_skip(ada):
                 print(f"Skipped at the page: {skipped}\n")
                 return {}
             talks = [
@@ -55,17 +55,17 @@ async def measured(turns: tuple[int, ...], *, times: int) -> dict[int, Cases]:
                 for turn in turns
             ]
             _restart(server)
-            await _why_not(ada)
+            await _reason_to_skip(ada)
             for turn, number, conversation in talks:
                 page = await ada.page(conversation)
-                asked = talk.question(turn + 3, number=number)
-                found[turn]["restored"].append(await _first(page, asked))
+                text = talk.question(turn + 3, number=number)
+                found[turn]["restored"].append(await _first_piece(page, text))
                 await page.close()
     return found
 
 
 async def _turns(ada: Person, turn: int, number: int, cases: Cases) -> str:
-    """The conversation's id."""
+    """Measure the cases before the restart; returns the conversation's id."""
     file = {
         "format": "chatsite.conversation",
         "version": 1,
@@ -79,20 +79,20 @@ async def _turns(ada: Person, turn: int, number: int, cases: Cases) -> str:
     page = await ada.page(view["conversation"]["id"])
     middle = turn - 1 + (turn - 1) % 2
     unwanted = page.snapshot["messages"][-middle:][: 2 * CUT]
-    asked = [talk.question(turn - 1 + later, number=number) for later in range(4)]
-    cases["anew"].append(await _first(page, asked[0]))
-    cases["kept"].append(await _first(page, asked[1]))
-    there = await ada.cells(page.conversation)
+    questions = [talk.question(turn - 1 + later, number=number) for later in range(4)]
+    cases["anew"].append(await _first_piece(page, questions[0]))
+    cases["kept"].append(await _first_piece(page, questions[1]))
+    cells_before = await ada.cells(page.conversation)
     await ada.leave_out(unwanted[CUT:])
-    await ada.fewer_cells(page.conversation, there)
-    cases["trimmed ahead"].append(await _first(page, asked[2]))
+    await ada.fewer_cells(page.conversation, cells_before)
+    cases["trimmed ahead"].append(await _first_piece(page, questions[2]))
     await ada.leave_out(unwanted[:CUT])
-    cases["cut"].append(await _first(page, asked[3]))
+    cases["cut"].append(await _first_piece(page, questions[3]))
     await page.close()
     return page.conversation
 
 
-async def _first(page: Page, text: str) -> First:
+async def _first_piece(page: Page, text: str) -> FirstPiece:
     began = time.perf_counter()
     await page.send(text)
     await _until(page, "delta")
@@ -101,7 +101,9 @@ async def _first(page: Page, text: str) -> First:
     if ended["state"] != "complete":
         raise RuntimeError(f"a turn ended {ended['state']}: {ended['problem']}")
     cache = ended["receipt"]["cache"]
-    return First(millis, cache["reused"] + cache["evaluated"], cache["reused"], cache["origin"])
+    return FirstPiece(
+        millis, cache["reused"] + cache["evaluated"], cache["reused"], cache["origin"]
+    )
 
 
 async def _until(page: Page, type: str) -> dict[str, Any]:
@@ -114,8 +116,8 @@ async def _until(page: Page, type: str) -> dict[str, Any]:
             raise RuntimeError(f"no {type} but {event}")
 
 
-async def _why_not(ada: Person) -> str:
-    """Wait for the engine; why there is nothing to measure, or an empty text."""
+async def _reason_to_skip(ada: Person) -> str:
+    """Wait for the engine; returns why nothing can be measured, or ""."""
     page = await ada.page()
     if page.snapshot["agent"]["provider"]["kind"] != "embedded":
         return "the embedded engine isn't installed here."
@@ -127,13 +129,13 @@ async def _why_not(ada: Person) -> str:
 
 
 def _restart(server: Server) -> None:
-    """As an administrator would; every slot is saved by then."""
+    """Restart as an administrator would; every slot has been saved before."""
     server.stop()
     server.start()
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """With short answers: only their beginning is measured."""
+    """An environment with short answers, since only their beginning is measured."""
     agents = brief_demo(Path(folder), tokens=ANSWER_TOKENS)
     return {
         "CHAT_ENGINE": "auto",

@@ -1,4 +1,4 @@
-"""Four people at once on one engine, and the memory that it takes."""
+"""The throughput of four people at once on one engine, and the engine's memory."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MIB = 1024 * 1024
 
 
 @dataclass(slots=True)
-class Together:
-    """Tokens a second of all together: of answers one after the other, and of all at once."""
+class Throughput:
+    """Tokens a second, summed over all people: answering one after the other, and all at once."""
 
     alone: list[float] = field(default_factory=list)
     at_once: list[float] = field(default_factory=list)
@@ -30,8 +30,8 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """MiB: resident, and with what is shared divided among those who share it; None where the
-    system doesn't tell."""
+    """In MiB: resident memory (RSS) and proportional memory (PSS), which divides shared pages among
+    their users; None on systems without this figure."""
 
     rss: float
     pss: float | None
@@ -43,23 +43,23 @@ class Memory:
         return cls(process.memory_info().rss / MIB, shared)
 
 
-async def four_at_once(client: EngineClient, *, times: int) -> Together:
-    """Each has a slot and finds the prompt there, also those who come one after the other: only
-    writing is compared, and reading the others' prompts again isn't held against one slot."""
-    found = Together()
-    given = [
+async def four_at_once(client: EngineClient, *, times: int) -> Throughput:
+    """Each person has a slot that holds the prompt already, also when they ask one after the other:
+    only the generation of answers is compared, not the reading of prompts."""
+    found = Throughput()
+    prompts = [
         await prompt_ids(
             client,
             [SYSTEM, *talk.talk(TURNS, number=n), ("user", talk.question(TURNS, number=n))],
         )
         for n in range(SLOTS)
     ]
-    for slot, prompt in enumerate(given):
+    for slot, prompt in enumerate(prompts):
         await ask(client, prompt, slot=slot)
 
     async def answer(slot: int) -> int:
-        asked = await ask(client, given[slot], slot=slot, tokens=TOKENS, whole=True)
-        return len(asked.ids)
+        completion = await ask(client, prompts[slot], slot=slot, tokens=TOKENS, whole=True)
+        return len(completion.ids)
 
     for _ in range(times):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Whether greedy answers are the same words, whatever way the prompt came into the cache."""
+"""Whether greedy answers are the same words, however the prompt got into the cache."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ TOKENS = 24
 
 
 @dataclass(slots=True)
-class Alike:
-    """How many of `talks` were answered with the same ids as when the whole prompt was read at
-    once into an empty slot: their last question read behind what lay there, the same after saving
-    and restoring, and behind what was shifted. `unsaved`: restored ones that are as never saved."""
+class SameAnswers:
+    """How many of `talks` had the same answer as with the whole prompt read into an empty slot.
+
+    `kept`: the question was read after the turns already in the slot; `restored`: the same after
+    saving and restoring; `shifted`: after turns whose cells were shifted. `unsaved` counts the
+    restored answers that are equal to the kept ones.
+    """
 
     talks: int = 0
     kept: int = 0
@@ -25,34 +28,37 @@ class Alike:
     unsaved: int = 0
 
 
-async def alike(client: EngineClient, *, talks: int) -> Alike:
-    found = Alike()
+async def compare_answers(client: EngineClient, *, talks: int) -> SameAnswers:
+    found = SameAnswers()
     for place, one in enumerate(TALKS[:talks]):
         others = [TALKS[(place + step) % len(TALKS)] for step in (7, 13)]
-        await _try(client, found, one, cut=others[0], after=others[1])
+        await _compare(client, found, one, cut=others[0], after=others[1])
     return found
 
 
-async def _try(
-    client: EngineClient, found: Alike, one: ShortTalk, *, cut: ShortTalk, after: ShortTalk
+async def _compare(
+    client: EngineClient, found: SameAnswers, one: ShortTalk, *, cut: ShortTalk, after: ShortTalk
 ) -> None:
-    said = [SYSTEM, *one.turn, *after.turn]
-    known, prompt = await cached_ids(client, said), await prompt_ids(client, [*said, one.question])
+    messages = [SYSTEM, *one.turn, *after.turn]
+    known, prompt = (
+        await cached_ids(client, messages),
+        await prompt_ids(client, [*messages, one.question]),
+    )
     longer = await cached_ids(client, [SYSTEM, *one.turn, *cut.turn, *after.turn])
     name = f"{uuid.uuid4().hex}.bin"
 
     async def answer(*, behind: int) -> tuple[int, ...]:
-        asked = await ask(client, prompt, slot=0, tokens=TOKENS)
-        if asked.reused != behind:
-            raise RuntimeError(f"{asked.reused} tokens were reused and not {behind}")
-        return asked.ids
+        completion = await ask(client, prompt, slot=0, tokens=TOKENS)
+        if completion.reused != behind:
+            raise RuntimeError(f"{completion.reused} tokens were reused and not {behind}")
+        return completion.ids
 
     async def read(ids: list[int]) -> None:
         await client.erase(0)
         await ask(client, ids, slot=0)
 
     await client.erase(0)
-    anew = await answer(behind=0)
+    fresh = await answer(behind=0)
     await read(known)
     kept = await answer(behind=len(known))
     await read(known)
@@ -63,7 +69,7 @@ async def _try(
     await read(longer)
     shifted = await answer(behind=len(known))
     found.talks += 1
-    found.kept += kept == anew
-    found.restored += restored == anew
-    found.shifted += shifted == anew
+    found.kept += kept == fresh
+    found.restored += restored == fresh
+    found.shifted += shifted == fresh
     found.unsaved += restored == kept

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from tests.bench.figures import Options, Row, judged, percentile, table
+from tests.bench.figures import Options, Row, judge, percentile, table
 from tests.bench.people import (
     Ask,
-    Heard,
+    TimedAnswer,
     all_ask,
-    asking_page,
-    asking_provider,
+    page_asker,
     people_at,
+    provider_asker,
     question,
     unlimited_session,
 )
@@ -20,7 +20,7 @@ from tests.bench.processes import application, cpu_seconds, fake_provider, serve
 
 USERS = 200
 RATE = 50
-# So long that all of them are written at the same time: the starts take half of it.
+# Long enough for all answers to overlap: the starts take half of an answer's time.
 TOKENS = 400
 STARTS = TOKENS / RATE / 2
 # Milliseconds: how late a token may be, and how much later at an answer's end than at its start.
@@ -30,25 +30,25 @@ LATER = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """What all heard, and the seconds of CPU that the server took for it."""
+    """The answers of one pass, and the seconds of CPU that the server used for them."""
 
-    answers: list[Heard]
+    answers: list[TimedAnswer]
     cpu: float = 0.0
 
     def gaps(self) -> list[float]:
-        return [gap * 1000 for heard in self.answers for gap in heard.gaps()]
+        return [gap * 1000 for answer in self.answers for gap in answer.gaps()]
 
     def lags(self) -> list[float]:
-        return [lag * 1000 for heard in self.answers for lag in heard.lags()]
+        return [lag * 1000 for answer in self.answers for lag in answer.lags()]
 
     def wrong(self) -> int:
-        return sum(heard.wrong(TOKENS) for heard in self.answers)
+        return sum(answer.wrong(TOKENS) for answer in self.answers)
 
     def falling_behind(self) -> float:
-        """Milliseconds that the last second's tokens were later than the first second's."""
+        """How many milliseconds later the last second's tokens were than the first second's."""
         growth = [
             statistics.median(lags[-RATE:]) - statistics.median(lags[:RATE])
-            for lags in (heard.lags() for heard in self.answers)
+            for lags in (answer.lags() for answer in self.answers)
         ]
         return statistics.median(growth) * 1000
 
@@ -81,17 +81,17 @@ async def run(options: Options) -> list[Row]:
 
 async def _directly(provider: str) -> Crowd:
     async with unlimited_session() as session:
-        return Crowd(await _ask([asking_provider(session, provider)] * USERS))
+        return Crowd(await _ask([provider_asker(session, provider)] * USERS))
 
 
 async def _through(url: str, pid: int, *, users: int = USERS) -> Crowd:
     async with people_at(url, users) as pages:
         before = cpu_seconds(pid)
-        answers = await _ask([asking_page(page) for page in pages])
+        answers = await _ask([page_asker(page) for page in pages])
         return Crowd(answers, cpu_seconds(pid) - before)
 
 
-async def _ask(asks: list[Ask]) -> list[Heard]:
+async def _ask(asks: list[Ask]) -> list[TimedAnswer]:
     return await all_ask(asks, question(tokens=TOKENS, rate=RATE, stamped=True), seconds=STARTS)
 
 
@@ -124,13 +124,13 @@ def _rows(direct: list[Crowd], ours: list[Crowd]) -> list[Row]:
             what=f"{USERS} users: lag of a token, p99",
             baseline=f"{_middle([one.lags() for one in direct], 99):.0f} ms",
             ours=f"{late:.0f} ms",
-            target=judged(f"under {LATE:.0f} ms", late < LATE, gap=gap),
+            target=judge(f"under {LATE:.0f} ms", late < LATE, gap=gap),
         ),
         Row(
             what=f"{USERS} users: later at an answer's end than at its start",
             baseline=f"{statistics.median(one.falling_behind() for one in direct):.0f} ms",
             ours=f"{behind:.0f} ms",
-            target=judged(f"keeps up: under {LATER:.0f} ms", behind < LATER, gap=gap),
+            target=judge(f"keeps up: under {LATER:.0f} ms", behind < LATER, gap=gap),
         ),
     ]
 

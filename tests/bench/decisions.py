@@ -1,4 +1,4 @@
-"""A decision under `lastN 20` in a short and in a very long conversation: it costs the same."""
+"""A decision under `lastN 20` costs the same in a short and in a very long conversation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
+from tests.bench.database import conversation, counted_message, database
 from tests.bench.figures import Options, Row, percentile, spread, table
-from tests.bench.stored import conversation, database, said
 
 SHORT, LONG = 100, 100_000
 TARGET = 1.5
@@ -32,8 +32,8 @@ async def run(options: Options) -> list[Row]:
 
 # ---- with storage ------------------------------------------------------------------------------
 @dataclass(slots=True)
-class Counted:
-    """`loading.load_path`, counting what it asks of the database."""
+class QueryCounter:
+    """Wraps `loading.load_path` and counts its database queries."""
 
     queries: int = 0
 
@@ -52,7 +52,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One conversation in which a question waits for its decision."""
+    """One conversation with a question on which a decision is to be made."""
 
     decider: Any
     context: Any
@@ -65,8 +65,8 @@ class Case:
             conversation=context.conversation,
             reach=context.reach,
         )
-        decided = await decider.decide_round(context, loaded)
-        found: Decision = decided.decision
+        round_decision = await decider.decide_round(context, loaded)
+        found: Decision = round_decision.decision
         return found
 
     async def micros(self) -> float:
@@ -75,11 +75,11 @@ class Case:
         return (time.perf_counter() - began) * 1e6
 
     async def queries(self) -> int:
-        counted = Counted()
-        paths: Any = SimpleNamespace(load_path=counted.load)
+        counter = QueryCounter()
+        paths: Any = SimpleNamespace(load_path=counter.load)
         storage = replace(self.decider.storage, paths=paths)
         await self.decide(replace(self.decider, storage=storage))
-        return counted.queries
+        return counter.queries
 
 
 async def _stored(options: Options) -> Row:
@@ -96,22 +96,22 @@ async def _stored(options: Options) -> Row:
         for _ in range(times):
             base.append(await short.micros())
             ours.append(await long.micros())
-        asked = (await short.queries(), await long.queries())
+        queries = (await short.queries(), await long.queries())
     finally:
         run.close()
-    _print(times, base, ours, asked)
+    _print(times, base, ours, queries)
     ratio = statistics.median(ours) / statistics.median(base)
     return Row(
         what=f"a decision under lastN 20: {SHORT:,} / {LONG:,} stored messages",
-        baseline=f"{statistics.median(base) / 1000:.2f} ms, {asked[0]} queries",
-        ours=f"{statistics.median(ours) / 1000:.2f} ms, {asked[1]} queries",
+        baseline=f"{statistics.median(base) / 1000:.2f} ms, {queries[0]} queries",
+        ours=f"{statistics.median(ours) / 1000:.2f} ms, {queries[1]} queries",
         ratio=f"{ratio:.2f}",
         target=f"ratio at most {TARGET}, 3 queries",
     )
 
 
 async def _case(run: Any, count: int) -> Case:
-    """A conversation of `count` messages; before its question stand a decided turn with receipt."""
+    """A conversation of `count` messages; the turn before its question has a stored receipt."""
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
@@ -139,18 +139,18 @@ async def _case(run: Any, count: int) -> Case:
             conversation=id,
             agent="demo",
             client_id=str(uuid.uuid4()),
-            user=said("user"),
+            user=counted_message("user"),
             answer=str(uuid.uuid4()),
             greeting=(),
             reach=case.context.reach,
         )
 
-    begun = await ask()
+    turn = await ask()
     decision = await case.decide(case.decider)
-    answer = said("assistant")
+    answer = counted_message("assistant")
     await run(
         store.end_turn,
-        turn=begun.turn,
+        turn=turn.turn,
         state="complete",
         text=answer.content,
         tokens=answer.tokens,
@@ -161,7 +161,7 @@ async def _case(run: Any, count: int) -> Case:
     return case
 
 
-def _print(times: int, base: list[float], ours: list[float], asked: tuple[int, int]) -> None:
+def _print(times: int, base: list[float], ours: list[float], queries: tuple[int, int]) -> None:
     head = ("stored messages", "decisions", "ms: median (min to max)", "p95, ms", "queries")
     lines = [
         [
@@ -169,19 +169,20 @@ def _print(times: int, base: list[float], ours: list[float], asked: tuple[int, i
             str(times),
             spread([value / 1000 for value in values], digits=2),
             f"{percentile(values, 95) / 1000:.2f}",
-            str(queries),
+            str(query_count),
         ]
-        for stored, values, queries in ((SHORT, base, asked[0]), (LONG, ours, asked[1]))
+        for stored, values, query_count in ((SHORT, base, queries[0]), (LONG, ours, queries[1]))
     ]
     print(table(head, lines))
 
 
 # ---- without -----------------------------------------------------------------------------------
 def _pure(options: Options) -> None:
-    """`decide` alone, on a thousand loaded messages; for information."""
+    """Measure `decide` alone on a thousand loaded messages; without a target."""
     times = options.times(31, 9)
     entries = tuple(
-        Entry(message=said("assistant" if n % 2 else "user"), seq=n + 1) for n in range(1001)
+        Entry(message=counted_message("assistant" if n % 2 else "user"), seq=n + 1)
+        for n in range(1001)
     )
     transcript = Transcript(entries=entries)
     head, window = Head.of(None, ()), Window(size=128_000, reply=1024)

@@ -1,4 +1,4 @@
-"""Numbers and how they are printed: medians, spread, ratios, tables in Markdown."""
+"""Figures and their output: medians, spread, ratios, tables in Markdown."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Milliseconds between two tokens that come every 20, on a machine that has time for them.
+# Milliseconds between tokens that are sent every 20 ms: the most on a machine that is idle.
 SMOOTH = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`quick`: a third of the repetitions or fewer, to see that it runs.
+    """`quick`: a third of the repetitions or fewer, to check that the benches run.
 
-    `locomo` is the file of conversations that some benches read; None where it isn't at hand.
+    `locomo` is the file of conversations that some benches read; None if there is none.
     `before` is a checkout of another version to measure beside this one.
     """
 
@@ -28,14 +28,14 @@ class Options:
     before: Path | None = None
 
     def times(self, full: int, quick: int) -> int:
-        """How often to repeat; both odd, so that the median is one of the measured values."""
+        """The number of repetitions; both are odd, so that the median is a measured value."""
         assert full % 2 and quick % 2
         return quick if self.quick else full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the last table. `target` is the issue's, empty where it names none."""
+    """One line of the summary. `target` is empty if there is none."""
 
     what: str
     baseline: str
@@ -45,7 +45,7 @@ class Row:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The nearest-rank percentile: a value that was measured, never one in between."""
+    """The nearest-rank percentile: always a measured value, never an interpolated one."""
     ordered = sorted(values)
     return ordered[max(math.ceil(len(ordered) * percent / 100), 1) - 1]
 
@@ -57,13 +57,13 @@ def spread(values: Sequence[float], *, digits: int = 1) -> str:
 
 
 def ratios(ours: Sequence[float], baseline: Sequence[float]) -> list[float]:
-    """Repetition by repetition: what else runs on the machine slows both sides of one."""
+    """The ratio of each repetition, because other load on the machine slows both its sides."""
     return [one / other for one, other in zip(ours, baseline, strict=True)]
 
 
-def judged(target: str, holds: bool, *, gap: float) -> str:
-    """A target of times, which means something only where the machine is quiet enough: where the
-    99th percentile of the direct client's own gaps, in milliseconds, says so."""
+def judge(target: str, holds: bool, *, gap: float) -> str:
+    """The verdict on a target of times. It is given only on a quiet machine: if `gap`, the 99th
+    percentile of the direct client's own gaps in milliseconds, is under SMOOTH."""
     if gap >= SMOOTH:
         return f"{target}; not judged: direct gaps p99 {gap:.0f} ms, not under {SMOOTH:.0f}"
     return f"{target}: {'holds' if holds else 'MISSED'} (direct gaps p99 {gap:.0f} ms)"
@@ -88,8 +88,8 @@ def summary(rows: Iterable[Row]) -> str:
 
 
 def machine() -> str:
-    """Where this ran, in one line. The load says whether others used it too, and the sum, which
-    takes 10 to 15 us on a desktop of these years, how much of a core was left."""
+    """The machine in one line. The load shows other users of the machine; the time of the sum
+    (10 to 15 us on a current desktop) shows how much of a core was available."""
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     loop = min(timeit.repeat("sum(range(1000))", number=500, repeat=9)) / 500 * 1e6
     return (

@@ -1,18 +1,18 @@
-"""What the application adds to the time to the first token, over asking the provider directly."""
+"""The time that the application adds to the first token, compared with the provider alone."""
 
 from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, field
 
-from tests.bench.figures import Options, Row, judged, percentile, table
+from tests.bench.figures import Options, Row, judge, percentile, table
 from tests.bench.people import (
     Ask,
-    Heard,
+    TimedAnswer,
     all_ask,
-    asking_page,
-    asking_provider,
+    page_asker,
     people_at,
+    provider_asker,
     question,
     unlimited_session,
 )
@@ -25,19 +25,19 @@ ADDED = 10.0
 
 @dataclass(slots=True)
 class Times:
-    """In milliseconds: the first token asked directly, what is added to it, and the gaps between
-    the tokens of the direct answers."""
+    """In milliseconds: the time to the first token from the provider alone, the time added by the
+    application, and the gaps between tokens from the provider alone."""
 
     alone: list[float] = field(default_factory=list)
     added: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
 
-    def take(self, direct: list[Heard], ours: list[Heard]) -> None:
-        firsts = [heard.first * 1000 for heard in direct]
+    def take(self, direct: list[TimedAnswer], ours: list[TimedAnswer]) -> None:
+        firsts = [answer.first * 1000 for answer in direct]
         usual = statistics.median(firsts)
         self.alone += firsts
-        self.added += [heard.first * 1000 - usual for heard in ours]
-        self.gaps += [gap * 1000 for heard in direct for gap in heard.gaps()]
+        self.added += [answer.first * 1000 - usual for answer in ours]
+        self.gaps += [gap * 1000 for answer in direct for gap in answer.gaps()]
 
 
 async def run(options: Options) -> list[Row]:
@@ -50,8 +50,8 @@ async def run(options: Options) -> list[Row]:
     with fake_provider() as provider, application(provider) as server:
         for users, rounds in ((1, options.times(41, 9)), (50, options.times(11, 3))):
             async with people_at(server.url, users) as pages, unlimited_session() as session:
-                ours = [asking_page(page) for page in pages]
-                direct = [asking_provider(session, provider)] * users
+                ours = [page_asker(page) for page in pages]
+                direct = [provider_asker(session, provider)] * users
                 times = await _rounds(ours, direct, rounds)
             lines.append(_line(users, rounds, times))
             rows.append(_row(users, times))
@@ -70,15 +70,15 @@ async def run(options: Options) -> list[Row]:
 
 
 async def _rounds(ours: list[Ask], direct: list[Ask], rounds: int) -> Times:
-    """A round before them isn't counted: it opens connections and loads what is loaded once."""
+    """The first round isn't counted: it opens connections and fills caches."""
     prompt = question(tokens=TOKENS if len(ours) > 1 else 5)
     seconds = 1.0 if len(ours) > 1 else 0.0
     times = Times()
     for number in range(rounds + 1):
-        asked = await all_ask(direct, prompt, seconds=seconds)
-        through = await all_ask(ours, prompt, seconds=seconds)
+        from_provider = await all_ask(direct, prompt, seconds=seconds)
+        from_application = await all_ask(ours, prompt, seconds=seconds)
         if number:
-            times.take(asked, through)
+            times.take(from_provider, from_application)
     return times
 
 
@@ -98,7 +98,7 @@ def _row(users: int, times: Times) -> Row:
     target = ""
     if users > 1:
         smooth = percentile(times.gaps, 99)
-        target = judged(f"under {ADDED:.0f} ms", more < ADDED, gap=smooth)
+        target = judge(f"under {ADDED:.0f} ms", more < ADDED, gap=smooth)
     return Row(
         what=f"time to first token, {users} user{'s' * (users > 1)}: direct / added, p50 (p99)",
         baseline=f"{usual:.1f} ({percentile(times.alone, 99):.1f}) ms",

@@ -1,4 +1,4 @@
-"""LoCoMo's conversations: two people over many sessions, and questions whose evidence is known.
+"""LoCoMo's conversations: two people in many sessions, and questions with known evidence.
 
 The data is not part of the project (CC BY-NC 4.0): `data/locomo10.json` of
 github.com/snap-research/locomo. `LOCOMO=that/file make bench` measures with it.
@@ -24,7 +24,7 @@ ADVERSARIAL = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A message. `at` is its session's time, a minute later with every message."""
+    """A message. `at` is the time of its session plus a minute for every message before it."""
 
     id: str
     author: str
@@ -60,12 +60,14 @@ def read(path: Path) -> list[Dialogue]:
 
 
 def _dialogue(found: Mapping[str, Any]) -> Dialogue:
-    said = found["conversation"]
-    sessions = sorted(int(m[1]) for key in said if (m := re.fullmatch(r"session_(\d+)", key)))
+    conversation = found["conversation"]
+    sessions = sorted(
+        int(m[1]) for key in conversation if (m := re.fullmatch(r"session_(\d+)", key))
+    )
     spoken: list[Spoken] = []
     for session in sessions:
-        began = _time(said[f"session_{session}_date_time"])
-        for minute, message in enumerate(said[f"session_{session}"]):
+        began = _time(conversation[f"session_{session}_date_time"])
+        for minute, message in enumerate(conversation[f"session_{session}"]):
             spoken.append(
                 Spoken(
                     id=message["dia_id"],
@@ -83,7 +85,7 @@ def _dialogue(found: Mapping[str, Any]) -> Dialogue:
     )
     return Dialogue(
         name=found["sample_id"],
-        authors=(said["speaker_a"], said["speaker_b"]),
+        authors=(conversation["speaker_a"], conversation["speaker_b"]),
         spoken=tuple(spoken),
         questions=tuple(questions),
     )
@@ -94,13 +96,13 @@ def _time(text: str) -> datetime:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """A picture counts as its caption."""
+    """The message's text; a picture is represented by its caption."""
     text: str = message["text"]
     return f"{text} [{message['blip_caption']}]" if message.get("blip_caption") else text
 
 
 def _places(evidence: Sequence[str], places: Mapping[str, int]) -> frozenset[int]:
-    """Some labels name several messages in one, some have a stray colon or zero."""
+    """The evidence's places. Labels may name several messages or have a stray colon or zero."""
     ids = [
         f"D{session}:{int(number)}"
         for label in evidence

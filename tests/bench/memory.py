@@ -1,4 +1,4 @@
-"""Memory of a fresh server, and of each socket that is open and silent."""
+"""Memory of a fresh server, and of each idle socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.bench.processes import (
 
 SOCKETS = 200
 FIRST = 20
-EACH = 20  # a guest; a client library opens no more than 100 of one session
+EACH = 20  # sockets of a guest; a client library opens at most 100 for one session
 MIB = 1024 * 1024
 
 
@@ -60,7 +60,7 @@ async def run(options: Options) -> list[Row]:
 
 
 async def _application(provider: str) -> tuple[float, float]:
-    """MiB after the start and KiB a socket."""
+    """Returns MiB after the start and KiB for each socket."""
     with application(provider) as server:
         pid = server_pid(server)
         start = unique_bytes(pid)
@@ -73,7 +73,7 @@ async def _application(provider: str) -> tuple[float, float]:
 
 async def _relay(provider: str) -> tuple[float, float]:
     with bare_relay(provider) as (url, pid):
-        async with relay_sockets(url, 1):  # it is up as soon as this is open
+        async with relay_sockets(url, 1):  # once this socket is open, the relay runs
             start = unique_bytes(pid)
         async with relay_sockets(url, FIRST):
             before = unique_bytes(pid)

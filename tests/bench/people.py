@@ -1,4 +1,4 @@
-"""Those who ask: the same question through the application, a bare relay, or of the provider."""
+"""Clients that ask one question: through the application, a bare relay, or the provider itself."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _STAMP = re.compile(r"@(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One answer as it arrived: pieces of text, each with its time. `first` is in seconds from
-    asking; `text` is the whole."""
+class TimedAnswer:
+    """One answer as it arrived: pieces of text, each with its time of arrival. `first` is the
+    seconds from the question to the first piece; `text` is the whole answer."""
 
     first: float
     pieces: Sequence[tuple[float, str]]
@@ -34,43 +34,43 @@ class Heard:
         return [later - earlier for earlier, later in pairwise(times)]
 
     def lags(self) -> list[float]:
-        """Seconds from when the provider sent a token, which the token says, to its arrival."""
+        """Seconds from the provider's stamp in a token to the token's arrival."""
         return [
             when - int(stamp) / 1e6 for when, text in self.pieces for stamp in _STAMP.findall(text)
         ]
 
     def wrong(self, tokens: int) -> int:
-        """Tokens lost or doubled; one at least where the text differs otherwise."""
+        """The number of tokens lost or doubled; at least one if the text differs in another way."""
         if _STAMP.sub("", self.text) == expected(tokens):
             return 0
         return max(abs(len(self.text.split()) - tokens), 1)
 
 
-# Asks one question and hears the answer out.
-Ask = Callable[[str], Awaitable[Heard]]
+# Asks one question and reads the whole answer.
+Ask = Callable[[str], Awaitable[TimedAnswer]]
 
 
 def question(*, tokens: int, rate: int = 50, first: float = 0.05, stamped: bool = False) -> str:
-    """Tells the fake provider what to answer: tokens, tokens a second, seconds to the first.
+    """A prompt that sets the fake provider's answer: tokens, tokens a second, seconds to the first.
 
-    Of `stamped` tokens each says when it was sent.
+    With `stamped` each token holds the time at which it was sent.
     """
-    wish = f"tokens={tokens};rate={rate};first={first};stamp={int(stamped)}"
-    return f"Tell me about the sea. [[{wish}]]"
+    options = f"tokens={tokens};rate={rate};first={first};stamp={int(stamped)}"
+    return f"Tell me about the sea. [[{options}]]"
 
 
 def expected(tokens: int) -> str:
-    """What the fake provider answers to it."""
+    """The fake provider's answer, without stamps."""
     return "".join(f" w{n}" for n in range(tokens))
 
 
-def asking_page(page: Page) -> Ask:
-    """Through the application's socket, put together as the page does it: pieces at their
-    offsets, then the stored message. A piece out of place is kept where it came, so that what is
-    lost or doubled shows in the text."""
+def page_asker(page: Page) -> Ask:
+    """Asks through the application's socket and assembles the answer as the page does: pieces at
+    their offsets, then the stored message. A piece at a wrong offset stays in its order of
+    arrival, so that lost or doubled tokens show in the text."""
 
-    async def ask(prompt: str) -> Heard:
-        asked = time.monotonic()
+    async def ask(prompt: str) -> TimedAnswer:
+        sent_at = time.monotonic()
         await page.send(prompt)
         pieces, text = [], ""
         while (event := json.loads((await page.socket.receive()).data))["type"] != "turn_ended":
@@ -83,29 +83,29 @@ def asking_page(page: Page) -> Ask:
         if event["state"] != "complete":
             raise RuntimeError(f"a turn ended {event['state']}: {event['problem']}")
         whole = event["message"]["content"]
-        if whole.startswith(text):  # the rest came with the end
+        if whole.startswith(text):  # the stored message holds the rest
             pieces += [(ended, whole[len(text) :])] if whole != text else []
             text = whole
-        return _heard(asked, pieces, text)
+        return _timed_answer(sent_at, pieces, text)
 
     return ask
 
 
-def asking_relay(socket: aiohttp.ClientWebSocketResponse) -> Ask:
-    async def ask(prompt: str) -> Heard:
-        asked = time.monotonic()
+def relay_asker(socket: aiohttp.ClientWebSocketResponse) -> Ask:
+    async def ask(prompt: str) -> TimedAnswer:
+        sent_at = time.monotonic()
         await socket.send_str(json.dumps({"text": prompt}))
         pieces = []
         while "delta" in (event := json.loads((await socket.receive()).data)):
             pieces.append((time.monotonic(), event["delta"]))
-        return _heard(asked, pieces)
+        return _timed_answer(sent_at, pieces)
 
     return ask
 
 
-def asking_provider(session: aiohttp.ClientSession, provider: str) -> Ask:
-    async def ask(prompt: str) -> Heard:
-        asked = time.monotonic()
+def provider_asker(session: aiohttp.ClientSession, provider: str) -> Ask:
+    async def ask(prompt: str) -> TimedAnswer:
+        sent_at = time.monotonic()
         body = {
             "model": "gpt-4o-mini",
             "messages": [{"role": "user", "content": prompt}],
@@ -118,19 +118,21 @@ def asking_provider(session: aiohttp.ClientSession, provider: str) -> Ask:
                     choice = json.loads(line[6:])["choices"][0]
                     if choice["delta"].get("content"):
                         pieces.append((time.monotonic(), choice["delta"]["content"]))
-        return _heard(asked, pieces)
+        return _timed_answer(sent_at, pieces)
 
     return ask
 
 
-def _heard(asked: float, pieces: list[tuple[float, str]], text: str | None = None) -> Heard:
+def _timed_answer(
+    sent_at: float, pieces: list[tuple[float, str]], text: str | None = None
+) -> TimedAnswer:
     whole = "".join(piece for _, piece in pieces) if text is None else text
-    return Heard(pieces[0][0] - asked, pieces, whole)
+    return TimedAnswer(pieces[0][0] - sent_at, pieces, whole)
 
 
 @asynccontextmanager
 async def people_at(url: str, users: int, *, each: int = 1) -> AsyncIterator[list[Page]]:
-    """So many guests, each with a session and `each` pages of their own."""
+    """Yields the pages of `users` guests, each with a session and `each` pages of their own."""
     async with AsyncExitStack() as stack:
         people = [await stack.enter_async_context(Person(url)) for _ in range(users)]
         yield [await person.page() for person in people for _ in range(each)]
@@ -148,10 +150,10 @@ def unlimited_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
 
-async def all_ask(asks: list[Ask], prompt: str, *, seconds: float) -> list[Heard]:
-    """Everybody asks once, the starts spread evenly over so many seconds."""
+async def all_ask(asks: list[Ask], prompt: str, *, seconds: float) -> list[TimedAnswer]:
+    """Everybody asks once; the starts are spread evenly over `seconds`."""
 
-    async def later(number: int, ask: Ask) -> Heard:
+    async def later(number: int, ask: Ask) -> TimedAnswer:
         await asyncio.sleep(seconds * number / len(asks))
         return await ask(prompt)
 

@@ -16,14 +16,14 @@ from tests.running import ROOT, Server
 
 @contextmanager
 def fake_provider() -> Iterator[str]:
-    """The fake provider in a process of its own; its base URL."""
+    """Run the fake provider in a process of its own; yields its base URL."""
     with _module("tests.fakes.openai_server", "--port", "0") as url:
         yield url
 
 
 @contextmanager
 def bare_relay(provider: str) -> Iterator[tuple[str, int]]:
-    """The baseline: its socket's URL and its process id."""
+    """Run the baseline; yields its socket's URL and its process id."""
     with _module("tests.bench.relay_baseline", provider) as line:
         url, pid = line.split()
         yield url, int(pid)
@@ -31,7 +31,7 @@ def bare_relay(provider: str) -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def _module(name: str, *arguments: str) -> Iterator[str]:
-    """Run a module of the tests until the block ends; the first line that it prints."""
+    """Run a module of the tests until the block ends; yields the first line that it prints."""
     process = subprocess.Popen(
         [sys.executable, "-m", name, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -49,14 +49,16 @@ def _module(name: str, *arguments: str) -> Iterator[str]:
 
 @contextmanager
 def application(provider: str = "", *, root: Path = ROOT, **environment: str) -> Iterator[Server]:
-    """The application in a folder of its own, as `make run` starts it.
+    """Run the application in a temporary folder, as `make run` starts it.
 
     `provider` answers for every agent; without one the environment decides. `root` is the
-    checkout that is served.
+    checkout to run.
     """
-    asked = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": provider} if provider else {}
+    provider_settings = (
+        {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": provider} if provider else {}
+    )
     with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder:
-        server = Server(Path(folder), flags=(), root=root, **asked, **environment)
+        server = Server(Path(folder), flags=(), root=root, **provider_settings, **environment)
         with server:
             yield server
 
@@ -78,7 +80,7 @@ def unique_bytes(pid: int) -> int:
     return int(psutil.Process(pid).memory_full_info().uss)
 
 
-def limit_of_files() -> None:
+def raise_file_limit() -> None:
     """Allow as many open sockets as the system lets us: the default of 256 or 1,024 is tight."""
     try:
         import resource

@@ -1,4 +1,4 @@
-"""How long finding older messages takes: in a conversation as people have it, and in a huge one."""
+"""The time to find older messages, in a conversation of usual length and in a huge one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """Lines without end, and questions about them."""
+    """An endless source of lines, and questions about them."""
 
     source: str
     lines: Callable[[], Iterator[Line]]
@@ -41,7 +41,7 @@ class Talk:
 
 
 async def run(options: Options) -> list[Row]:
-    talk = _locomo_talk(options) if options.locomo else _made_talk()
+    talk = _locomo_talk(options) if options.locomo else _random_talk()
     print(
         f"Text: {talk.source}. First: index the messages and ask. Warm: ask again, medians over\n"
         "questions. Memory: what the process grew by. The vectors' table is loaded before.\n"
@@ -56,7 +56,7 @@ async def run(options: Options) -> list[Row]:
         for size in (USUAL, HUGE):
             if options.quick and size == HUGE:
                 continue
-            first, warm, grown = _measured(talk, size, found, options)
+            first, warm, grown = _measure(talk, size, found, options)
             cells = (spread(first, digits=0), spread(warm), f"{percentile(warm, 95):.1f}")
             lines.append([kind, f"{size:,}", *cells, f"{grown / MIB:.0f}"])
             first_target = f", first at most {FIRST_MS[kind]}" if size == USUAL else ""
@@ -73,10 +73,10 @@ async def run(options: Options) -> list[Row]:
     return rows
 
 
-def _measured(
+def _measure(
     talk: Talk, size: int, vectors: SentenceVectors | None, options: Options
 ) -> tuple[list[float], list[float], int]:
-    """Milliseconds of the first question and of the others, and bytes."""
+    """Returns the milliseconds of first questions and of warm ones, and the bytes of memory."""
     lines = list(islice(talk.lines(), size))
     firsts: list[float] = []
     for _ in range(options.times(5, 1) if size == USUAL else 1):
@@ -97,9 +97,9 @@ def _measured(
     grown = psutil.Process().memory_info().rss - before
     warm = []
     for text in talk.questions[: options.times(151, 15)]:
-        asked = question_in_chat(text)
+        query = question_in_chat(text)
         warm.append(
-            _milliseconds(partial(recall_messages, index, asked, meaning=meaning, before=size + 1))
+            _milliseconds(partial(recall_messages, index, query, meaning=meaning, before=size + 1))
         )
     return firsts, warm, grown
 
@@ -111,7 +111,7 @@ def _milliseconds(work: Callable[[], object]) -> float:
 
 
 def _locomo_talk(options: Options) -> Talk:
-    """All conversations one behind the other, over and over, each time years later."""
+    """All conversations one after the other, repeated endlessly, each time years later."""
     assert options.locomo is not None
     dialogues = locomo.read(options.locomo)
     questions = [question.text for found in dialogues for question in found.answerable]
@@ -130,8 +130,8 @@ def _locomo_talk(options: Options) -> Talk:
     return Talk(source="LoCoMo, repeated", lines=lines, questions=tuple(questions))
 
 
-def _made_talk() -> Talk:
-    """Made words, as unevenly common as a language's, in messages of 25."""
+def _random_talk() -> Talk:
+    """Messages of 25 made-up words, whose frequencies are as uneven as in a natural language."""
     pick = random.Random(1)
     words = ["".join(pick.choices("bcdfghklmnprstvw" + "aeiou" * 3, k=7)) for _ in range(20_000)]
     weights = [1 / (30 + place) for place in range(len(words))]

@@ -1,4 +1,4 @@
-"""Evidence recall on LoCoMo: of the messages that hold an answer, how many would be sent."""
+"""Evidence recall on LoCoMo: the share of messages holding an answer that would be sent."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from tests.bench.figures import Options, Row, table
 from tests.bench.locomo import Dialogue, Question
 
 BUDGETS = (1_000, 4_000)
-# The newest messages always stay: so many, as far as they take this share of the budget.
+# The newest messages are always sent: at most this number, within this share of the budget.
 NEWEST, NEWEST_SHARE = 6, 0.15
 QUICK = 2
 
 Order = Callable[[Question], Sequence[int]]
-"""Messages' places in a dialogue, the one to keep first being first."""
+"""The places of messages in a dialogue, the most important one first."""
 Sent = Callable[[Question, int], frozenset[int]]
-"""What is sent for a question within so many tokens, the question's own taken off."""
+"""The places of the messages sent for a question within a budget that includes the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CountedDialogue:
     """A dialogue with the tokens of its messages and of its answerable questions."""
 
     dialogue: Dialogue
     costs: tuple[int, ...]
-    asked: Mapping[str, int]
+    question_costs: Mapping[str, int]
 
     def newest(self, budget: int) -> list[int]:
         found: list[int] = []
@@ -45,16 +45,16 @@ class Counted:
             found.append(place)
         return found
 
-    def answered(self, place: int) -> tuple[int, ...]:
-        """The message and the one it answers, in the same talk."""
-        said = self.dialogue.spoken
-        follows = place and said[place - 1].session == said[place].session
+    def with_question(self, place: int) -> tuple[int, ...]:
+        """The message and the one it answers, if both are in one session."""
+        spoken = self.dialogue.spoken
+        follows = place and spoken[place - 1].session == spoken[place].session
         return (place - 1, place) if follows else (place,)
 
 
 @dataclass(slots=True)
 class Score:
-    """Sums over questions: shares of evidence sent, and questions with all of it."""
+    """Sums over questions: shares of evidence sent, and questions with all evidence sent."""
 
     recall: float = 0.0
     whole: int = 0
@@ -72,8 +72,8 @@ class Score:
 
 
 Scores = dict[tuple[int, int], Score]
-"""By budget and category; category 0 is all of them."""
-Policy = Callable[[Counted], Sent]
+"""Scores by (budget, category); category 0 is all categories."""
+Policy = Callable[[CountedDialogue], Sent]
 
 
 async def run(options: Options) -> list[Row]:
@@ -89,7 +89,7 @@ async def run(options: Options) -> list[Row]:
         "o200k tokens and 4 a message, the question inside the budget, the newest messages (up to\n"
         f"{NEWEST} within {NEWEST_SHARE:.0%}) always sent, every message a unit unless said.\n"
     )
-    scores = {name: measured(policy, dialogues) for name, policy in policies().items()}
+    scores = {name: score_policy(policy, dialogues) for name, policy in policies().items()}
     heads = [f"{budget:,}" for budget in BUDGETS]
     categories = [number for number in locomo.CATEGORIES if number != locomo.ADVERSARIAL]
     names = [f"{BUDGETS[-1]:,} {locomo.CATEGORIES[number]}" for number in categories]
@@ -122,7 +122,7 @@ def _row(name: str, target: str, scores: Mapping[str, Scores]) -> Row:
 
 
 def policies() -> dict[str, Policy]:
-    """By name, the baselines first; those with vectors only where they are installed."""
+    """Policies by name, baselines first; those with vectors only if vectors are installed."""
     found: dict[str, Policy] = {NEWEST_NAME: _newest}
     try:
         from langchain_core import __version__ as version
@@ -138,41 +138,47 @@ def policies() -> dict[str, Policy]:
 
 
 def _lexical(name: str, vectors: SentenceVectors | None) -> dict[str, Policy]:
-    def policy(counted: Counted, *, author: bool = True, answered: bool = False) -> Sent:
+    def policy(
+        counted: CountedDialogue, *, author: bool = True, with_question: bool = False
+    ) -> Sent:
         order = lexical_order(counted.dialogue, vectors=vectors, author=author)
-        return partial(_filled, counted, order, answered)
+        return partial(_fill_budget, counted, order, with_question)
 
     return {
         name: policy,
         f"{name}, without the author cue": partial(policy, author=False),
-        f"{name}, hits with what they answer": partial(policy, answered=True),
+        f"{name}, hits with what they answer": partial(policy, with_question=True),
     }
 
 
-def measured(policy: Policy, dialogues: Sequence[Counted]) -> Scores:
+def score_policy(policy: Policy, dialogues: Sequence[CountedDialogue]) -> Scores:
     scores = {(b, category): Score() for b in BUDGETS for category in range(5)}
     for counted in dialogues:
         sent = policy(counted)
         for question in counted.dialogue.answerable:
             for budget in BUDGETS:
-                chosen = sent(question, budget)
-                scores[budget, 0].add(question, chosen)
-                scores[budget, question.category].add(question, chosen)
+                places = sent(question, budget)
+                scores[budget, 0].add(question, places)
+                scores[budget, question.category].add(question, places)
     return scores
 
 
-async def _counted(dialogue: Dialogue) -> Counted:
+async def _counted(dialogue: Dialogue) -> CountedDialogue:
     tokenizer = O200k.find()
     assert tokenizer is not None, "the file of o200k ranks is missing"
-    said = [f"{spoken.author}: {spoken.text}" for spoken in dialogue.spoken]
-    asked = [question.text for question in dialogue.answerable]
-    counts = await tokenizer.count([Message.user(text, id="bench") for text in [*said, *asked]])
-    questions = dict(zip(asked, counts[len(said) :], strict=True))
-    return Counted(dialogue=dialogue, costs=tuple(counts[: len(said)]), asked=questions)
+    texts = [f"{spoken.author}: {spoken.text}" for spoken in dialogue.spoken]
+    questions = [question.text for question in dialogue.answerable]
+    counts = await tokenizer.count(
+        [Message.user(text, id="bench") for text in [*texts, *questions]]
+    )
+    question_costs = dict(zip(questions, counts[len(texts) :], strict=True))
+    return CountedDialogue(
+        dialogue=dialogue, costs=tuple(counts[: len(texts)]), question_costs=question_costs
+    )
 
 
 def lines_of(dialogue: Dialogue) -> Iterator[Line]:
-    """As an index takes them: the author's name is one of the message's words."""
+    """Lines for the index; the author's name is one of the message's words."""
     for place, spoken in enumerate(dialogue.spoken):
         author = "ab"[dialogue.authors.index(spoken.author)]
         text = f"{spoken.author}: {spoken.text}"
@@ -182,7 +188,7 @@ def lines_of(dialogue: Dialogue) -> Iterator[Line]:
 def lexical_order(
     dialogue: Dialogue, *, vectors: SentenceVectors | None = None, author: bool = True
 ) -> Order:
-    """By falling score, then what has none, the newest first."""
+    """Orders messages by falling score, then those without a score, newest first."""
     index = Index()
     meaning = PassageVectors(vectors, index) if vectors else None
     texts = index.extend(lines_of(dialogue))
@@ -191,17 +197,17 @@ def lexical_order(
     newest = range(len(dialogue.spoken) - 1, -1, -1)
 
     def order(question: Question) -> Sequence[int]:
-        asked = SearchQuestion(
-            text=question.text, author=_named(question, dialogue) if author else ""
+        query = SearchQuestion(
+            text=question.text, author=_author_in(question, dialogue) if author else ""
         )
-        scores = rank_messages(index, asked, meaning=meaning)
+        scores = rank_messages(index, query, meaning=meaning)
         return sorted(newest, key=lambda place: -scores.get(place + 1, float("-inf")))
 
     return order
 
 
-def _named(question: Question, dialogue: Dialogue) -> str:
-    """The one author whom the question names, by the letter of `lines_of`."""
+def _author_in(question: Question, dialogue: Dialogue) -> str:
+    """The letter (see `lines_of`) of the author that the question names; "" if none or both."""
     text = question.text.casefold()
     named = [
         letter for letter, a in zip("ab", dialogue.authors, strict=True) if a.casefold() in text
@@ -209,14 +215,16 @@ def _named(question: Question, dialogue: Dialogue) -> str:
     return named[0] if len(named) == 1 else ""
 
 
-def _filled(
-    counted: Counted, order: Order, answered: bool, question: Question, budget: int
+def _fill_budget(
+    counted: CountedDialogue, order: Order, with_question: bool, question: Question, budget: int
 ) -> frozenset[int]:
-    """The newest, then by the order whatever still fits."""
+    """The newest messages, then in the given order every message that still fits."""
     kept = set(counted.newest(budget))
-    left = budget - counted.asked[question.text] - sum(counted.costs[place] for place in kept)
+    left = (
+        budget - counted.question_costs[question.text] - sum(counted.costs[place] for place in kept)
+    )
     for place in order(question):
-        unit = counted.answered(place) if answered else (place,)
+        unit = counted.with_question(place) if with_question else (place,)
         new = [one for one in unit if one not in kept]
         cost = sum(counted.costs[one] for one in new)
         if cost <= left:
@@ -225,9 +233,9 @@ def _filled(
     return frozenset(kept)
 
 
-def _newest(counted: Counted) -> Sent:
+def _newest(counted: CountedDialogue) -> Sent:
     def sent(question: Question, budget: int) -> frozenset[int]:
-        left, place = budget - counted.asked[question.text], len(counted.costs)
+        left, place = budget - counted.question_costs[question.text], len(counted.costs)
         while place and counted.costs[place - 1] <= left:
             place -= 1
             left -= counted.costs[place]
@@ -236,8 +244,8 @@ def _newest(counted: Counted) -> Sent:
     return sent
 
 
-def _trimmed(counted: Counted) -> Sent:
-    """langchain-core's `trim_messages`, which keeps the end."""
+def _trimmed(counted: CountedDialogue) -> Sent:
+    """langchain-core's `trim_messages` with the strategy that keeps the newest messages."""
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, trim_messages
 
     messages: list[BaseMessage] = [
@@ -251,7 +259,7 @@ def _trimmed(counted: Counted) -> Sent:
         return sum(counted.costs[int(message.id or 0)] for message in some)
 
     def sent(question: Question, budget: int) -> frozenset[int]:
-        room = budget - counted.asked[question.text]
+        room = budget - counted.question_costs[question.text]
         kept = trim_messages(messages, max_tokens=room, token_counter=tokens, strategy="last")
         return frozenset(int(message.id or 0) for message in kept)
 

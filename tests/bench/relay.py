@@ -1,4 +1,4 @@
-"""Server CPU for each token that is relayed, against the bare relay; and that none is lost."""
+"""Server CPU for each relayed token, against the bare relay, and the number of lost tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from tests.bench.figures import Options, Row, ratios, spread, table
 from tests.bench.people import (
     Ask,
-    Heard,
+    TimedAnswer,
     all_ask,
-    asking_page,
-    asking_relay,
+    page_asker,
     people_at,
     question,
+    relay_asker,
     relay_sockets,
 )
 from tests.bench.processes import (
@@ -33,15 +33,15 @@ class Pass:
     """One pass through one server: microseconds of its CPU for a token, and the answers."""
 
     micros: float
-    answers: list[Heard]
+    answers: list[TimedAnswer]
 
     @property
     def frames(self) -> float:
-        return statistics.mean(len(heard.pieces) for heard in self.answers)
+        return statistics.mean(len(answer.pieces) for answer in self.answers)
 
     def wrong(self, tokens: int) -> int:
         """Tokens lost or doubled, summed over the answers."""
-        return sum(heard.wrong(tokens) for heard in self.answers)
+        return sum(answer.wrong(tokens) for answer in self.answers)
 
 
 async def run(options: Options) -> list[Row]:
@@ -57,7 +57,7 @@ async def run(options: Options) -> list[Row]:
         application(provider) as server,
     ):
         pid = server_pid(server)
-        await _through_relay(url, relay_pid, 5)  # opens connections, loads what is loaded once
+        await _through_relay(url, relay_pid, 5)  # opens connections and fills caches
         await _through_application(server.url, pid, 5)
         theirs, ours, short = [], [], []
         for _ in range(times):
@@ -70,20 +70,20 @@ async def run(options: Options) -> list[Row]:
 
 async def _through_relay(url: str, pid: int, tokens: int) -> Pass:
     async with relay_sockets(url, USERS) as sockets:
-        return await _pass([asking_relay(socket) for socket in sockets], pid, tokens)
+        return await _pass([relay_asker(socket) for socket in sockets], pid, tokens)
 
 
 async def _through_application(url: str, pid: int, tokens: int) -> Pass:
-    """In conversations that begin with this question, each of a guest of its own."""
+    """Each question begins the conversation of another guest."""
     async with people_at(url, USERS) as pages:
-        return await _pass([asking_page(page) for page in pages], pid, tokens)
+        return await _pass([page_asker(page) for page in pages], pid, tokens)
 
 
 async def _pass(asks: list[Ask], pid: int, tokens: int) -> Pass:
     before = cpu_seconds(pid)
-    heard = await all_ask(asks, question(tokens=tokens), seconds=1.0)
+    answers = await all_ask(asks, question(tokens=tokens), seconds=1.0)
     used = cpu_seconds(pid) - before
-    return Pass(used * 1e6 / (len(asks) * tokens), heard)
+    return Pass(used * 1e6 / (len(asks) * tokens), answers)
 
 
 def _tables(theirs: list[Pass], ours: list[Pass], short: list[Pass]) -> None:

@@ -34,8 +34,8 @@ async def relay(websocket: WebSocket) -> None:
     await websocket.accept()
     try:
         while True:
-            asked = json.loads(await websocket.receive_text())
-            await _answer(websocket, asked["text"])
+            request = json.loads(await websocket.receive_text())
+            await _answer(websocket, request["text"])
     except WebSocketDisconnect:
         pass
 

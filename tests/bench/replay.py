@@ -54,26 +54,26 @@ TARGETS = {"tokens": "at most 600 units", "relevant, lexical": "60 % of the prom
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request: its tokens, those of its beginning that are the last one's, and which stored
-    messages are whole in it, by sequence number."""
+class SentRequest:
+    """A request: its tokens, the tokens at its beginning that are equal to the previous request's,
+    and the sequence numbers of the stored messages that are in it uncut."""
 
     tokens: int
     leading: int
-    there: frozenset[int]
+    uncut: frozenset[int]
 
 
 class Sender(Protocol):
     """Sends one conversation's requests, one after the other."""
 
-    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
-        """With `keep` the request is what the next one's beginning is compared with."""
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> SentRequest:
+        """With `keep` the next request's beginning is compared with this one."""
         ...
 
 
 @dataclass(slots=True)
 class Bill:
-    """Of all requests together."""
+    """The sums over all requests of a sender."""
 
     requests: int = 0
     tokens: int = 0
@@ -83,16 +83,16 @@ class Bill:
     evidence: int = 0
     found: int = 0
 
-    def pay(self, sent: Sent) -> None:
+    def pay(self, sent: SentRequest) -> None:
         self.requests += 1
         self.tokens += sent.tokens
         self.cached += sent.leading
 
-    def ask(self, evidence: frozenset[int], sent: Sent) -> None:
+    def ask(self, evidence: frozenset[int], sent: SentRequest) -> None:
         self.questions += 1
-        self.complete += evidence <= sent.there
+        self.complete += evidence <= sent.uncut
         self.evidence += len(evidence)
-        self.found += len(evidence & sent.there)
+        self.found += len(evidence & sent.uncut)
 
     @property
     def units(self) -> float:
@@ -118,8 +118,8 @@ class Talk:
 
 
 # ---- senders ----------------------------------------------------------------------------------
-class Ours:
-    """One of our policies, with the evidence and the receipts that a conversation has."""
+class PolicySender:
+    """Sends under one of our policies, with a conversation's evidence and receipts."""
 
     def __init__(self, template: dict[str, object]) -> None:
         self._settings = resolve(environment={}, url={}, template=template)
@@ -127,7 +127,7 @@ class Ours:
         self._index, self._indexed = Index(), 0
         self._previous: Previous | None = None
 
-    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> SentRequest:
         decision = decide(
             Transcript(entries=tuple(path)),
             self._settings,
@@ -139,18 +139,18 @@ class Ours:
         if keep:
             self._previous = previous_of(decision)
         runs = [verdict for verdict in decision.verdicts if verdict.sent and verdict.first]
-        there = {seq for run in runs for seq in range(run.first, run.last + 1)}
-        return Sent(decision.tokens, decision.leading, frozenset(there))
+        uncut = {seq for run in runs for seq in range(run.first, run.last + 1)}
+        return SentRequest(decision.tokens, decision.leading, frozenset(uncut))
 
     def _recall(self, path: Sequence[Entry]) -> Recall | None:
-        """As a turn gathers it: only where not everything fits."""
+        """The search hits, as a turn collects them: only if not everything fits."""
         if not self._recalls or SYSTEM + tokens(entry.message for entry in path) <= BUDGET:
             return None
         *older, current = path
         self._index.extend(line_of(entry) for entry in older[self._indexed :])
         self._indexed = max(self._indexed, len(older))
-        asked = question_in_chat(current.message.content or "")
-        return Recall(hits=recall_messages(self._index, asked, before=current.seq))
+        query = question_in_chat(current.message.content or "")
+        return Recall(hits=recall_messages(self._index, query, before=current.seq))
 
 
 def previous_of(decision: Decision) -> Previous:
@@ -162,8 +162,8 @@ def previous_of(decision: Decision) -> Previous:
     )
 
 
-class Trimmed:
-    """langchain-core's `trim_messages` as its documentation advises, with exact counts."""
+class LangChainSender:
+    """Sends with langchain-core's `trim_messages` as its documentation advises; exact counts."""
 
     def __init__(self) -> None:
         from tests.bench.trimmers import LangChainAdvised
@@ -172,17 +172,17 @@ class Trimmed:
         self._theirs: dict[int, object] = {}
         self._last: list[str] = []
 
-    def send(self, path: Sequence[Entry], *, keep: bool = True) -> Sent:
-        given = [*HEAD.messages, *(entry.message for entry in path)]
-        theirs = [self._adapter.theirs(message) for message in given]
+    def send(self, path: Sequence[Entry], *, keep: bool = True) -> SentRequest:
+        messages = [*HEAD.messages, *(entry.message for entry in path)]
+        theirs = [self._adapter.theirs(message) for message in messages]
         kept = [message.id for message in self._adapter.trim(theirs, tokens=BUDGET)]
-        counts = {message.id: tokens([message]) for message in given}
+        counts = {message.id: tokens([message]) for message in messages}
         same = takewhile(lambda pair: pair[0] == pair[1], zip(kept, self._last, strict=False))
         leading = sum(counts[id] for id, _ in same)
         if keep:
             self._last = kept
-        there = frozenset(entry.seq for entry in path if entry.message.id in set(kept))
-        return Sent(sum(counts[id] for id in kept), leading, there)
+        uncut = frozenset(entry.seq for entry in path if entry.message.id in set(kept))
+        return SentRequest(sum(counts[id] for id in kept), leading, uncut)
 
 
 # ---- data -------------------------------------------------------------------------------------
@@ -212,31 +212,35 @@ async def talks(file: Path, *, most: int | None) -> list[Talk]:
 
 async def talk_of(dialogue: locomo.Dialogue, ranks: O200k) -> Talk:
     """The first of the two speakers is the user; a question is the message after the last one."""
-    said = [
+    spoken_messages = [
         Message.user(spoken.text, id=spoken.id)
         if spoken.author == dialogue.authors[0]
         else Message.assistant(spoken.text, id=spoken.id)
         for spoken in dialogue.spoken
     ]
-    asked = [Message.user(question.text, id="question") for question in dialogue.answerable]
-    counts = await ranks.count([*said, *asked])
+    questions_asked = [
+        Message.user(question.text, id="question") for question in dialogue.answerable
+    ]
+    counts = await ranks.count([*spoken_messages, *questions_asked])
     entries = [
         Entry(message=counted(message, count), seq=seq, at=spoken.at)
         for seq, (message, count, spoken) in enumerate(
-            zip(said, counts[: len(said)], dialogue.spoken, strict=True), 1
+            zip(spoken_messages, counts[: len(spoken_messages)], dialogue.spoken, strict=True), 1
         )
     ]
     last = len(entries) + 1
     questions = (
         (Entry(message=counted(message, count), seq=last), frozenset(n + 1 for n in q.evidence))
-        for message, count, q in zip(asked, counts[len(said) :], dialogue.answerable, strict=True)
+        for message, count, q in zip(
+            questions_asked, counts[len(spoken_messages) :], dialogue.answerable, strict=True
+        )
     )
     return Talk(tuple(entries), tuple(questions))
 
 
 # ---- the bench --------------------------------------------------------------------------------
-def replayed(begin: Callable[[], Sender], found: Sequence[Talk]) -> Bill:
-    """Every user turn of every conversation, and then its questions."""
+def replay_talks(begin: Callable[[], Sender], found: Sequence[Talk]) -> Bill:
+    """Send every user turn of every conversation, and then its questions."""
     bill = Bill()
     for talk in found:
         sender = begin()
@@ -250,10 +254,10 @@ def replayed(begin: Callable[[], Sender], found: Sequence[Talk]) -> Bill:
 
 def senders() -> dict[str, Callable[[], Sender]]:
     found: dict[str, Callable[[], Sender]] = {
-        name: partial(Ours, template) for name, template in TEMPLATES.items()
+        name: partial(PolicySender, template) for name, template in TEMPLATES.items()
     }
     if find_spec("langchain_core") and find_spec("llama_index"):
-        found[f"langchain-core {version('langchain-core')} trim_messages"] = Trimmed
+        found[f"langchain-core {version('langchain-core')} trim_messages"] = LangChainSender
     else:
         print("langchain-core is not installed: requirements-bench.txt has it.\n")
     return found
@@ -266,7 +270,7 @@ async def run(options: Options) -> list[Row]:
     found = await talks(options.locomo, most=QUICK if options.quick else None)
     bills: dict[str, Bill] = {}
     for name, begin in senders().items():
-        bills[name] = await asyncio.to_thread(replayed, begin, found)
+        bills[name] = await asyncio.to_thread(replay_talks, begin, found)
     requests = bills["all"].requests
     questions = bills["all"].questions
     print(

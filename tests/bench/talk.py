@@ -1,4 +1,4 @@
-"""A long conversation of no special subject, some 75 tokens a turn with the model's frame."""
+"""A long conversation on no special subject, about 75 tokens a turn with the chat template."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ ANSWERS = (
 
 
 def talk(turns: int, *, number: int = 0) -> list[RoleText]:
-    """So many whole turns. Those of another `number` differ from the first words on."""
+    """`turns` whole turns. Conversations with different numbers differ from the first words on."""
     return [message for turn in range(turns) for message in _turn(number, turn)]
 
 
 def question(turn: int, *, number: int = 0) -> str:
-    """What is asked after so many turns."""
+    """The question after `turn` turns."""
     return _turn(number, turn)[0][1]
 
 
 def _turn(number: int, turn: int) -> tuple[RoleText, RoleText]:
-    # Steps that have nothing in common with the lists' lengths: no two turns are alike.
+    # The factors have no divisor in common with the lists' lengths, so that turns differ.
     step = number * 53 + turn
     words = {
         "n": 100 + step,

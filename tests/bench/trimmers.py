@@ -44,16 +44,16 @@ class LangChain:
 
     def theirs(self, message: Message) -> Any:
         self._tokens[message.id] = message.tokens.count if message.tokens else 0
-        said: dict[str, Any] = {"content": message.content or "", "id": message.id}
+        fields: dict[str, Any] = {"content": message.content or "", "id": message.id}
         if message.role == "tool":
-            return ToolMessage(**said, tool_call_id=message.call_id or "")
+            return ToolMessage(**fields, tool_call_id=message.call_id or "")
         if message.role == "assistant":
             calls = [
                 {"id": call.id, "name": call.name, "args": dict(call.arguments)}
                 for call in message.calls
             ]
-            return AIMessage(**said, tool_calls=calls)
-        return (SystemMessage if message.role == "system" else HumanMessage)(**said)
+            return AIMessage(**fields, tool_calls=calls)
+        return (SystemMessage if message.role == "system" else HumanMessage)(**fields)
 
     def trim(self, messages: list[Any], *, tokens: int) -> list[Any]:
         return list(
@@ -75,13 +75,13 @@ class LangChain:
 
 
 class LangChainAdvised(LangChain):
-    """With what its documentation advises for a chat."""
+    """`trim_messages` with the options that its documentation advises for a chat."""
 
     options = {"strategy": "last", "start_on": "human", "include_system": True}
 
 
 class LangChainAdvisedEnd(LangChain):
-    """With all that its documentation advises for a chat with tools."""
+    """`trim_messages` with all options that its documentation advises for a chat with tools."""
 
     options = {**LangChainAdvised.options, "end_on": ("human", "tool")}
 
@@ -89,9 +89,9 @@ class LangChainAdvisedEnd(LangChain):
 class LlamaIndex:
     """llama-index-core's `ChatMemoryBuffer`, used as its chat engines do.
 
-    The instructions stand before what the buffer returns, and their tokens are given as
-    `initial_token_count`. Its tokenizer sees one joined text, so that every text ends with the
-    number of its message's tokens.
+    The instructions are placed before the buffer's messages, and their tokens are passed as
+    `initial_token_count`. The tokenizer gets one joined text, so every message's text ends with
+    its number of tokens.
     """
 
     def theirs(self, message: Message) -> Any:
@@ -120,12 +120,12 @@ class LlamaIndex:
 
 
 def _tokens(text: str) -> list[int]:
-    """As many as are said in the text."""
+    """As many tokens as the numbers in the text add up to."""
     return [0] * sum(int(count) for count in re.findall("\x1e(\\d+)\x1f", text))
 
 
 LANGCHAIN, LLAMA_INDEX = "langchain-core", "llama-index-core"
-TRIED: tuple[tuple[str, str, type[Adapter]], ...] = (
+TRIMMERS: tuple[tuple[str, str, type[Adapter]], ...] = (
     (LANGCHAIN, "trim_messages, defaults", LangChain),
     (LANGCHAIN, "trim_messages, start_on human, include_system", LangChainAdvised),
     (LANGCHAIN, "the same, end_on human or tool", LangChainAdvisedEnd),
@@ -139,7 +139,7 @@ def main() -> None:
     examples = parser.parse_args().examples
     for broken in (False, True):
         print(f"\n## {'Broken conversations too' if broken else 'Valid conversations'}\n")
-        for package, how, adapter in TRIED:
+        for package, how, adapter in TRIMMERS:
             print(f"### {package} {version(package)}: {how}\n")
             print(
                 report(TrimFunction(how, adapter()), broken=broken, examples=examples), flush=True
@@ -147,9 +147,9 @@ def main() -> None:
 
 
 def report(trimmer: TrimFunction, *, broken: bool, examples: int) -> str:
-    """A line for each property that it breaks: how often, and the smallest example."""
-    drawn, checks = plain_cases(broken=broken), checks_of_function()
-    tally = rates(trimmer, checks, drawn, examples=examples)
+    """Lines for each property that the trimmer breaks: how often, and the smallest example."""
+    cases, checks = plain_cases(broken=broken), checks_of_function()
+    tally = rates(trimmer, checks, cases, examples=examples)
     lines = [
         f"{tally.cases:,} conversations; in {tally.roomy:,} of them instructions and current turn "
         f"fit. Holds: {', '.join(name for name in checks if not tally.broken[name])}."
@@ -159,7 +159,7 @@ def report(trimmer: TrimFunction, *, broken: bool, examples: int) -> str:
             share, roomy = tally.broken[name] / tally.cases, tally.broken_roomy[name] / tally.roomy
             lines.append(f"\n{name}, {PROPERTIES[name].sentence}: broken in {share:.1%} of all,")
             lines.append(f"in {roomy:.1%} of those in which they fit. The smallest found:\n")
-            found = smallest(trimmer, checks[name], drawn, examples=examples)
+            found = smallest(trimmer, checks[name], cases, examples=examples)
             lines.append(found.describe() if found else "none")
     return "\n".join(lines) + "\n"
 

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.figures import Options, Row, ratios, spread, table
-from tests.bench.people import all_ask, asking_page, people_at, question
+from tests.bench.people import all_ask, page_asker, people_at, question
 from tests.bench.processes import application, cpu_seconds, fake_provider, server_pid
 from tests.person import Person
 from tests.running import ROOT
 
 USERS = 50
 TOKENS = 200
-# Turns of the conversation whose drafts are decided on.
+# Turns in the conversation in which the drafts are written.
 STORED = 100
-# Drafts decided on in one pass: the CPU of a process is known in steps of 10 ms.
+# Drafts in one pass; many, because the CPU time of a process has steps of 10 ms.
 DRAFTS = 100
-# What a refactoring may cost.
+# The highest allowed ratio.
 TARGET = 1.05
 
 
 @dataclass(slots=True)
 class Version:
-    """One running version, and what was measured of it, pass by pass."""
+    """One running version, and its figures pass by pass."""
 
     url: str
     pid: int
@@ -63,7 +63,7 @@ async def run(options: Options) -> list[Row]:
                     pair = (before, now) if number % 2 else (now, before)
                     for version in pair:
                         await measure(version)
-                if number == 0:  # opened connections and loaded what is loaded once
+                if number == 0:  # this pass opened connections and filled caches
                     _forget(before)
                     _forget(now)
     return _rows(before, now)
@@ -89,21 +89,23 @@ def _forget(version: Version) -> None:
 
 
 async def _relay(version: Version) -> None:
-    """Microseconds of CPU a relayed token."""
+    """Microseconds of CPU for each relayed token."""
     version.relayed.append(await _cpu(version, TOKENS) * 1e6 / (USERS * TOKENS))
 
 
 async def _one_token(version: Version) -> None:
-    """Milliseconds of CPU a turn whose answer is one token."""
+    """Milliseconds of CPU for a turn whose answer is one token."""
     version.turns.append(await _cpu(version, 1) * 1e3 / USERS)
 
 
 async def _cpu(version: Version, tokens: int) -> float:
     async with people_at(version.url, USERS) as pages:
         before = cpu_seconds(version.pid)
-        heard = await all_ask([asking_page(p) for p in pages], question(tokens=tokens), seconds=1.0)
+        answers = await all_ask(
+            [page_asker(p) for p in pages], question(tokens=tokens), seconds=1.0
+        )
         used = cpu_seconds(version.pid) - before
-    wrong = sum(one.wrong(tokens) for one in heard)
+    wrong = sum(one.wrong(tokens) for one in answers)
     if wrong:
         raise RuntimeError(f"{wrong} tokens were lost or doubled at {version.url}")
     return used
@@ -112,17 +114,17 @@ async def _cpu(version: Version, tokens: int) -> float:
 async def _first_alone(version: Version) -> None:
     """Milliseconds to the first token for one person, the median of eleven turns."""
     async with people_at(version.url, 1) as pages:
-        ask = asking_page(pages[0])
+        ask = page_asker(pages[0])
         firsts = [(await ask(question(tokens=5, first=0.0))).first * 1000 for _ in range(11)]
     version.firsts.append(statistics.median(firsts))
 
 
 async def _first_in_crowd(version: Version) -> None:
-    """The same among fifty people who ask within a second."""
+    """The median among fifty people who ask within a second."""
     async with people_at(version.url, USERS) as pages:
-        asks = [asking_page(page) for page in pages]
-        heard = await all_ask(asks, question(tokens=100, first=0.0), seconds=1.0)
-    version.crowd_firsts.append(statistics.median(one.first * 1000 for one in heard))
+        asks = [page_asker(page) for page in pages]
+        answers = await all_ask(asks, question(tokens=100, first=0.0), seconds=1.0)
+    version.crowd_firsts.append(statistics.median(one.first * 1000 for one in answers))
 
 
 async def _decide(version: Version) -> None:

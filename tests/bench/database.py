@@ -1,4 +1,4 @@
-"""A database of its own with long conversations in it, for measuring inside this process."""
+"""A temporary database with long conversations, for measuring inside this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANSWER = "The sea is salt and wide, and the harbour keeps the boats from the wea
 
 @asynccontextmanager
 async def database() -> AsyncIterator[None]:
-    """Django, set up on an empty SQLite file that goes with the block."""
+    """Set up Django on an empty SQLite file, which is deleted at the end of the block."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     django.setup()
     from django.db import connections
@@ -33,7 +33,7 @@ async def database() -> AsyncIterator[None]:
         yield
 
 
-def said(role: Role) -> Message:
+def counted_message(role: Role) -> Message:
     """A question of 34 or an answer of 106 tokens, counted in advance."""
     text, tokens = (QUESTION, 34) if role == "user" else (ANSWER, 106)
     count = TokenCount(count=tokens, tokenizer="o200k_base", basis="counted")
@@ -41,8 +41,8 @@ def said(role: Role) -> Message:
 
 
 def conversation(guest: str, count: int) -> str:
-    """Store a conversation of so many messages: a greeting, then questions and answers in turn.
-    Its id."""
+    """Store a conversation of `count` messages: a greeting, then questions and answers in turn.
+    Returns its id."""
     from chatsite.conversations import active_path
     from chatsite.conversations.models import Conversation
 
@@ -50,7 +50,7 @@ def conversation(guest: str, count: int) -> str:
     row = Conversation.objects.create(
         id=uuid.uuid4(), guest=guest, agent="demo", title="bench", created=now, updated=now
     )
-    messages = (said("user" if number % 2 else "assistant") for number in range(count))
+    messages = (counted_message("user" if number % 2 else "assistant") for number in range(count))
     active_path.append_to_path(row, messages, now=now)
     row.save()
     return str(row.id)
