@@ -14,6 +14,7 @@ from chatsite.history.values.layout import LayoutItem
 from chatsite.history.values.window import Window
 from chatsite.messages import Message
 
+# Raised when a key changes its meaning; a new key doesn't raise it, and old receipts lack it.
 VERSION = 2
 
 
@@ -21,8 +22,9 @@ VERSION = 2
 class Decision:
     """What is sent and why. `request` is exactly what the provider gets, head first.
 
-    `limit` is what the prompt may take, `tokens` what it takes. `stored` and `sent` count
-    messages of the path, without the head. The model sees nothing above the sequence number
+    `limit` is what the prompt may take, `tokens` what it takes. `stored` counts all
+    messages of the path, greetings, the current one and those not loaded included; `sent` those in
+    the request, quoted ones too; neither counts the head. The model sees nothing above the sequence number
     `horizon`; None draws no line. `leading` tokens at the beginning are those of the previous
     request. `cut` is where the guard began the tail, None when it cut nothing; `under` names the
     settings of that cut, so that the next decision knows whether it still applies. `cleanup` is

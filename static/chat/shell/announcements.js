@@ -56,7 +56,7 @@ function describeEnding({ turn, state: how, problem }, state, name) {
 }
 
 /**
- * How many messages the policy left out. Greetings don't count: they are never sent.
+ * How many messages weren't sent, for whatever reason. Greetings don't count: they never are.
  * @param {Decision|null} receipt
  */
 function countUnsent(receipt) {

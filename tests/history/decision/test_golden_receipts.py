@@ -128,4 +128,5 @@ def test_there_is_a_golden_receipt_for_every_case() -> None:
 def test_a_receipt_is_equal_to_the_stored_one(name: str) -> None:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     stored = next(line for line in lines if json.loads(line)[0] == name)
-    assert json.dumps([name, receipt(name)], ensure_ascii=False) == stored
+    now = json.dumps([name, receipt(name)], ensure_ascii=False)
+    assert now == stored, "an intended change? The docstring says how to rewrite the file"
