@@ -22,15 +22,15 @@ VERSION = 2
 class Decision:
     """What is sent and why. `request` is exactly what the provider gets, head first.
 
-    `limit` is what the prompt may take, `tokens` what it takes. `stored` counts all
-    messages of the path, greetings, the current one and those not loaded included; `sent` those in
-    the request, quoted ones too; neither counts the head. The model sees nothing above the sequence
-    number `horizon`; None draws no line. `leading` tokens at the beginning are those of the previous
-    request. `cut` is where the guard began the tail, None when it cut nothing; `under` names the
-    settings of that cut, so that the next decision knows whether it still applies. `cleanup` is
-    what was unloaded instead, None for nothing. `layout` lists the request's items after its head;
-    `notes` tell a reader what the verdicts don't, a sentence each; `reports` say what gathering the
-    evidence cost, by the key of the evidence.
+    `limit` is what the prompt may take, `tokens` what it takes. `stored` counts all messages of
+    the path, greetings, the current one and those not loaded included; `sent` those in the
+    request, quoted ones too; neither counts the head. The model sees nothing above the sequence
+    number `horizon`; None draws no line. `leading` tokens at the beginning are those of the
+    previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
+    names the settings of that cut, so that the next decision knows whether it still applies.
+    `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
+    after its head; `notes` tell a reader what the verdicts don't, a sentence each; `reports` say
+    what gathering the evidence cost, by the key of the evidence.
     """
 
     agent: str
