@@ -28,6 +28,7 @@ from tests.bench import (
     replay,
     versions,
 )
+from tests.bench.dialogues import SOURCES
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import raise_file_limit
 
@@ -51,12 +52,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
-    parser.add_argument(
-        "--locomo",
-        type=Path,
-        default=os.environ.get("LOCOMO") or None,
-        help="the file locomo10.json (also: LOCOMO); without it nothing is measured on it",
-    )
+    for name, source in SOURCES.items():
+        parser.add_argument(
+            f"--{name}",
+            type=Path,
+            default=os.environ.get(name.upper()) or None,
+            metavar="FILE",
+            help=f"{source.where}; also: {name.upper()}. Without it nothing is measured on it",
+        )
     parser.add_argument(
         "--before",
         type=Path,
@@ -67,7 +70,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
     raise_file_limit()
-    options = Options(quick=arguments.quick, locomo=arguments.locomo, before=arguments.before)
+    files = {name: path for name in SOURCES if (path := getattr(arguments, name))}
+    options = Options(quick=arguments.quick, data=files, before=arguments.before)
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
     broken = False

@@ -7,8 +7,8 @@ import os
 import platform
 import statistics
 import timeit
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 # Milliseconds between tokens that are sent every 20 ms: the most on a machine that is idle.
@@ -19,12 +19,12 @@ SMOOTH = 40.0
 class Options:
     """`quick`: a third of the repetitions or fewer, to check that the benches run.
 
-    `locomo` is the file of conversations that some benches read; None if there is none.
-    `before` is a checkout of another version to measure beside this one.
+    `data` are the files of conversations that some benches read, by their set's name in
+    `dialogues.SOURCES`; it lacks those that weren't given. `before` is a checkout of another version to measure beside this one.
     """
 
     quick: bool = False
-    locomo: Path | None = None
+    data: Mapping[str, Path] = field(default_factory=dict)
     before: Path | None = None
 
     def times(self, full: int, quick: int) -> int:

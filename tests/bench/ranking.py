@@ -19,7 +19,7 @@ from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.evidence.recall import CHUNK
-from tests.bench import locomo
+from tests.bench import dialogues
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.recall import lines_of
 
@@ -41,7 +41,7 @@ class Talk:
 
 
 async def run(options: Options) -> list[Row]:
-    talk = _locomo_talk(options) if options.locomo else _random_talk()
+    talk = _locomo_talk(options) if "locomo" in options.data else _random_talk()
     print(
         f"Text: {talk.source}. First: index the messages and ask. Warm: ask again, medians over\n"
         "questions. Memory: what the process grew by. The vectors' table is loaded before.\n"
@@ -112,16 +112,15 @@ def _milliseconds(work: Callable[[], object]) -> float:
 
 def _locomo_talk(options: Options) -> Talk:
     """All conversations one after the other, repeated endlessly, each time years later."""
-    assert options.locomo is not None
-    dialogues = locomo.read(options.locomo)
-    questions = [question.text for found in dialogues for question in found.answerable]
+    read = dialogues.read(options.data["locomo"])
+    questions = [question.text for found in read for question in found.questions]
     random.Random(1).shuffle(questions)
 
     def lines() -> Iterator[Line]:
         seq = 0
         for again in count():
             later = timedelta(days=2_000 * again)
-            for found in dialogues:
+            for found in read:
                 for line in lines_of(found):
                     seq += 1
                     at = (line.at or datetime.now(UTC)) + later

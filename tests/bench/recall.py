@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +13,9 @@ from chatsite.messages import Message
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.providers.tokens.tokenizers import O200k
-from tests.bench import locomo
+from tests.bench import dialogues
+from tests.bench.dialogues import Dialogue, Question
 from tests.bench.figures import Options, Row, table
-from tests.bench.locomo import Dialogue, Question
 
 BUDGETS = (1_000, 4_000)
 # The newest messages are always sent: at most this number, within this share of the budget.
@@ -71,29 +72,30 @@ class Score:
         return f"{100 * self.recall / self.questions:.1f}/{100 * self.whole / self.questions:.1f}"
 
 
-Scores = dict[tuple[int, int], Score]
-"""Scores by (budget, category); category 0 is all categories."""
+Scores = dict[tuple[int, str], Score]
+"""Scores by (budget, kind of question); the kind "" is all kinds."""
 Policy = Callable[[CountedDialogue], Sent]
 
 
 async def run(options: Options) -> list[Row]:
-    if options.locomo is None:
-        print(locomo.WHERE)
+    file = options.data.get("locomo")
+    if file is None:
+        print(dialogues.missing(options.data))
         return []
-    dialogues = [await _counted(found) for found in locomo.read(options.locomo)]
+    counted = [await _counted(found) for found in dialogues.read(file)]
     if options.quick:
-        dialogues = dialogues[:QUICK]
+        counted = counted[:QUICK]
     print(
-        f"{len(dialogues)} conversations, {sum(len(d.costs) for d in dialogues):,} messages; "
+        f"{len(counted)} conversations, {sum(len(d.costs) for d in counted):,} messages; "
         "% of the evidence sent / % of questions with all of it.\n"
         "o200k tokens and 4 a message, the question inside the budget, the newest messages (up to\n"
         f"{NEWEST} within {NEWEST_SHARE:.0%}) always sent, every message a unit unless said.\n"
     )
-    scores = {name: score_policy(policy, dialogues) for name, policy in policies().items()}
+    scores = {name: score_policy(policy, counted) for name, policy in policies().items()}
     heads = [f"{budget:,}" for budget in BUDGETS]
-    categories = [number for number in locomo.CATEGORIES if number != locomo.ADVERSARIAL]
-    names = [f"{BUDGETS[-1]:,} {locomo.CATEGORIES[number]}" for number in categories]
-    keys = [*((budget, 0) for budget in BUDGETS), *((BUDGETS[-1], n) for n in categories)]
+    kinds = sorted({question.kind for one in counted for question in one.dialogue.questions})
+    names = [f"{BUDGETS[-1]:,} {kind}" for kind in kinds]
+    keys = [*((budget, "") for budget in BUDGETS), *((BUDGETS[-1], kind) for kind in kinds)]
     lines = ([name, *(str(found[key]) for key in keys)] for name, found in scores.items())
     print(table(("what is sent", *heads, *names), lines), flush=True)
     return [_row(name, target, scores) for name, target in TARGETS.items() if name in scores]
@@ -110,7 +112,7 @@ NEWEST_NAME = "newest"
 
 def _row(name: str, target: str, scores: Mapping[str, Scores]) -> Row:
     baseline, ours = (
-        " and ".join(str(scores[which][budget, 0]) for budget in BUDGETS)
+        " and ".join(str(scores[which][budget, ""]) for budget in BUDGETS)
         for which in (NEWEST_NAME, name)
     )
     return Row(
@@ -152,14 +154,14 @@ def _lexical(name: str, vectors: SentenceVectors | None) -> dict[str, Policy]:
 
 
 def score_policy(policy: Policy, dialogues: Sequence[CountedDialogue]) -> Scores:
-    scores = {(b, category): Score() for b in BUDGETS for category in range(5)}
+    scores: Scores = defaultdict(Score)
     for counted in dialogues:
         sent = policy(counted)
-        for question in counted.dialogue.answerable:
+        for question in counted.dialogue.questions:
             for budget in BUDGETS:
                 places = sent(question, budget)
-                scores[budget, 0].add(question, places)
-                scores[budget, question.category].add(question, places)
+                scores[budget, ""].add(question, places)
+                scores[budget, question.kind].add(question, places)
     return scores
 
 
@@ -167,7 +169,7 @@ async def _counted(dialogue: Dialogue) -> CountedDialogue:
     tokenizer = O200k.find()
     assert tokenizer is not None, "the file of o200k ranks is missing"
     texts = [f"{spoken.author}: {spoken.text}" for spoken in dialogue.spoken]
-    questions = [question.text for question in dialogue.answerable]
+    questions = [question.text for question in dialogue.questions]
     counts = await tokenizer.count(
         [Message.user(text, id="bench") for text in [*texts, *questions]]
     )

@@ -36,7 +36,7 @@ from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.tokens.tokenizers import O200k
-from tests.bench import locomo
+from tests.bench import dialogues
 from tests.bench.figures import Options, Row, table
 
 BUDGET, SYSTEM = 4_000, 300
@@ -207,10 +207,10 @@ async def talks(file: Path, *, most: int | None) -> list[Talk]:
     ranks = O200k.find()
     if ranks is None:
         raise FileNotFoundError("the ranks of o200k_base are missing: chatsite/providers/tokens")
-    return [await talk_of(dialogue, ranks) for dialogue in locomo.read(file)[:most]]
+    return [await talk_of(dialogue, ranks) for dialogue in dialogues.read(file)[:most]]
 
 
-async def talk_of(dialogue: locomo.Dialogue, ranks: O200k) -> Talk:
+async def talk_of(dialogue: dialogues.Dialogue, ranks: O200k) -> Talk:
     """The first of the two speakers is the user; a question is the message after the last one."""
     spoken_messages = [
         Message.user(spoken.text, id=spoken.id)
@@ -219,7 +219,7 @@ async def talk_of(dialogue: locomo.Dialogue, ranks: O200k) -> Talk:
         for spoken in dialogue.spoken
     ]
     questions_asked = [
-        Message.user(question.text, id="question") for question in dialogue.answerable
+        Message.user(question.text, id="question") for question in dialogue.questions
     ]
     counts = await ranks.count([*spoken_messages, *questions_asked])
     entries = [
@@ -232,7 +232,7 @@ async def talk_of(dialogue: locomo.Dialogue, ranks: O200k) -> Talk:
     questions = (
         (Entry(message=counted(message, count), seq=last), frozenset(n + 1 for n in q.evidence))
         for message, count, q in zip(
-            questions_asked, counts[len(spoken_messages) :], dialogue.answerable, strict=True
+            questions_asked, counts[len(spoken_messages) :], dialogue.questions, strict=True
         )
     )
     return Talk(tuple(entries), tuple(questions))
@@ -264,10 +264,11 @@ def senders() -> dict[str, Callable[[], Sender]]:
 
 
 async def run(options: Options) -> list[Row]:
-    if options.locomo is None:
-        print(locomo.WHERE)
+    file = options.data.get("locomo")
+    if file is None:
+        print(dialogues.missing(options.data))
         return []
-    found = await talks(options.locomo, most=QUICK if options.quick else None)
+    found = await talks(file, most=QUICK if options.quick else None)
     bills: dict[str, Bill] = {}
     for name, begin in senders().items():
         bills[name] = await asyncio.to_thread(replay_talks, begin, found)
