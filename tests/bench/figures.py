@@ -20,7 +20,8 @@ class Options:
     """`quick`: a third of the repetitions or fewer, to check that the benches run.
 
     `data` are the files of conversations that some benches read, by their set's name in
-    `dialogues.SOURCES`; it lacks those that weren't given. `before` is a checkout of another version to measure beside this one.
+    `dialogues.SOURCES`; it lacks those that weren't given. `before` is a checkout of another
+    version to measure beside this one.
     """
 
     quick: bool = False

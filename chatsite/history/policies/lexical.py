@@ -3,9 +3,10 @@ words matter for the current one. No model is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from chatsite.history.lexical.price import worth
 from chatsite.history.path.overflow import FittedPath, Overflow, cut_oldest
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
@@ -41,7 +42,7 @@ def cut_and_recall(overflow: Overflow) -> FittedPath:
 
 
 def recall_quotes(verdict: PathVerdict, recall: Recall, quotes: Quotes, *, room: int) -> Quotes:
-    """Add the best hits to `quotes`, each with the message it answers, within `room` tokens.
+    """Add the hits that are worth their room, each with the message it answers, within `room`.
 
     A message that is sent in its place is not quoted; one that a person left out is never quoted.
     A hit that doesn't fit is skipped, and the next is tried.
@@ -51,8 +52,7 @@ def recall_quotes(verdict: PathVerdict, recall: Recall, quotes: Quotes, *, room:
     reasons, whys = dict(quotes.reasons), dict(quotes.whys)
     left_out: set[int] = set()
     used = quotes.tokens or BLOCK_TOKENS
-    for hit in recall.hits:
-        unit = _unit(hit, places.get(hit.seq))
+    for hit, unit in _by_worth(recall.hits, places):
         new = [entry for entry in unit if entry.seq not in entries]
         if not unit or hit.seq in reasons:
             if hit.seq in reasons:
@@ -72,6 +72,16 @@ def recall_quotes(verdict: PathVerdict, recall: Recall, quotes: Quotes, *, room:
         reasons=reasons,
         whys=whys,
         left_out=frozenset(left_out - set(reasons)),
+    )
+
+
+def _by_worth(
+    hits: Iterable[Hit], places: Mapping[int, TurnVerdict]
+) -> list[tuple[Hit, list[Entry]]]:
+    """Each hit with what would be quoted for it, the one worth most for its price first."""
+    units = [(hit, _unit(hit, places.get(hit.seq))) for hit in hits]
+    return sorted(
+        units, key=lambda one: worth(one[0].score, sum(map(quote_tokens, one[1]))), reverse=True
     )
 
 

@@ -216,6 +216,20 @@ class TestQuotes:
         assert "no room to quote it" in sentence_of(decision, 2)
         assert reason_of(decision, 4) == "relevant"
 
+    def test_a_short_hit_takes_the_room_before_a_long_one_of_little_more_score(self) -> None:
+        long = [make_entry(1, "user", 20), make_entry(2, "assistant", 140)]
+        short = [make_entry(3, "user", 20), make_entry(4, "assistant", 20)]
+        path = [*long, *short, *chat(30, start=2)]
+
+        def quoted(score: float) -> set[int]:
+            hits = (Hit(seq=2, score=score, why="x"), Hit(seq=4, score=2, why="x"))
+            evidence = Evidence(recall=Recall(hits=hits))
+            decision = decision_on(path, "relevant", tokens=1_000, evidence=evidence)
+            return {v.first for v in decision.verdicts if v.reason == "relevant"}
+
+        assert quoted(2.5) == {3, 4}
+        assert quoted(5) == {1, 2}
+
     def test_a_message_sent_in_its_place_is_not_quoted_again(self) -> None:
         hits = Evidence(recall=Recall(hits=(Hit(seq=59, score=1, why="x"),)))
         decision = decision_on(chat(30), "relevant", tokens=1_000, evidence=hits)
