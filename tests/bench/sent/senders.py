@@ -1,0 +1,223 @@
+"""Who makes requests of a conversation: our policies, and langchain-core's trimmer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any, Protocol
+
+from chatsite.errors import PromptTooLarge
+from chatsite.history import (
+    Decision,
+    Entry,
+    Evidence,
+    Head,
+    Previous,
+    Recall,
+    Transcript,
+    Window,
+    decide,
+    resolve,
+)
+from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.ranking import question_in_chat, recall_messages
+from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.values.evidence import Hit
+from chatsite.history.values.layout import AddedMessage, LayoutItem
+from chatsite.providers.tokens.passage_vectors import PassageVectors
+from chatsite.providers.tokens.sentence_vectors import SentenceVectors
+from tests.bench.sent.bill import SentRequest
+from tests.bench.sent.talks import counted, tokens
+
+# Tokens of the instructions.
+SYSTEM = 300
+WINDOW = Window(1_000_000, 1)
+HEAD = Head.of("instructions")
+HEAD = replace(HEAD, messages=tuple(counted(message, SYSTEM) for message in HEAD.messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Settings to send under, as a template has them; None is langchain-core's trimmer.
+
+    `limit` are the tokens of a request, None for no limit. `vectors`: searches use sentence
+    vectors beside the words.
+    """
+
+    template: Mapping[str, object] | None
+    limit: int | None = None
+    vectors: bool = False
+
+
+class Sender(Protocol):
+    """Sends one conversation's requests, one after the other."""
+
+    def send(
+        self, path: Sequence[Entry], search: Search, *, keep: bool = True
+    ) -> SentRequest | None:
+        """None where the message alone exceeds the limit. With `keep` the request was made: the
+        next one's beginning is compared with it. Otherwise nobody made it, and the state stays."""
+        ...
+
+
+# ---- searching --------------------------------------------------------------------------------
+class Search:
+    """The hits for each message of one conversation, looked for once for all who send it."""
+
+    def __init__(self, vectors: SentenceVectors | None = None) -> None:
+        self._index, self._indexed = Index(), 0
+        self._vectors = PassageVectors(vectors, self._index) if vectors else None
+        self._current: Entry | None = None
+        self._found: dict[bool, tuple[Hit, ...]] = {}
+
+    def hits(self, path: Sequence[Entry], *, vectors: bool) -> tuple[Hit, ...]:
+        """For the path's last message. Paths may only grow, but for their last message."""
+        *older, current = path
+        if current is not self._current:
+            self._current, self._found = current, {}
+        if vectors not in self._found:
+            self._follow(older)
+            self._found[vectors] = recall_messages(
+                self._index,
+                question_in_chat(current.message.content or ""),
+                meaning=self._vectors if vectors else None,
+                before=current.seq,
+            )
+        return self._found[vectors]
+
+    def _follow(self, older: Sequence[Entry]) -> None:
+        texts = self._index.extend(line_of(entry) for entry in older[self._indexed :])
+        if self._vectors is not None:
+            self._vectors.add(texts)
+        self._indexed = max(self._indexed, len(older))
+
+
+def line_of(entry: Entry) -> Line:
+    message = entry.message
+    return Line(seq=entry.seq, author=message.role[0], text=message.content or "", at=entry.at)
+
+
+# ---- our policies -----------------------------------------------------------------------------
+class PolicySender:
+    """Sends under one of our policies, with a conversation's evidence, receipts and quotes."""
+
+    def __init__(self, plan: Plan) -> None:
+        limit = {"historyTokens": plan.limit} if plan.limit is not None else {}
+        template = {**(plan.template or {}), **limit}
+        self._settings = resolve(environment={}, url={}, template=template)
+        self._limit, self._vectors = plan.limit, plan.vectors
+        self._searches = self._settings.active_policy.evidence == LEXICAL.evidence
+        self._previous: Previous | None = None
+        self._quoted: dict[int, tuple[int, ...]] = {}
+
+    def send(
+        self, path: Sequence[Entry], search: Search, *, keep: bool = True
+    ) -> SentRequest | None:
+        try:
+            decision = decide(
+                Transcript(entries=tuple(self._with_quotes(path))),
+                self._settings,
+                head=HEAD,
+                window=WINDOW,
+                evidence=Evidence(previous=self._previous, recall=self._recall(path, search)),
+                agent="bench",
+            )
+        except PromptTooLarge:
+            return None
+        if keep:
+            self._previous = previous_of(decision)
+            self._keep_quotes(path[-1], quoted_for(decision))
+        return SentRequest(decision.tokens, decision.leading, whole_messages(decision.layout))
+
+    def _recall(self, path: Sequence[Entry], search: Search) -> Recall | None:
+        """The search hits, as a turn collects them: only if not everything fits."""
+        if not self._searches or self._limit is None:
+            return None
+        if SYSTEM + tokens(entry.message for entry in path) <= self._limit:
+            return None
+        return Recall(hits=search.hits(path, vectors=self._vectors))
+
+    def _with_quotes(self, path: Sequence[Entry]) -> list[Entry]:
+        """The path as storage loads it: what was quoted for a message is with its answer."""
+        if not self._quoted:
+            return list(path)
+        found = list(path)
+        for seq, quoted in self._quoted.items():
+            place = seq - 1
+            if place < len(found) and found[place].message.role != "user":
+                found[place] = replace_quoted(found[place], quoted)
+        return found
+
+    def _keep_quotes(self, current: Entry, quoted: tuple[int, ...]) -> None:
+        if quoted:
+            self._quoted[current.seq + 1] = quoted
+
+
+def quoted_for(decision: Decision) -> tuple[int, ...]:
+    """The sequence numbers of what was quoted for the current message, for the next requests."""
+    found: tuple[int, ...] = getattr(decision, "quoted", ())
+    return found
+
+
+def replace_quoted(entry: Entry, quoted: tuple[int, ...]) -> Entry:
+    """The answer of a message for which these were quoted."""
+    known: dict[str, Any] = {"quoted": quoted}
+    return replace(entry, **known)
+
+
+def whole_messages(layout: Sequence[LayoutItem]) -> frozenset[int]:
+    """The sequence numbers of the messages that a request holds, in their place or quoted."""
+    found: set[int] = set()
+    for item in layout:
+        if isinstance(item, AddedMessage):
+            found.update(item.sources)
+        elif not item.shortened:
+            found.update(range(item.first, item.last + 1))
+    return frozenset(found)
+
+
+def previous_of(decision: Decision) -> Previous:
+    return Previous(
+        head_hash=decision.head_hash,
+        layout=decision.layout,
+        cut=decision.cut,
+        under=decision.under,
+    )
+
+
+# ---- another library --------------------------------------------------------------------------
+class LangChainSender:
+    """Sends with langchain-core's `trim_messages` as its documentation advises; exact counts."""
+
+    def __init__(self, plan: Plan) -> None:
+        from tests.bench.trimmers import LangChainAdvised
+
+        assert plan.limit is not None
+        self._adapter = LangChainAdvised()
+        self._limit = plan.limit
+        self._theirs: list[object] = [self._adapter.theirs(message) for message in HEAD.messages]
+        self._last: list[str] = []
+
+    def send(
+        self, path: Sequence[Entry], search: Search, *, keep: bool = True
+    ) -> SentRequest | None:
+        *older, current = path
+        known = len(self._theirs) - len(HEAD.messages)
+        self._theirs += [self._adapter.theirs(entry.message) for entry in older[known:]]
+        theirs = [*self._theirs, self._adapter.theirs(current.message)]
+        kept = [message.id for message in self._adapter.trim(theirs, tokens=self._limit)]
+        if current.message.id not in kept:
+            return None
+        entries = [*HEAD.messages, *(entry.message for entry in path[-len(kept) :])]
+        counts = {message.id: tokens([message]) for message in entries}
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(kept, self._last, strict=False))
+        leading = sum(counts[id] for id, _ in same)
+        if keep:
+            self._last = kept
+        whole = frozenset(entry.seq for entry in path[-len(kept) :] if entry.message.id in kept)
+        return SentRequest(sum(counts[id] for id in kept), leading, whole)
+
+
+def sender_of(plan: Plan) -> Sender:
+    return LangChainSender(plan) if plan.template is None else PolicySender(plan)
