@@ -21,7 +21,7 @@ from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.evidence.recall import CHUNK
 from tests.bench import dialogues
 from tests.bench.figures import Options, Row, percentile, spread, table
-from tests.bench.recall import lines_of
+from tests.bench.selection import lines_of
 
 USUAL, HUGE = 600, 50_000
 WARM_MS = {USUAL: 5, HUGE: 50}

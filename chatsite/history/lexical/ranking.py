@@ -20,13 +20,16 @@ from chatsite.history.lexical.sharing import Sharing
 from chatsite.history.lexical.words import spelled
 from chatsite.history.values.evidence import Hit
 
-# All in units of z-scores. A neighbour's score counts by a fifth: what answers a question often
-# is beside the words that ask for it.
-NEIGHBOUR = 0.2
-AUTHOR, WHEN, QUESTION = 4.0, 3.0, -1.0
-# Who is meant is less sure in a chat than where a name is named, and nothing measures it: an
-# answer can hold what a person asks about as "my". So half.
-ROLE = 2.0
+# All in units of z-scores. Between two people a neighbour's score counts by a fifth, because what
+# answers a question often is beside the words that ask for it, and one that asks tells little.
+AUTHOR, WHEN = 4.0, 3.0
+NEIGHBOUR, QUESTION_MARK = 0.2, -1.0
+# In a chat with an assistant a neighbour is often a further part of the same long answer, and a
+# person states something and asks in the same message ("I set it to 5. Can you ..."): half the
+# share and no question mark find two to four points more on BEAM and a point more on RealMem.
+# Who is meant is less sure than where a name is named: an answer can hold what a person asks about
+# as "my". So half.
+NEIGHBOUR_IN_CHAT, QUESTION_MARK_IN_CHAT, ROLE = 0.1, 0.0, 2.0
 # Beside sentence vectors a passage's own words count half: the vectors know them too.
 OWN_BESIDE_MEANING = 0.5
 # Nothing is recalled just to fill the room: by its words a message must reach this share of the
@@ -55,17 +58,26 @@ class Meaning(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuestion:
     """A question. `author` is the one whose messages it is about, "" where it doesn't say, and
-    `favour` how much that counts."""
+    `favour` how much that counts. `neighbour` is the share that a passage gets of the score of
+    either one beside it, and `question_mark` what a passage with a question mark gets."""
 
     text: str
     author: str = ""
     favour: float = AUTHOR
+    neighbour: float = NEIGHBOUR
+    question_mark: float = QUESTION_MARK
 
 
 def question_in_chat(text: str) -> SearchQuestion:
     """A person's question to an assistant: "I" and "you said" show whose words it is about."""
     role = author_meant(text)
-    return SearchQuestion(text=text, author=role[0] if role else "", favour=ROLE)
+    return SearchQuestion(
+        text=text,
+        author=role[0] if role else "",
+        favour=ROLE,
+        neighbour=NEIGHBOUR_IN_CHAT,
+        question_mark=QUESTION_MARK_IN_CHAT,
+    )
 
 
 def rank_messages(
@@ -132,11 +144,11 @@ def _weighed(index: Index, asked: SearchQuestion, words: Scores, closeness: Clos
     get, flags, authors = plain.get, index.flags, index.authors
     found: Scores = {}
     for place in chosen:
-        score = plain[place] + NEIGHBOUR * (get(place - 1, 0.0) + get(place + 1, 0.0))
+        score = plain[place] + asked.neighbour * (get(place - 1, 0.0) + get(place + 1, 0.0))
         if authors[place] == author:
             score += asked.favour
         if flags[place] & ASKS:
-            score += QUESTION
+            score += asked.question_mark
         if flags[place] & TELLS_TIME:
             score += when
         found[place] = score

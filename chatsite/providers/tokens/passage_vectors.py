@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = np.ndarray
 
-# A passage is scored by its own meaning, and less by that of three passages on either side. Set by
-# hand on measured data, see docs/benchmarks.md.
+# A passage is scored by its own meaning, and less by that of three messages on either side, each by
+# its closest passage. Set by hand on measured data, see docs/benchmarks.md.
 _OWN, _AROUND = 1.0, 0.7
 _NEAR = (0.6, 0.35, 0.2)
 # A passage that is this close in meaning (a cosine, after subtracting the mean of all passages) is
@@ -133,12 +133,14 @@ class ScoringTable:
     """What the scoring of every question needs, computed once after each change of the rows.
 
     `mean` is what all sentences of this conversation share; `lengths` are those of the rows without
-    it. `near` has, for each distance, how much a row counts for the row that far behind it: 0 in
-    another conversation.
+    it. `firsts` has each message's first row, `messages` each row's message. `near` has, for each
+    distance, how much a message counts for the one that far behind it: 0 in another talk.
     """
 
     mean: Matrix
     lengths: Matrix
+    firsts: Matrix
+    messages: Matrix
     near: tuple[Matrix, ...]
 
 
@@ -148,13 +150,16 @@ def _common(rows: Matrix, index: Index) -> ScoringTable:
     mean = rows.mean(axis=0)
     square = 1 - 2 * (rows @ mean) + float(mean @ mean)
     starts = np.array(index.starts, dtype=np.intp)
-    talks = np.searchsorted(starts, np.arange(len(rows)), side="right")
+    begins = np.diff(np.array(index.seqs[: len(rows)]), prepend=-1) != 0
+    firsts = np.flatnonzero(begins)
+    talks = np.searchsorted(starts, firsts, side="right")
     near = [
         weight * (talks[distance:] == talks[:-distance])
         for distance, weight in enumerate(_NEAR, 1)
-        if distance < len(rows)
+        if distance < len(firsts)
     ]
-    return ScoringTable(mean, np.sqrt(np.maximum(square, 1e-6)), tuple(near))
+    lengths = np.sqrt(np.maximum(square, 1e-6))
+    return ScoringTable(mean, lengths, firsts, np.cumsum(begins) - 1, tuple(near))
 
 
 def _cosines(rows: Matrix, asked: Matrix, common: ScoringTable) -> Matrix:
@@ -168,11 +173,15 @@ def _cosines(rows: Matrix, asked: Matrix, common: ScoringTable) -> Matrix:
 
 
 def _around(cosines: Matrix, common: ScoringTable) -> Matrix:
-    """Each cosine plus those of its neighbours in the same talk, weighted by distance."""
-    found: Matrix = cosines.copy()
+    """Each cosine plus the best ones of the messages around in the same talk, by distance."""
+    import numpy as np
+
+    best: Matrix = np.maximum.reduceat(cosines, common.firsts)
+    around = np.zeros_like(best)
     for distance, weights in enumerate(common.near, 1):
-        found[distance:] += weights * cosines[:-distance]
-        found[:-distance] += weights * cosines[distance:]
+        around[distance:] += weights * best[:-distance]
+        around[:-distance] += weights * best[distance:]
+    found: Matrix = cosines + around[common.messages]
     return found
 
 
