@@ -25,12 +25,12 @@ from tests.bench import (
     ranking,
     recall,
     relay,
-    replay,
     versions,
 )
 from tests.bench.dialogues import SOURCES
 from tests.bench.figures import Options, Row, machine, summary
 from tests.bench.processes import raise_file_limit
+from tests.bench.sent import as_sent, at_server
 
 Bench = Callable[[Options], Coroutine[Any, Any, list[Row]]]
 
@@ -43,7 +43,8 @@ BENCHES: Mapping[str, Bench] = {
     "cache": cache.run,
     "recall": recall.run,
     "ranking": ranking.run,
-    "replay": replay.run,
+    "sent": as_sent.run,
+    "served": at_server.run,
     "versions": versions.run,
 }
 
