@@ -51,7 +51,8 @@ class Plan:
 
 
 class Sender(Protocol):
-    """Sends one conversation's requests, one after the other."""
+    """Sends one conversation's requests, one after the other, on a path that only grows but for
+    its last message."""
 
     def send(
         self, path: Sequence[Entry], search: Search, *, keep: bool = True
@@ -72,7 +73,7 @@ class Search:
         self._found: dict[bool, tuple[Hit, ...]] = {}
 
     def hits(self, path: Sequence[Entry], *, vectors: bool) -> tuple[Hit, ...]:
-        """For the path's last message. Paths may only grow, but for their last message."""
+        """For the path's last message."""
         *older, current = path
         if current is not self._current:
             self._current, self._found = current, {}
@@ -109,14 +110,17 @@ class PolicySender:
         self._limit, self._vectors = plan.limit, plan.vectors
         self._searches = self._settings.active_policy.evidence == LEXICAL.evidence
         self._previous: Previous | None = None
+        self._older: list[Entry] = []
         self._quoted: dict[int, tuple[int, ...]] = {}
 
     def send(
         self, path: Sequence[Entry], search: Search, *, keep: bool = True
     ) -> SentRequest | None:
+        *older, current = path
+        self._follow(older)
         try:
             decision = decide(
-                Transcript(entries=tuple(self._with_quotes(path))),
+                Transcript(entries=(*self._older, current)),
                 self._settings,
                 head=HEAD,
                 window=WINDOW,
@@ -127,7 +131,7 @@ class PolicySender:
             return None
         if keep:
             self._previous = previous_of(decision)
-            self._keep_quotes(path[-1], quoted_for(decision))
+            self._quoted[current.seq] = quoted_for(decision)
         return SentRequest(decision.tokens, decision.leading, whole_messages(decision.layout))
 
     def _recall(self, path: Sequence[Entry], search: Search) -> Recall | None:
@@ -138,20 +142,12 @@ class PolicySender:
             return None
         return Recall(hits=search.hits(path, vectors=self._vectors))
 
-    def _with_quotes(self, path: Sequence[Entry]) -> list[Entry]:
+    def _follow(self, older: Sequence[Entry]) -> None:
         """The path as storage loads it: what was quoted for a message is with its answer."""
-        if not self._quoted:
-            return list(path)
-        found = list(path)
-        for seq, quoted in self._quoted.items():
-            place = seq - 1
-            if place < len(found) and found[place].message.role != "user":
-                found[place] = replace_quoted(found[place], quoted)
-        return found
-
-    def _keep_quotes(self, current: Entry, quoted: tuple[int, ...]) -> None:
-        if quoted:
-            self._quoted[current.seq + 1] = quoted
+        for entry in older[len(self._older) :]:
+            quoted = self._quoted.pop(entry.seq - 1, ())
+            answers = quoted and entry.message.role != "user"
+            self._older.append(replace_quoted(entry, quoted) if answers else entry)
 
 
 def quoted_for(decision: Decision) -> tuple[int, ...]:
