@@ -23,13 +23,17 @@ from tests.person import Person
 from tests.running import ROOT
 
 AGENT = "demo"
+# A model whose tokens are counted by o200k_base, as in the replays; others are estimated.
+MODEL = "gpt-5.6-luna"
 
 
 @asynccontextmanager
 async def person_at_server(*, vectors: bool, root: Path = ROOT) -> AsyncIterator[Person]:
     """A person at a fresh server, whose searches use sentence vectors only with `vectors`."""
     with TemporaryDirectory() as folder, fake_provider() as provider:
-        environment = {} if vectors else {"PYTHONPATH": _hiding_vectors(Path(folder))}
+        environment = {"CHAT_MODEL": MODEL}
+        if not vectors:
+            environment["PYTHONPATH"] = _hiding_vectors(Path(folder))
         with application(provider, root=root, **environment) as server:
             async with Person(server.url) as person:
                 yield person
