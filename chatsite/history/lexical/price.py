@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from math import log2
 
-# Score, in z-scores, that each doubling of the cost takes.
-WEIGHT = 0.75
+# Score, in z-scores, that each doubling of the cost takes. A choice between two worlds: BEAM, whose
+# evidence is in what people wrote, gains eight points of recall by 0.5 to 0.7 and more by more;
+# RealMem, whose evidence is mostly in long replies, loses under one point by that and two by 1.
+# LoCoMo is the same with any. See docs/benchmarks.md.
+WEIGHT = 0.6
 # Tokens. Among messages of a sentence or two, length says nothing about worth: on LoCoMo, whose
 # messages take 30 to 50 tokens, a price from the first token on loses up to three points.
 FREE = 80

@@ -7,60 +7,73 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
-from operator import itemgetter
+from itertools import compress
+from operator import add, itemgetter, mul
 
 from chatsite.history.lexical.index import AROUND, OWN, REACH, Index
 
 # The values published for short texts; others brought nothing on LoCoMo.
 K1, B = 0.9, 0.4
-# Postings that are spread over their windows for one question: 13 additions each. A conversation
-# of 600 messages stays below. Words beyond it, the most common ones, are looked up only where a
-# rarer word already led: at 50,000 messages a question takes 20 ms so, and seconds otherwise.
-SPREAD = 1_500
-CANDIDATES = 800
+# Postings that are spread over their windows for one question: 13 additions each. Words beyond it,
+# the most common ones, are looked up only where a rarer word already led. In chats of up to USUAL
+# passages (1,000 messages with long answers have 2,500) next to nothing is beyond: 1,500 postings
+# would lose two to three points there. At 50,000 messages 6,000 would take twice as long as 1,500.
+SPREAD, SPREAD_HUGE, USUAL = 6_000, 1_500, 10_000
+CANDIDATES, MANY = 800, 3_200
 
 _WEIGHTS = (*reversed(AROUND), OWN, *AROUND)
 
 Scores = dict[int, float]
+Stretch = tuple[int, list[float]]
+"""The first of neighbouring passages of a session, and a number for each of them."""
 
 
 def scores(index: Index, terms: Collection[str], *, own_weight: float = 1.0) -> Scores:
     """Own and window score as z-scores, added, less what a passage without any word gets.
 
-    Holds every passage that a term reaches, so nothing for terms that never occur. At most
-    CANDIDATES of them where a term is too common to be followed everywhere.
+    Holds every passage that a term reaches, so nothing for terms that never occur. The best
+    CANDIDATES of them where these are more than MANY or a term is too common to be followed
+    everywhere.
     """
-    rare, common = _by_rarity(index, terms)
+    most = _most(index)
+    rare, common = _by_rarity(index, terms, most)
     own: Scores = {}
-    window: Scores = {}
+    window = [0.0] * len(index)
     for term in rare:
-        places = index.postings.get(term, ())[-SPREAD:]
-        _add(own, Counter(places), index.lengths, index.length, len(index))
-        _add(window, _spread(index, term, places), index.widths, index.width, len(index))
-    by_own, by_window = own_weight * _scale(own, len(index)), _scale(window, len(index))
-    found = {place: by_window * score for place, score in window.items()}
+        counts = Counter(index.postings.get(term, ())[-most:])
+        _add_own(own, index, counts)
+        _add_window(window, index, _stretches(index, term, counts))
+    near = dict(compress(enumerate(window), window))
+    by_own = own_weight * _scale(own.values(), len(index))
+    by_window = _scale(near.values(), len(index))
+    best = {place: by_window * score for place, score in near.items()}
     for place, score in own.items():
-        found[place] += by_own * score  # what has a word has it in its window
-    if not common:
-        return found
-    best = dict(nlargest(CANDIDATES, found.items(), key=itemgetter(1)))
+        best[place] += by_own * score  # what has a word has it in its window
+    if common or len(best) > MANY:
+        best = dict(nlargest(CANDIDATES, best.items(), key=itemgetter(1)))
+    around = _windows(index, best) if common else []
     for term in common:
-        _add_common(best, index, term, by_own, by_window)
+        _add_common(best, index, term, around, by_own, by_window)
     return best
 
 
-def _by_rarity(index: Index, terms: Iterable[str]) -> tuple[list[str], list[str]]:
+def _most(index: Index) -> int:
+    """Postings to spread over their windows for one question."""
+    return SPREAD if len(index) <= USUAL else SPREAD_HUGE
+
+
+def _by_rarity(index: Index, terms: Iterable[str], most: int) -> tuple[list[str], list[str]]:
     """Those to follow everywhere, and those too common for it; the first is always followed."""
     reached = sorted((_reached(index, term), term) for term in set(terms))
     rare: list[str] = []
     common: list[str] = []
     spent = 0
     for count, term in reached:
-        if count and (not rare or spent + count <= SPREAD):
+        if count and (not rare or spent + count <= most):
             rare.append(term)
             spent += count
         elif count:
@@ -76,7 +89,7 @@ def _reached(index: Index, term: str) -> int:
 
 def _days(index: Index, term: str) -> Iterable[tuple[int, int]]:
     """First passage and the one behind the last of each talk of such a day, the newest ones."""
-    left = SPREAD * len(_WEIGHTS)
+    left = _most(index) * len(_WEIGHTS)
     for session in reversed(index.days.get(term, ())):
         start, end = index.bounds(session)
         left -= end - start
@@ -85,36 +98,59 @@ def _days(index: Index, term: str) -> Iterable[tuple[int, int]]:
         yield start, end
 
 
-def _spread(index: Index, term: str, places: Iterable[int]) -> Mapping[int, float]:
-    """How often the term counts as occurring in each passage's window, the day's words with it."""
-    near: Scores = {}
-    get = near.get  # half the time of a defaultdict, in the loop that takes the most
-    start = end = 0
-    for place in places:
+def _stretches(index: Index, term: str, counts: Mapping[int, int]) -> list[Stretch]:
+    """How often the term counts as occurring in each passage's window, the day's words with it.
+
+    `counts` are the term's own passages, in order. In stretches of neighbours, because lists of a
+    dozen are added up four times faster than a mapping is filled.
+    """
+    dated = dict(_days(index, term))
+    found: list[Stretch] = []
+    begin = after = start = end = 0
+    near: list[float] = []
+    for place, count in counts.items():
         if place >= end:
             start, end = index.session(place)
-        first = place - REACH
-        if start <= first and place + REACH < end:
-            for other, weight in enumerate(_WEIGHTS, first):
-                near[other] = get(other, 0.0) + weight
+            begin = after = start
+            if start in dated:
+                after, near = dated.pop(start), [1.0] * (end - start)
+                found.append((start, near))
+        around = _WEIGHTS if count == 1 else tuple([count * weight for weight in _WEIGHTS])
+        first, behind = place - REACH, place + REACH + 1
+        if first < start or behind > end:
+            around = around[max(start - first, 0) : len(around) - max(behind - end, 0)]
+            first, behind = max(first, start), min(behind, end)
+        if first >= after:
+            begin, near = first, list(around)
+            found.append((begin, near))
         else:
-            for other in range(max(start, first), min(end, place + REACH + 1)):
-                near[other] = get(other, 0.0) + _WEIGHTS[other - first]
-    for start, end in _days(index, term):
-        for place in range(start, end):
-            near[place] = get(place, 0.0) + 1.0
-    return near
+            at = first - begin
+            known = near[at : at + len(around)]
+            near[at : at + len(known)] = [*map(add, known, around), *around[len(known) :]]
+        if behind > after:
+            after = behind
+    found += ((start, [1.0] * (end - start)) for start, end in dated.items())
+    return found
 
 
-def _add(
-    into: Scores, counts: Mapping[int, float], sizes: Sequence[float], size: float, passages: int
-) -> None:
-    idf = _idf(passages, len(counts))
-    level, slope = _level(size, passages)
-    get = into.get
+def _add_own(into: Scores, index: Index, counts: Mapping[int, int]) -> None:
+    idf = _idf(len(index), len(counts))
+    level, slope = _level(index.length, len(index))
+    get, sizes = into.get, index.lengths
     for place, count in counts.items():
         score = idf * count / (count + level + slope * sizes[place])
         into[place] = get(place, 0.0) + score
+
+
+def _add_window(into: list[float], index: Index, found: Iterable[Stretch]) -> None:
+    idf = _idf(len(index), sum(len(counts) for _, counts in found))
+    level, slope = _level(index.width, len(index))
+    for start, counts in found:
+        here = slice(start, start + len(counts))
+        into[here] = [
+            score + idf * count / (count + level + slope * width)
+            for score, count, width in zip(into[here], counts, index.widths[here], strict=True)
+        ]
 
 
 def _level(size: float, passages: int) -> tuple[float, float]:
@@ -125,7 +161,24 @@ def _level(size: float, passages: int) -> tuple[float, float]:
     return K1 * (1 - B), K1 * B * passages / max(size, 1)
 
 
-def _add_common(best: Scores, index: Index, term: str, by_own: float, by_window: float) -> None:
+def _windows(index: Index, places: Iterable[int]) -> list[tuple[int, int, int, int]]:
+    """Of each passage: itself, its session, and its window's first passage and the one behind."""
+    found = []
+    for place in places:
+        session = index.session_number(place)
+        start, end = index.bounds(session)
+        found.append((place, session, max(start, place - REACH), min(end, place + REACH + 1)))
+    return found
+
+
+def _add_common(
+    best: Scores,
+    index: Index,
+    term: str,
+    around: Iterable[tuple[int, int, int, int]],
+    by_own: float,
+    by_window: float,
+) -> None:
     """Look a common term up at each candidate instead of following it to all its passages."""
     passages = len(index)
     places = index.postings.get(term, array("I"))
@@ -138,16 +191,14 @@ def _add_common(best: Scores, index: Index, term: str, by_own: float, by_window:
     window_idf = by_window * _idf(passages, min(round(reached) + dated, passages))
     level, slope = _level(index.length, passages)
     _, wide_slope = _level(index.width, passages)
-    for place in best:
-        session = index.session_number(place)
-        start, end = index.bounds(session)
+    for place, session, first, behind in around:
+        low = bisect_left(places, first)
         near = 1.0 if session in days else 0.0
-        low = bisect_left(places, max(start, place - REACH))
-        high = bisect_left(places, min(end, place + REACH + 1), low)
-        for other in places[low:high]:
+        count = 0
+        for other in places[low : bisect_left(places, behind, low)]:
             near += _WEIGHTS[other - place + REACH]
+            count += other == place
         if near:
-            count = bisect_right(places, place, low, high) - bisect_left(places, place, low, high)
             best[place] += own_idf * count / (count + level + slope * index.lengths[place])
             best[place] += window_idf * near / (near + level + wide_slope * index.widths[place])
 
@@ -156,8 +207,8 @@ def _idf(passages: int, holding: int) -> float:
     return math.log(1 + (passages - holding + 0.5) / (holding + 0.5))
 
 
-def _scale(found: Scores, passages: int) -> float:
+def _scale(scores: Collection[float], passages: int) -> float:
     """One divided by the standard deviation over all passages; 0 where all are the same."""
-    mean = sum(found.values()) / max(passages, 1)
-    variance = sum(score * score for score in found.values()) / max(passages, 1) - mean * mean
+    mean = sum(scores) / max(passages, 1)
+    variance = sum(map(mul, scores, scores)) / max(passages, 1) - mean * mean
     return 1 / math.sqrt(variance) if variance > 1e-12 else 0.0
