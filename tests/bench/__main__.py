@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument(
         "--before",
         type=Path,
-        help="a checkout of another version, which `versions` measures beside this one",
+        help="a checkout of another version, measured beside this one by `versions` and `ranking`",
     )
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)

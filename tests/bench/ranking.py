@@ -19,7 +19,7 @@ from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.evidence.recall import CHUNK
-from tests.bench import dialogues
+from tests.bench import dialogues, long_answers
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.selection import lines_of
 
@@ -70,7 +70,7 @@ async def run(options: Options) -> list[Row]:
                 )
             )
     print(table(("by", "messages", "first, ms", "warm, ms", "warm p95", "MiB"), lines))
-    return rows
+    return [*rows, *long_answers.measure(options)]
 
 
 def _measure(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log2
 
 # Score, in z-scores, that each doubling of the cost takes. A choice between two worlds: BEAM, whose
-# evidence is in what people wrote, gains eight points of recall by 0.5 to 0.7 and more by more;
+# evidence is in what people wrote, gains five to seven points by 0.6 and more by more;
 # RealMem, whose evidence is mostly in long replies, loses under one point by that and two by 1.
 # LoCoMo is the same with any. See docs/benchmarks.md.
 WEIGHT = 0.6

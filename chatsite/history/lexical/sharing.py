@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
+from itertools import islice
 
 from chatsite.history.lexical.index import REACH, Index
 
@@ -36,7 +37,9 @@ class Sharing:
         for word, term in spelled:
             words.setdefault(term, word)
         counted = sorted((len(index.postings.get(term, ())), term) for term in words)
-        self._words = {term: words[term] for count, term in counted if 0 < count <= most}
+        self._words = [
+            (words[term], index.postings[term]) for count, term in counted if 0 < count <= most
+        ]
         few = max(COMMON * len(index.starts), 1) if len(index.starts) > 1 else 0
         named = (index.days.get(term, ()) for term in words)
         self._days = {session for days in named if len(days) <= few for session in days}
@@ -56,12 +59,10 @@ class Sharing:
         return self._between(max(start, place - REACH), min(end, place + REACH + 1))
 
     def _between(self, start: int, end: int) -> list[str]:
+        """The rarest shared words, as many as are named: looking up the others takes as long."""
         start, end = max(start, self._first), min(end, self._end)
-        return [
-            word
-            for term, word in self._words.items()
-            if self._stands(self._index.postings[term], start, end)
-        ]
+        standing = (word for word, places in self._words if self._stands(places, start, end))
+        return list(islice(standing, NAMED))
 
     def _stands(self, places: Sequence[int], start: int, end: int) -> bool:
         at = bisect_left(places, start)
@@ -76,7 +77,7 @@ class Sharing:
 
 
 def _quoted(words: list[str]) -> str:
-    quoted = [f'"{word}"' for word in words[:NAMED]]
+    quoted = [f'"{word}"' for word in words]
     if len(quoted) < 2:
         return "".join(quoted)
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
