@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,23 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
         policies.add((agent.chat_settings["historyPolicy"], bool(agent.prefilled)))
     shown = {("lastN", False), ("all", False), ("none", False), ("lastN", True)}
     assert policies == shown | {("strategy", False)}
+
+
+# A number and, up to two words on, what a length or a budget counts: "your last 20 messages".
+COUNTED = re.compile(
+    r"\b(\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty)"
+    r"\b(\W+\w+){0,2}?\W+(messages?|turns?|questions?|answers?|tokens?)\b",
+    re.IGNORECASE,
+)
+
+
+def test_the_shipped_agents_promise_no_number_that_the_settings_may_overrule() -> None:
+    assert COUNTED.search("It remembers your last 20 messages.")
+    assert COUNTED.search("I see our last five of your messages.")
+    for agent in Catalogue(SHIPPED).all():
+        assert isinstance(agent, Template)
+        for text in (agent.description, *agent.greeting):
+            assert not COUNTED.search(text), (agent.slug, text)
 
 
 @pytest.mark.slow
