@@ -146,6 +146,14 @@ class Renamed(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryChosen(Record):
+    """A policy or its settings were chosen for the conversation: the choice that is kept now."""
+
+    type: ClassVar[str] = "history_chosen"
+    history: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Marked(Record):
     """A person marked a message: what is marked on it now, and from where on all is remembered."""
 
@@ -203,6 +211,7 @@ Event = (
     | Reading
     | TurnEnded
     | Renamed
+    | HistoryChosen
     | Marked
     | SummaryChanged
     | PathChanged

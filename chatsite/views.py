@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from chatsite.encoding import Record, encode
@@ -14,7 +15,8 @@ State = Literal["running", "complete", "stopped", "failed", "interrupted"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Record):
     """One conversation in a list or at the top of the page. Times are ISO 8601, UTC. `model` is the
-    one chosen for it in the page, as `provider:name`; "": the agent's own."""
+    one chosen for it in the page, as `provider:name`; "": the agent's own. `history` is what was
+    chosen of the policy and its settings, by the names of a link's parameters."""
 
     id: str
     agent: str
@@ -22,6 +24,7 @@ class ConversationView(Record):
     created: str
     updated: str
     model: str = ""
+    history: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "agents ports sockets",
         "context",
         "answer evidence",
-        "running_turns what_if",
+        "history_choice running_turns what_if",
         "snapshots",
         "turns",
     ),

@@ -20,7 +20,8 @@ class Conversation(models.Model):
     pinned and excluded messages on the path; at 0 no query looks for them. `path_background`
     counts user messages of background tasks, which `path_users` includes; `last_background` is the
     seq of the newest background message, 0 for none. `model` is the page's choice as
-    `provider:name`, blank for the agent's own.
+    `provider:name`, blank for the agent's own; `history` that of the policy and its settings, by
+    the names of a link's parameters.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -30,6 +31,7 @@ class Conversation(models.Model):
     guest = models.CharField(max_length=64, blank=True, default="", db_index=True)
     agent = models.CharField(max_length=64)
     model = models.CharField(max_length=200, blank=True, default="")
+    history = models.JSONField(blank=True, default=dict)
     title = models.CharField(max_length=200)
     created = models.DateTimeField()
     updated = models.DateTimeField()

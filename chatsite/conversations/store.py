@@ -39,6 +39,7 @@ from chatsite.conversations.reads.queries import (
     agent_of,
     current_owner,
     earlier_messages,
+    kept_choice,
     list_conversations,
     open_conversation,
     receipt_of,
@@ -67,6 +68,7 @@ from chatsite.conversations.turn.rounds import begin_calls, end_call, save_check
 from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.upkeep.lifecycle import (
+    choose_history,
     clear_conversation,
     delete_conversation,
     import_conversation,
@@ -89,6 +91,7 @@ __all__ = [
     "begin_turn",
     "bring_back_turns",
     "cache_books",
+    "choose_history",
     "clear_conversation",
     "current_owner",
     "delete_conversation",
@@ -104,6 +107,7 @@ __all__ = [
     "forget_above_message",
     "import_conversation",
     "index_progress",
+    "kept_choice",
     "lines_between",
     "list_all_conversations",
     "list_conversations",

@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadCommand
+from chatsite.history import URL_NAMES
 from chatsite.messages import MAX_ATTACHMENTS
 
 Ref = Annotated[str, StringConstraints(max_length=64)]
@@ -37,6 +38,20 @@ Words = Annotated[str, AfterValidator(without_nul)]
 ModelName = Annotated[str, StringConstraints(max_length=200), AfterValidator(without_nul)]
 
 
+def _choosable(choice: dict[str, str]) -> dict[str, str]:
+    """Only the names are checked: a value that isn't allowed is passed over, and shown."""
+    if not set(choice) <= set(URL_NAMES):
+        raise PydanticCustomError("choice", f"allowed are {', '.join(URL_NAMES)}")
+    return choice
+
+
+# What was chosen of the policy and its settings, by the names of a link's parameters.
+HistoryChoice = Annotated[
+    dict[str, Annotated[str, StringConstraints(max_length=80), AfterValidator(without_nul)]],
+    AfterValidator(_choosable),
+]
+
+
 class Command(BaseModel):
     """`query` is the page's query string: history settings are decided on the server."""
 
@@ -53,6 +68,8 @@ class Open(Command):
 
 
 class Send(Command):
+    """`history`: what was chosen in the page before the chat began; later what is kept counts."""
+
     type: Literal["send"]
     agent: Slug
     client_id: UUID
@@ -60,6 +77,7 @@ class Send(Command):
     reply_to: UUID | None = None
     attachments: Attached = ()
     model: ModelName = ""
+    history: HistoryChoice = Field(default_factory=dict)
 
 
 class Again(Command):
@@ -82,6 +100,13 @@ class GoOn(Command):
     model: ModelName = ""
 
 
+class Choose(Command):
+    """Keep this choice of a policy and its settings with the conversation; {} keeps none."""
+
+    type: Literal["choose"]
+    history: HistoryChoice
+
+
 class Stop(Command):
     type: Literal["stop"]
 
@@ -93,13 +118,14 @@ class AskPreview(Command):
     reply_to: UUID | None = None
     attachments: Attached = ()
     model: ModelName = ""
+    history: HistoryChoice = Field(default_factory=dict)
 
 
-AnyCommand = Open | Send | Again | GoOn | Stop | AskPreview
+AnyCommand = Open | Send | Again | GoOn | Choose | Stop | AskPreview
 _adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
 # Pydantic's own words for these repeat what was sent.
 OWN_WORDS = {
-    "union_tag_invalid": "type must be open, send, again, continue, stop or preview",
+    "union_tag_invalid": "type must be open, send, again, continue, choose, stop or preview",
     "uuid_parsing": "it must be a UUID",
     "extra_forbidden": "it has a field that isn't known",
 }

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from channels.consumer import get_handler_name
@@ -19,6 +20,7 @@ from chatsite.live.commands import (
     Again,
     AnyCommand,
     AskPreview,
+    Choose,
     Command,
     GoOn,
     Open,
@@ -124,6 +126,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._send_event(started)
+            case Choose():
+                await self.site.choices.choose(self._page_request(command, ""), command.history)
             case Stop():
                 await self.site.turns.stop(self._page_request(command, ""))
             case AskPreview():
@@ -136,7 +140,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         client_id = str(command.client_id)
         if isinstance(command, Send):
             return await self.site.turns.send(
-                request,
+                replace(request, history=command.history),
                 client_id=client_id,
                 text=command.text,
                 reply_to=str(command.reply_to) if command.reply_to else None,
@@ -193,7 +197,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             request = self._page_request(command, command.agent, model=command.model)
             decision = await self.site.drafts.preview(
-                request,
+                replace(request, history=command.history),
                 command.draft,
                 reply_to=str(command.reply_to) if command.reply_to else None,
                 attachments=[str(id) for id in command.attachments],

@@ -165,7 +165,7 @@ class Turns:
 
     async def _begin(self, request: PageRequest, running: RunningTurn, store: Store) -> TurnStarted:
         await self.hooks.ready(request)
-        context = self.contexts.of(request)
+        context = await self.drafts.context(request)
         stored = await self._stored(context, store)
         event = _event_of(stored, running.client_id)
         if stored.resent:
@@ -208,6 +208,7 @@ class Turns:
             greeting=greeting,
             reach=context.reach,
             model=context.model,
+            history=context.history,
         )
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:

@@ -38,6 +38,7 @@ from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.evidence.triage import Triager
+from chatsite.turns.history_choice import HistoryChoices
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.sockets import Sockets
 from chatsite.turns.turns import Turns
@@ -137,6 +138,12 @@ class Site:
         self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
         self.trim_ahead = TrimAhead(
             drafts=self.drafts, cache=self.embedded, running=self.turns.is_running
+        )
+        self.choices = HistoryChoices(
+            storage=self.storage,
+            drafts=self.drafts,
+            feeds=self.feeds,
+            changed=self.trim_ahead.changed,
         )
 
     def _build_previews(self) -> None:

@@ -8,6 +8,7 @@ import { byId, setText } from "./elements/dom.js";
 import { closeNewest } from "./elements/popover.js";
 import { dismissToasts, showError, toast } from "./elements/toast.js";
 import { AgentPicker } from "./header/agent-picker.js";
+import { HistoryChoice } from "./header/history-choice.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { WhyWindow } from "./message/why-window.js";
@@ -57,13 +58,17 @@ const models = new ModelPicker(page, () => {
   models.update(session.state);
   session.requestPreview();
 });
-const chip = new PolicyChip(() => session.requestPreview());
+const choice = new HistoryChoice({
+  send: (chosen) => session.chooseHistory(chosen),
+  changed: () => session.requestPreview(),
+});
+const chip = new PolicyChip(choice);
 const panel = new Panel(page, {
   close: () => frame.showPanel(false),
   toMessage: (seq) => transcript.scrollToMessage(seq),
   bringBack,
   draft: () => session.draftFields,
-  apply: (address) => chip.setAddress(address),
+  apply: (changes) => chip.choose(changes),
 });
 frame.onPanelOpened.push(() => panel.opened());
 const transcript = new Transcript({
@@ -98,7 +103,7 @@ const why = new WhyWindow({
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
 const me = new Account(page, {
-  restored: ({ id, agent }, parameters) => open({ conversation: id, agent, parameters }),
+  restored: ({ id, agent }) => open({ conversation: id, agent }),
   keys: () => keys.show(),
 });
 const sidebar = new Sidebar(page, {
@@ -117,9 +122,11 @@ const session = new Session(page, {
   onEntered: () => {
     composer.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
+    choice.enter(session.state.conversationId);
   },
   draft: () => composer.draft,
   model: () => models.chosen,
+  history: () => choice.chosen ?? {},
 });
 
 const keys = new Shortcuts({
@@ -147,7 +154,7 @@ byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   open({ agent: session.state.agentSlug });
 });
 
-/** @param {{conversation?: string, agent: string, parameters?: string}} target */
+/** @param {{conversation?: string, agent: string}} target */
 function open(target) {
   frame.closeDrawer();
   session.open(target);
@@ -223,6 +230,7 @@ function show(state, before) {
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
   composer.update(state);
+  choice.update(state);
   chip.update(state.decision);
   meter.update(state.decision);
   panel.update(state);

@@ -116,7 +116,7 @@ class Chat:
 
     def setting(self, name: str, source: str) -> Locator:
         """A cell of the panel's table of settings."""
-        column = ["environment", "URL", "template", "built in"].index(source)
+        column = ["environment", "URL", "conversation", "template", "built in"].index(source)
         row = self.panel.locator("[data-section=settings] tbody tr", has_text=name)
         return row.locator("td").nth(column)
 

@@ -38,7 +38,7 @@ def test_one_click_in_the_comparison_changes_what_the_next_message_is_sent_with(
     expect(table.get_by_role("button", name="all")).to_be_focused()
     sent = now.locator("td").first.inner_text()
     expect(chat.fact("Messages")).to_contain_text(f"{sent} sent")
-    assert "historyPolicy=all" in chat.page.url
+    assert "history" not in chat.page.url
     assert len(fake.requests) == requests_before
 
 
@@ -58,9 +58,13 @@ def test_the_page_says_why_links_can_not_choose(visit: Visit, without_links: Ser
     chat.say("One.")
     expect(chat.chip).to_have_text("Last 20 user messages")
     row = chat.panel.locator("[data-section=compare] tbody tr").filter(has_text="none")
-    expect(row).to_contain_text("can't be chosen here: links can't choose on this server")
+    expect(row).to_contain_text(
+        "can't be chosen here: nothing can be chosen in the page on this server"
+    )
     expect(row.get_by_role("button")).to_have_count(0)
     chat.chip.click()
-    expect(chat.popover).to_contain_text("Links can't choose on this server (HISTORY_URL is off).")
+    expect(chat.popover).to_contain_text(
+        "Nothing can be chosen in the page on this server (HISTORY_URL is off)."
+    )
     for control in chat.popover.locator("input, .stepper button").all():
         expect(control).to_be_disabled()

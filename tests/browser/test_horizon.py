@@ -41,17 +41,16 @@ def test_the_line_moves_with_the_length_before_anything_is_sent(
     chat.popover.get_by_role("button", name="One more").click()
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
     expect(chat.chip).to_have_text("Last 3 user messages")
-    assert "historyLength=3" in chat.page.url
     chat.popover.get_by_label("How many of your messages").fill("9")
     expect(chat.horizon).to_have_count(0)
     chat.popover.get_by_label("Only the message you send").check()
     expect(chat.horizon).to_contain_text("only your next message")
     assert len(chat.above_the_line()) == 9
-    assert "historyPolicy=none" in chat.page.url
+    assert "history" not in chat.page.url
     assert len(fake.requests) == requests_before
 
 
-def test_the_choice_is_in_the_address_and_a_reload_keeps_it(four_turns: Chat) -> None:
+def test_the_choice_is_kept_with_the_chat_and_a_reload_shows_it(four_turns: Chat) -> None:
     chat = four_turns
     length = chat.page.evaluate("history.length")
     chat.chip.click()
@@ -62,7 +61,7 @@ def test_the_choice_is_in_the_address_and_a_reload_keeps_it(four_turns: Chat) ->
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
     expect(chat.chip).to_have_text("Last 3 user messages")
     chat.chip.click()
-    chat.popover.get_by_role("button", name="Back to the template's setting").click()
+    chat.popover.get_by_role("button", name="Back to the agent's default").click()
     expect(chat.chip).to_have_text("Last 20 user messages")
     expect(chat.horizon).to_have_count(0)
     assert "history" not in chat.page.url

@@ -188,7 +188,7 @@ class TestResuming:
         marks.forget_above_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
         valid_document = queries.whole_path(owner=ADA, conversation=chat)
         found = parse_document(write_export(valid_document, cleanup="keepSystemPromptOnly"))
-        assert found["version"] == 2
+        assert found["version"] == 3
         assert found["settings"] == {
             "policy": "tokens",
             "length": 20,
@@ -286,7 +286,7 @@ def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 DAMAGES = [
     ("format", "another.format", "this file's format is 'another.format'"),
-    ("version", 3, "'chatsite.conversation' 3; 'chatsite.conversation' 1 and 2 can be restored"),
+    ("version", 9, "'chatsite.conversation' 9; 'chatsite.conversation' 1, 2 and 3 can be restored"),
     ("version", "1", "version"),
     ("forget_above", 4, "forget_above: 4 messages stand above the marker, and there are 3"),
     ("forget_above", -1, "forget_above"),

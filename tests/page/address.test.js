@@ -22,15 +22,24 @@ describe("the page's address", () => {
   it("of another chat keeps debug and leaves history parameters out", () => {
     assert.equal(address.chatAddress(PAGE, { agent: "demo" }), "/chat?agent=demo&debug=true");
     assert.equal(address.chatAddress(PAGE, { conversation: "abc", agent: "demo" }), "/chat/abc?debug=true");
-    assert.equal(address.chatAddress(PAGE, { conversation: "abc", parameters: "historyLength=3" }), "/chat/abc?historyLength=3&debug=true");
   });
 
-  it("takes changes of parameters, and null removes one", () => {
-    address.setParameters({ historyLength: "3", debug: null });
-    assert.equal(address.queryString(), "agent=demo&historyPolicy=p&historyLength=3");
+  it("shows whether the panel is open", () => {
+    address.setDebug(false);
+    assert.equal(address.queryString(), "agent=demo&historyPolicy=p");
+    address.setDebug(true);
+    assert.equal(address.queryString(), "agent=demo&historyPolicy=p&debug=true");
+  });
+
+  it("makes a link with other settings, and leaves the address as it is", () => {
+    const link = address.linkWith({ historyLength: "3" });
+    assert.equal(link, "https://chat.example/chat?agent=demo&debug=true&historyLength=3");
     assert.equal(address.hasHistoryParameters(), true);
+  });
+
+  it("loses its history parameters, and keeps the others", () => {
     address.clearHistoryParameters();
-    assert.deepEqual([address.queryString(), address.hasHistoryParameters()], ["agent=demo", false]);
+    assert.deepEqual([address.queryString(), address.hasHistoryParameters()], ["agent=demo&debug=true", false]);
   });
 
   it("of a chat that has begun names the conversation and no agent", () => {

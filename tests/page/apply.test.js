@@ -121,6 +121,9 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
     const opened = snapshot([ASKED]);
     leadsTo([opened, { type: "renamed", title: "New" }],
       snapshot([ASKED], { conversation: { ...CONVERSATION, title: "New" } }));
+    const history = { historyPolicy: "none" };
+    leadsTo([opened, { type: "history_chosen", history }],
+      snapshot([ASKED], { conversation: { ...CONVERSATION, history } }));
     leadsTo([opened, { type: "marked", message: "u", pinned: true, excluded: false, forget_above: 1 }],
       snapshot([{ ...ASKED, pinned: true }], { forget_above: 1 }));
     const summary = { on: true, version: 2, messages: 8, by: "a model", last: 8 };
@@ -254,7 +257,7 @@ describe("other events", () => {
 
   it("change nothing before the snapshot or after the connection was lost", () => {
     for (const event of [
-      { type: "renamed", title: "New" }, { type: "marked", message: "u", pinned: true, excluded: true, forget_above: 3 },
+      { type: "renamed", title: "New" }, { type: "history_chosen", history: {} }, { type: "marked", message: "u", pinned: true, excluded: true, forget_above: 3 },
       { type: "summary_changed", summary: SUMMARY }, { type: "cache_changed", status: {} }, { type: "path_changed" },
       { type: "cleared" }, { type: "deleted" }, ended({}),
     ]) {

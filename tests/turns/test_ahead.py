@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from chatsite.conversations.models import Message as Row
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import lifecycle, marks
 from chatsite.events import Delta
 from chatsite.messages import Message
 from chatsite.turns.context.turn_context import TurnContext, TurnHooks
@@ -104,6 +104,20 @@ async def test_messages_that_were_left_out_are_trimmed_without_another_turn(
     cache.ahead.changed(cache.page_request.conversation)
     await cache.wait_for_trims()
     assert "one" not in cache.messages[-1] and "two" in cache.messages[-1]
+    assert cache.messages[-1] == await cache.next_begins_with()
+
+
+async def test_a_choice_for_the_conversation_is_trimmed_to_without_another_turn(
+    cache: CacheRecorder,
+) -> None:
+    await cache.talk("one", "two", "three")
+    assert "one" in cache.messages[-1]
+    id = cache.page_request.conversation
+    choice = {"historyLength": "2"}
+    await cache.world.run(lifecycle.choose_history, owner=ADA, conversation=id, history=choice)
+    cache.ahead.changed(id)
+    await cache.wait_for_trims()
+    assert "one" not in cache.messages[-1] and "three" in cache.messages[-1]
     assert cache.messages[-1] == await cache.next_begins_with()
 
 

@@ -70,10 +70,10 @@ async def test_each_row_says_what_the_next_message_would_really_be_sent_with(wor
     assert len(world.provider.requests) == asked
 
 
-async def test_a_row_leads_to_its_policy_by_the_pages_address(world: World) -> None:
+async def test_a_row_leads_to_its_policy_by_what_it_changes(world: World) -> None:
     page_request = await talk(world, "One", query="historyPolicy=none")
     rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="")))
-    assert rows["lastN 5"]["address"] == {
+    assert rows["lastN 5"]["changes"] == {
         "historyPolicy": "lastN", "historySelector": None, "historyLength": "5",
     }  # fmt: skip
     assert all(one["allowed"] for one in rows.values())

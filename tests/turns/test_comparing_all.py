@@ -136,7 +136,7 @@ async def test_every_row_equals_the_preview_under_its_policy(
     always = {"none", "lastN 5", "lastN 20", "all", "tokens", "relevant lexical"}
     assert {one["key"] for one in rows} == always | {key}
     for one in rows:
-        query = "&".join(f"{name}={value}" for name, value in one["address"].items() if value)
+        query = "&".join(f"{name}={value}" for name, value in one["changes"].items() if value)
         there = replace(page_request, query=query)
         seen = await policy_world.turns.drafts.preview(there, "What of 2 cranes?", reply_to=pinned)
         found = (one["outcome"]["messages"], one["outcome"]["tokens"], one["outcome"]["leading"])

@@ -141,7 +141,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "another thing": (b'{"messages": []}', "isn't a conversation"),
     "a list": (b"[]", "isn't a conversation"),
     "another format": (valid_file(format="other"), "format"),
-    "a later version": (valid_file(version=3), "can be restored"),
+    "a later version": (valid_file(version=9), "can be restored"),
     "a field nobody knows": (valid_file(colour="red"), "colour"),
     "a role nobody has": (
         valid_file(messages=[{"role": "boss", "content": "x"}]),

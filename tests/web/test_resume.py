@@ -1,4 +1,4 @@
-"""A restored conversation keeps the settings of its file, as far as a link may set them."""
+"""A restored conversation keeps the settings of its file, as far as a person may choose them."""
 
 from __future__ import annotations
 
@@ -24,29 +24,44 @@ def resume(
     template: Mapping[str, object] | None = None,
     *,
     settings: Any,
+    kept: Mapping[str, str] | None = None,
     staff: bool = False,
 ) -> ResumedSettings:
     settings.HISTORY_ENVIRONMENT = environment
-    return resume_settings(from_file, template or {}, staff=staff)
+    return resume_settings(from_file, kept or {}, template or {}, staff=staff)
 
 
 @pytest.mark.parametrize(
-    ("from_file", "template", "query"),
+    ("from_file", "template", "choice"),
     [
-        (None, {}, ""),
-        (saved_settings(), {}, ""),
-        (saved_settings(length=3), {}, "historyLength=3"),
-        (saved_settings(length=3), {"historyLength": 3}, ""),
-        (saved_settings(), {"historyLength": 3}, "historyLength=20"),
-        (saved_settings("all", length=3), {}, "historyPolicy=all"),
-        (saved_settings("tokens", tokens=900), {}, "historyPolicy=tokens&historyTokens=900"),
-        (saved_settings("strategy"), {"historyPolicy": "strategy"}, ""),
+        (None, {}, {}),
+        (saved_settings(), {}, {}),
+        (saved_settings(length=3), {}, {"historyLength": "3"}),
+        (saved_settings(length=3), {"historyLength": 3}, {}),
+        (saved_settings(), {"historyLength": 3}, {"historyLength": "20"}),
+        (saved_settings("all", length=3), {}, {"historyPolicy": "all"}),
+        (
+            saved_settings("tokens", tokens=900),
+            {},
+            {"historyPolicy": "tokens", "historyTokens": "900"},
+        ),
+        (saved_settings("strategy"), {"historyPolicy": "strategy"}, {}),
     ],
 )
-def test_the_url_overrides_settings_that_differ_from_the_file(
-    from_file: SavedSettings | None, template: dict[str, object], query: str, settings: Any
+def test_settings_that_differ_from_the_file_are_kept_as_a_choice(
+    from_file: SavedSettings | None,
+    template: dict[str, object],
+    choice: dict[str, str],
+    settings: Any,
 ) -> None:
-    assert resume({}, from_file, template, settings=settings) == ResumedSettings(query=query)
+    assert resume({}, from_file, template, settings=settings) == ResumedSettings(history=choice)
+
+
+def test_the_choice_in_the_file_comes_before_the_settings_of_its_last_turn(settings: Any) -> None:
+    kept = {"historyPolicy": "none", "historyColour": "red"}
+    found = resume({}, saved_settings("all", tokens=900), kept=kept, settings=settings)
+    assert found == ResumedSettings(history={"historyPolicy": "none", "historyTokens": "900"})
+    assert resume({}, None, kept=kept, settings=settings).history == {"historyPolicy": "none"}
 
 
 @pytest.mark.parametrize(
@@ -77,13 +92,13 @@ def test_a_file_can_not_widen_locked_settings_and_a_note_says_so(
     environment: dict[str, str], from_file: SavedSettings, note: str, settings: Any
 ) -> None:
     resumed = resume(environment, from_file, settings=settings)
-    assert resumed.query == ""
+    assert resumed.history == {}
     assert note in resumed.note
 
 
 def test_staff_keep_settings_that_only_staff_may_choose(settings: Any) -> None:
     found = resume({"HISTORY_URL": "staff"}, saved_settings("all"), settings=settings, staff=True)
-    assert found == ResumedSettings(query="historyPolicy=all")
+    assert found == ResumedSettings(history={"historyPolicy": "all"})
 
 
 async def test_an_exported_conversation_is_imported_and_keeps_its_settings(server: Server) -> None:
@@ -96,8 +111,9 @@ async def test_an_exported_conversation_is_imported_and_keeps_its_settings(serve
         assert file["settings"]["cleanup"] == "removeOldestMessages"
         assert file["asked"]["max_tokens"] > 0
         found = await ada.ask("POST", "/conversations/import", file)
-        assert (found["query"], found["note"]) == ("historyLength=2", "")
-        again = await ada.page(found["conversation"]["id"], query=found["query"])
+        assert found["note"] == ""
+        assert found["conversation"]["history"] == {"historyLength": "2"}
+        again = await ada.page(found["conversation"]["id"])
         decided = (await again.preview("Three"))["decision"]
         assert decided["facts"]["length"] == "2"
         file["messages"][0]["kv"] = {"status": 7}

@@ -104,7 +104,13 @@ def conversation_view(row: models.Conversation) -> ConversationView:
         created=row.created.isoformat(),
         updated=row.updated.isoformat(),
         model=row.model,
+        history=choice_of(row),
     )
+
+
+def choice_of(row: models.Conversation) -> dict[str, str]:
+    """What was chosen in the page of the policy and its settings, by name."""
+    return {str(name): str(value) for name, value in row.history.items()}
 
 
 def message_columns(message: Message) -> dict[str, Any]:

@@ -30,6 +30,10 @@ CONVERSATION_WITH_RECEIPT = (
     "WHERE conversation.id = %s"
 )
 
+# Who may read the choice that is kept with a conversation, and the choice: its id.
+KEPT_CHOICES = Columns(Conversation, "user", "guest", "deleted", "history")
+BY_ID = "id = %s"
+
 # ---- a turn begins ---------------------------------------------------------------------------
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 # What a new turn changes of its conversation.

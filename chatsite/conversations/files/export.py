@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.conversations.files.export_format import (
@@ -37,7 +37,7 @@ class ImportedConversation:
 
     No message is in the cache; unloaded ones stay unloaded. `pinned` and `excluded` are ids. The
     first `forget_above` messages are above the marker. `settings` are those of the last turn, None
-    where the file has none.
+    where the file has none; `history` is the choice that was kept.
     """
 
     agent: str
@@ -47,6 +47,7 @@ class ImportedConversation:
     excluded: frozenset[str] = frozenset()
     forget_above: int = 0
     settings: SavedSettings | None = None
+    history: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
@@ -60,6 +61,7 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
         title=whole.conversation.title,
         created=whole.conversation.created,
         settings=_settings(receipt, cleanup),
+        history=dict(whole.conversation.history),
         asked=dict(receipt.get("asked", {})),
         forget_above=whole.forget_above,
         messages=[_saved(*pair) for pair in zip(whole.entries, books, strict=True)],
@@ -127,6 +129,7 @@ def read_export(content: bytes) -> ImportedConversation:
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
         forget_above=saved.forget_above,
         settings=saved.settings,
+        history=saved.history,
     )
 
 

@@ -14,9 +14,10 @@ from chatsite.errors import BadRestore
 from chatsite.messages import Modality, Role, Source
 
 FORMAT = "chatsite.conversation"
-# Version 1 had no settings, marks or places in the cache; it can still be read.
-VERSION = 2
-READ = (1, VERSION)
+# Version 1 had no settings, marks or places in the cache, version 2 no choice that is kept with the
+# conversation; both can still be read.
+VERSION = 3
+READ = (1, 2, VERSION)
 KEPT = "Nothing was restored."
 _NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
 
@@ -43,6 +44,8 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 Text = Annotated[str, AfterValidator(_storable)]
 Json = Annotated[dict[str, Any], AfterValidator(_is_json)]
 ShortText = Annotated[Text, Field(max_length=80)]
+# More names than there are to choose; unknown ones are left out.
+MAX_CHOSEN = 20
 
 
 class SavedCall(BaseModel):
@@ -122,8 +125,9 @@ class SavedSettings(BaseModel):
 
 
 class SavedConversation(BaseModel):
-    """`asked` are the parameters of the last request besides its messages. The first
-    `forget_above` messages are above the marker."""
+    """`history` is the choice of a policy and its settings that is kept with the conversation, by
+    the names of a link's parameters; `asked` are the parameters of the last request besides its
+    messages. The first `forget_above` messages are above the marker."""
 
     model_config = _NOTHING_MORE
     format: str
@@ -132,6 +136,9 @@ class SavedConversation(BaseModel):
     title: Text
     created: str = ""
     settings: SavedSettings | None = None
+    history: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_CHOSEN)] = Field(
+        default_factory=dict
+    )
     asked: Json = Field(default_factory=dict)
     forget_above: Annotated[int, Field(ge=0)] = 0
     messages: list[SavedMessage]
@@ -171,7 +178,7 @@ def _require_ours(content: bytes) -> None:
 
 def _require_format(format: str, version: int) -> None:
     if format != FORMAT or version not in READ:
-        known = " and ".join(map(str, READ))
+        known = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
         raise BadRestore(
             f"This file's format is {format[:80]!r} {version}; {FORMAT!r} {known} can be restored. "
             f"{KEPT}"

@@ -20,17 +20,21 @@ from chatsite.errors import NotFound
 def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
     """The conversation of any owner, with its last turn's receipt; `locked` until the transaction
     ends. Raises NotFound for an invalid id."""
-    try:
-        id_of = uuid.UUID(id)
-    except ValueError:
-        raise NotFound("There is no such conversation.") from None
     lock = for_update("conversation") if locked else ""
-    for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(id_of)):
+    for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(as_id(id))):
         row = CONVERSATIONS.to_model(values[: len(CONVERSATIONS)])
         if row.last_turn_id is not None:
             row.last_turn = RECEIPTS.to_model(values[len(CONVERSATIONS) :])
         return row
     return None
+
+
+def as_id(id: str) -> uuid.UUID:
+    """Raises NotFound for what is no conversation's id."""
+    try:
+        return uuid.UUID(id)
+    except ValueError:
+        raise NotFound("There is no such conversation.") from None
 
 
 def owned_conversation(

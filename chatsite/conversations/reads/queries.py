@@ -9,14 +9,24 @@ from typing import Any
 
 from django.db.models import Q
 
-from chatsite.conversations.database.rows import conversation_view, entry_of, quote_of, view_of
+from chatsite.conversations.database.columns import key
+from chatsite.conversations.database.rows import (
+    choice_of,
+    conversation_view,
+    entry_of,
+    quote_of,
+    view_of,
+)
+from chatsite.conversations.database.statements import BY_ID, KEPT_CHOICES
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads.answers import answering_turns, user_message_of, versions_of
 from chatsite.conversations.reads.ownership import (
+    as_id,
     free_or_owned,
     messages_on_path,
     owned_conversation,
     owned_turn,
+    owns,
 )
 from chatsite.conversations.reads.summary_queries import summary_state_of
 from chatsite.conversations.values.owners import Owner
@@ -31,6 +41,20 @@ LISTED = 200
 def agent_of(*, owner: Owner, conversation: str) -> str:
     """The conversation's agent. Raises NotFound unless it is this owner's."""
     return owned_conversation(owner, conversation).agent
+
+
+def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
+    """What was chosen in the page for this conversation, by the names of a link's parameters; None
+    where it hasn't begun. Raises NotFound where it is another owner's.
+
+    Every turn and preview asks: the last receipt, which other queries load along, isn't needed.
+    """
+    row = KEPT_CHOICES.first(BY_ID, key(as_id(conversation)))
+    if row is None:
+        return None
+    if not owns(owner, row) or row.deleted is not None:
+        raise NotFound("There is no such conversation.")
+    return choice_of(row)
 
 
 def current_owner(*, conversation: str) -> Owner:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads.answers import user_message_of
@@ -80,7 +80,10 @@ def list_all_conversations(
         rows = rows.filter(id__in=list(_valid_ids([conversation])))
     return tuple(
         StoredConversation(
-            id=str(row.id), agent=row.agent, owner=Owner(user=row.user_id, guest=row.guest)
+            id=str(row.id),
+            agent=row.agent,
+            owner=Owner(user=row.user_id, guest=row.guest),
+            history=choice_of(row),
         )
         for row in rows.order_by("-updated")[:limit]
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from django.utils import timezone
 
@@ -48,17 +49,21 @@ def begin_turn(
     greeting: Sequence[DomainMessage],
     reach: Reach,
     model: str = "",
+    history: Mapping[str, str] = MappingProxyType({}),
 ) -> StartedTurn:
     """Store a user message and start its turn; unique by (conversation, client_id).
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
-    agent's own. The same transaction reads what `reach` needs. Raises NotFound for another owner's
-    conversation, BadCommand for another agent's, Refused where the message replied to isn't on the
-    path or a file is missing, TurnRunning while an answer is written.
+    agent's own; `history` is what was chosen of the policy before the chat began, stored with a new
+    conversation alone. The same transaction reads what `reach` needs. Raises NotFound for another
+    owner's conversation, BadCommand for another agent's, Refused where the message replied to isn't
+    on the path or a file is missing, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
     new = row._state.adding
+    if new:
+        row.history = dict(history)
     known = known_turn(row, client_id)
     if known is not None:
         return resent_turn(row, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from django.db import transaction
 from django.db.models import F
@@ -44,6 +45,15 @@ def rename_conversation(*, owner: Owner, conversation: str, title: str) -> Conve
     row.title = title[:200]
     row.save(update_fields=["title"])
     return conversation_view(row)
+
+
+@writing
+def choose_history(*, owner: Owner, conversation: str, history: Mapping[str, str]) -> None:
+    """Keep what was chosen in the page with the conversation, in place of what was kept before.
+    Raises NotFound."""
+    row = owned_conversation(owner, conversation, locked=True)
+    row.history = dict(history)
+    row.save(update_fields=["history"])
 
 
 def delete_conversation(*, owner: Owner, conversation: str) -> None:
@@ -89,11 +99,12 @@ def import_conversation(
     pinned: Collection[str] = (),
     excluded: Collection[str] = (),
     forget_above: int = 0,
+    history: Mapping[str, str] = MappingProxyType({}),
 ) -> ConversationView:
     """A new conversation of this owner with these messages, which `History` has checked.
 
     `pinned` and `excluded` are disjoint sets of ids; the first `forget_above` messages are above
-    the marker.
+    the marker. `history` is the choice to keep with it.
     """
     now = timezone.now()
     row = Conversation(
@@ -101,6 +112,7 @@ def import_conversation(
         user_id=owner.user,
         guest=owner.guest,
         agent=agent,
+        history=dict(history),
         title=title[:200],
         created=now,
         updated=now,

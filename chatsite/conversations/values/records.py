@@ -137,8 +137,10 @@ class IndexLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConversation:
-    """A conversation of any owner, for the administrator's commands."""
+    """A conversation of any owner, for the administrator's commands. `history` is the choice that
+    is kept with it."""
 
     id: str
     agent: str
     owner: Owner
+    history: Mapping[str, str]

@@ -19,6 +19,7 @@ Fix = Literal["pin", "ask", "remember", "take_back", "bring_back"]
 _SOURCES = {
     "environment": "set by the administrator",
     "URL": "set in the page's address",
+    "conversation": "chosen for this conversation",
     "template": "set by the agent",
     "built in": "the usual setting",
 }

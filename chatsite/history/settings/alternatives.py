@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chatsite.history.policies.base import Policy
-from chatsite.history.settings.offers import Address, SettingSources
+from chatsite.history.settings.offers import Changes, SettingSources
 from chatsite.history.settings.sources import LENGTH
 from chatsite.history.settings.turn_settings import Settings
 
@@ -17,7 +17,7 @@ SHORT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """One policy to compare a turn under, and whether the page's address could choose it.
+    """One policy to compare a turn under, and what choosing it in the page changes.
 
     All other settings are those in force. `asks_model`: what it sends is known on sending only.
     """
@@ -27,7 +27,7 @@ class Alternative:
     settings: Settings = field(repr=False)
     in_force: bool
     why: str
-    address: Address
+    changes: Changes
     asks_model: bool
 
 
@@ -49,9 +49,9 @@ def _alternative(
     sources: SettingSources, settings: Settings, policy: Policy, length: int | None
 ) -> Alternative:
     closed = sources.why_closed
-    address: dict[str, str | None] = {} if closed else sources.address_of(policy)
+    changes: dict[str, str | None] = {} if closed else sources.changes_for(policy)
     if length is not None and not closed:
-        address[f"{LENGTH.url}"] = str(length)
+        changes[f"{LENGTH.url}"] = str(length)
     there = with_values(
         settings,
         policy=policy.name,
@@ -64,15 +64,15 @@ def _alternative(
         label=policy.label if length is None else f"{policy.label} {length:,}",
         settings=there,
         in_force=in_force and length in (None, settings.length.value),
-        why=closed or sources.refusal(address),
-        address=address,
+        why=closed or sources.why_not(changes),
+        changes=changes,
         asks_model=there.active_policy.asks_model,
     )
 
 
 def with_values(settings: Settings, **values: str | int | None) -> Settings:
     """The same settings with other values by name, whoever decided them: what a comparison may
-    show and a link may not choose."""
+    show and a person may not choose."""
     changed = {name: replace(getattr(settings, name), value=v) for name, v in values.items()}
     return replace(settings, **changed)
 

@@ -1,8 +1,8 @@
-"""How far a link may go: HISTORY_MAX_LENGTH and HISTORY_MAX_TOKENS.
+"""How far a person's choice may go: HISTORY_MAX_LENGTH and HISTORY_MAX_TOKENS.
 
-A link never widens what is sent beyond them. So `all` from a URL is passed over under a
-maximum length, and under a maximum of tokens a link that asks for more turns than would
-otherwise be sent needs a budget within it.
+Neither a link nor the choice kept with a conversation widens what is sent beyond them. So a chosen
+`all` is passed over under a maximum length, and under a maximum of tokens a choice that asks for
+more turns than would otherwise be sent needs a budget within it.
 """
 
 from __future__ import annotations
@@ -11,48 +11,54 @@ from dataclasses import dataclass
 
 from chatsite.history.policies.base import Policy, Terms, Users
 from chatsite.history.policies.cuts import acting_length
+from chatsite.history.settings.choosers import Chooser
+from chatsite.history.settings.sources import MAX_LENGTH, MAX_TOKENS
 
 UNBOUNDED = float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The bounds of a URL's values; None where there is none.
+    """The bounds of what a person chooses; None where there is none.
 
-    Each method returns the sentence that refuses a value, or "" when it is allowed.
-    `otherwise` is the value that applies without the link.
+    Each method returns the sentence that refuses a value of this `chooser`, or "" when it is
+    allowed. `otherwise` is the value that applies without it.
     """
 
     length: int | None = None
     tokens: int | None = None
 
-    def refuse_tokens(self, wanted: int | None, otherwise: int | None) -> str:
+    def refuse_tokens(self, chooser: Chooser, wanted: int | None, otherwise: int | None) -> str:
         if self.tokens is None or wanted is None or wanted <= self.tokens:
             return ""
-        return f"a link may ask for at most {self.tokens:,} tokens here (HISTORY_MAX_TOKENS)"
+        return self._too_many(chooser)
 
-    def refuse_length(self, wanted: int, otherwise: int, *, budget: int | None) -> str:
+    def refuse_length(
+        self, chooser: Chooser, wanted: int, otherwise: int, *, budget: int | None
+    ) -> str:
         if self.length is not None and wanted > acting_length(self.length):
-            return self._too_long()
-        return self._needs_budget(budget) if wanted > otherwise else ""
+            return self._too_long(chooser)
+        return self._needs_budget(chooser, budget) if wanted > otherwise else ""
 
-    def refuse_turns(self, wanted: float, otherwise: float, *, budget: int | None) -> str:
+    def refuse_turns(
+        self, chooser: Chooser, wanted: float, otherwise: float, *, budget: int | None
+    ) -> str:
         """`wanted` and `otherwise` are how many turns a policy, or a selector, can send."""
         if self.length is not None and wanted > acting_length(self.length) and wanted >= otherwise:
-            return self._too_long()
-        return self._needs_budget(budget) if wanted > otherwise else ""
+            return self._too_long(chooser)
+        return self._needs_budget(chooser, budget) if wanted > otherwise else ""
 
-    def _too_long(self) -> str:
+    def _too_long(self, chooser: Chooser) -> str:
         most = acting_length(self.length or 0)
-        return f"a link may ask for at most {most:,} user messages here (HISTORY_MAX_LENGTH)"
+        return f"{chooser.name} may ask for at most {most:,} user messages here ({MAX_LENGTH})"
 
-    def _needs_budget(self, budget: int | None) -> str:
+    def _too_many(self, chooser: Chooser) -> str:
+        return f"{chooser.name} may ask for at most {self.tokens:,} tokens here ({MAX_TOKENS})"
+
+    def _needs_budget(self, chooser: Chooser, budget: int | None) -> str:
         if self.tokens is None or (budget is not None and budget <= self.tokens):
             return ""
-        return (
-            f"a link may ask for at most {self.tokens:,} tokens here (HISTORY_MAX_TOKENS): "
-            f"add historyTokens={self.tokens} to it"
-        )
+        return f"{self._too_many(chooser)}: {chooser.more.format(self.tokens)}"
 
 
 def most_turns(policy: Policy, terms: Terms) -> float:

@@ -5,67 +5,97 @@ The page draws this list and knows no policy by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from chatsite.encoding import Record
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.table import POLICIES
+from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.resolve import resolve, why_closed
-from chatsite.history.settings.sources import LENGTH, POLICY, SELECTOR
+from chatsite.history.settings.sources import (
+    LENGTH,
+    POLICY,
+    SELECTOR,
+    TOKENS,
+    URL_NAMES,
+    Setting,
+    SettingRow,
+    SourceValue,
+)
 from chatsite.history.settings.turn_settings import Settings
 
-# What the page's address must say, by parameter; None takes a parameter out.
-Address = Mapping[str, str | None]
-UNCHANGED: Address = MappingProxyType({})
+# What a choice adds to the one that is kept, by name; None takes a value out of it.
+Changes = Mapping[str, str | None]
+UNCHANGED: Changes = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingSources:
-    """What `resolve` is given for a page."""
+    """What `resolve` is given for a page. `conversation` is the choice kept with it."""
 
     environment: Mapping[str, str]
     url: Mapping[str, str]
     template: Mapping[str, object]
+    conversation: Choice = field(default_factory=dict)
     url_allowed: bool = True
 
-    def resolve(self, address: Address = UNCHANGED) -> Settings:
-        """The settings with some URL parameters overridden."""
-        url = {name: value for name, value in self.url.items() if name not in address}
-        url |= {name: value for name, value in address.items() if value is not None}
+    def resolve(self) -> Settings:
         return resolve(
             environment=self.environment,
-            url=url,
+            url=self.url,
+            conversation=self.conversation,
             template=self.template,
             url_allowed=self.url_allowed,
         )
 
     @property
+    def kept(self) -> Choice:
+        """What the next choice starts from: the one that is kept, and what the address decides now,
+        since choosing takes the history parameters out of the address."""
+        if not any(name in self.url for name in URL_NAMES):
+            return self.conversation
+        link = {
+            row.url: str(setting.value)
+            for row, setting in choosable(self.resolve())
+            if row.url and setting.source == "URL"
+        }
+        return {**self.conversation, **link}
+
+    def after(self, changes: Changes) -> SettingSources:
+        """The sources once this was chosen in the page."""
+        choice = {name: value for name, value in self.kept.items() if name not in changes}
+        choice |= {name: value for name, value in changes.items() if value is not None}
+        url = {name: value for name, value in self.url.items() if name not in URL_NAMES}
+        return replace(self, url=url, conversation=choice)
+
+    @property
     def why_closed(self) -> str:
-        """Why the address decides nothing here, or ""."""
+        """Why nothing can be chosen here, or ""."""
         return why_closed(self.environment, url_allowed=self.url_allowed)
 
-    def refusal(self, address: Address) -> str:
-        """Why the address can't have these parameters, or ""."""
-        settings = self.resolve(address)
-        for row, setting in (
-            (POLICY, settings.policy),
-            (SELECTOR, settings.selector),
-            (LENGTH, settings.length),
-        ):
-            if row.url and address.get(row.url) is not None:
-                said = next(one for one in setting.said if one.name == row.url)
-                if said.outcome != "won":
-                    return said.why
-        return ""
+    def refused(self, names: Collection[str]) -> SourceValue | None:
+        """The first of these values of the kept choice that doesn't count; one that a link
+        overrules would count."""
+        for row, setting in choosable(self.resolve()):
+            said = next(one for one in setting.said if one.source == "conversation")
+            if row.url in names and said.outcome in ("bad", "locked", "not allowed"):
+                return said
+        return None
 
-    def address_of(self, policy: Policy) -> dict[str, str | None]:
-        """What the page's address must say for this policy, and no more."""
-        address: dict[str, str | None] = {f"{POLICY.url}": policy.name, f"{SELECTOR.url}": None}
-        if policy.selector and self.resolve(address).selector.value != policy.selector:
-            address[f"{SELECTOR.url}"] = policy.selector
-        return address
+    def changes_for(self, policy: Policy) -> dict[str, str | None]:
+        """What choosing this policy changes, and no more."""
+        changes: dict[str, str | None] = {f"{POLICY.url}": policy.name, f"{SELECTOR.url}": None}
+        if policy.selector and self.after(changes).resolve().selector.value != policy.selector:
+            changes[f"{SELECTOR.url}"] = policy.selector
+        return changes
+
+    def why_not(self, changes: Changes) -> str:
+        """Why this can't be chosen, or ""."""
+        refused = self.after(changes).refused([name for name, said in changes.items() if said])
+        return refused.why if refused else ""
 
     def shown(self, settings: Settings) -> list[Policy]:
         """The policies that are offered: one that only an agent may allow is among them where its
@@ -80,12 +110,36 @@ class SettingSources:
         return self.template.get(POLICY.template) == policy.name
 
 
+def choosable(settings: Settings) -> list[tuple[SettingRow[Any], Setting[Any]]]:
+    """The settings that a person may choose."""
+    return [
+        (POLICY, settings.policy),
+        (LENGTH, settings.length),
+        (TOKENS, settings.tokens),
+        (SELECTOR, settings.selector),
+    ]
+
+
+def link_to(settings: Settings) -> Choice:
+    """The parameters of a link under which these settings apply, without those that the policy
+    ignores."""
+    policy = settings.listed_policy
+    wanted = {POLICY.url: policy.name}
+    if policy.uses_length:
+        wanted[LENGTH.url] = str(settings.length.value)
+    if settings.tokens.value is not None:
+        wanted[TOKENS.url] = str(settings.tokens.value)
+    if policy.selector:
+        wanted[SELECTOR.url] = policy.selector
+    return {name: value for name, value in wanted.items() if name}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyOffer(Record):
     """One policy to choose.
 
-    `length`: it counts a length. `address` is what the page's address must say for it, None for a
-    parameter to leave out; `why` says what speaks against it where it isn't `allowed`.
+    `length`: it counts a length. `changes` is what choosing it changes of the kept choice; `why`
+    says what speaks against it where it isn't `allowed`.
     """
 
     key: str
@@ -96,18 +150,26 @@ class PolicyOffer(Record):
     in_force: bool
     allowed: bool
     why: str
-    address: Address
+    changes: Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyOffers:
-    """All there is to choose. `closed` says why the address decides nothing here, or is ""."""
+    """All there is to choose. `closed` says why nothing can be chosen here, or is "". `kept` is the
+    choice that the next one starts from, `link` the parameters of a link with these settings."""
 
     closed: str
+    kept: Choice
+    link: Choice
     all: tuple[PolicyOffer, ...]
 
     def to_dict(self) -> dict[str, object]:
-        return {"closed": self.closed, "list": [offer.to_dict() for offer in self.all]}
+        return {
+            "closed": self.closed,
+            "kept": dict(self.kept),
+            "link": dict(self.link),
+            "list": [offer.to_dict() for offer in self.all],
+        }
 
 
 def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
@@ -115,8 +177,8 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     closed = sources.why_closed
     found = []
     for policy in sources.shown(settings):
-        address = {} if closed else sources.address_of(policy)
-        why = closed or sources.refusal(address)
+        changes = {} if closed else sources.changes_for(policy)
+        why = closed or sources.why_not(changes)
         found.append(
             PolicyOffer(
                 key=policy.key,
@@ -127,7 +189,7 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
                 in_force=policy is settings.listed_policy,
                 allowed=not why,
                 why=why,
-                address=address,
+                changes=changes,
             )
         )
-    return PolicyOffers(closed=closed, all=tuple(found))
+    return PolicyOffers(closed=closed, kept=sources.kept, link=link_to(settings), all=tuple(found))

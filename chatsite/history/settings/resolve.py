@@ -1,4 +1,5 @@
-"""Who decides: the environment over the URL over the template over what is built in."""
+"""Who decides: the environment over the URL over the choice kept with the conversation over the
+template over what is built in."""
 
 from __future__ import annotations
 
@@ -8,33 +9,26 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
-from chatsite.history.policies.base import Policy, Reach, Terms, Tokens
-from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.grammar import Number, OneOf, is_blank
-from chatsite.history.settings.limits import Limits, most_turns
+from chatsite.history.policies.base import Reach, Terms, Tokens
+from chatsite.history.settings.choosers import KEPT, LINK, NO_CHOICE, PAGE, Chooser
+from chatsite.history.settings.rules import EVERYONE, STAFF, ChoiceRules, Refusals
 from chatsite.history.settings.sources import (
     HISTORY_NAMES,
     LENGTH,
     LOW_WATER,
-    MAX_LENGTH,
-    MAX_TOKENS,
     POLICY,
-    REASON,
     SELECTOR,
     STEP,
     SUMMARY_MODEL,
-    TABLE,
     TOKENS,
-    WHO_MAY_LINK,
     Claim,
-    ClaimOutcome,
     Setting,
     SettingRow,
     built_in,
+    from_conversation,
     from_environment,
     from_template,
     from_url,
-    read_variable,
     settled,
 )
 from chatsite.history.settings.triage_settings import (
@@ -44,8 +38,8 @@ from chatsite.history.settings.triage_settings import (
 from chatsite.history.settings.turn_settings import Settings
 
 T = TypeVar("T")
-
-EVERYONE, STAFF, OFF = "everyone", "staff", "off"
+# Why a value may not be chosen, or "": the chooser, the value, and what applies without it.
+Refuse = Callable[[Chooser, T, T], str]
 
 # Every variable that is read, whether it locks or not.
 ENVIRONMENT_NAMES = (*HISTORY_NAMES, *CONVERSATION_NAMES)
@@ -56,25 +50,33 @@ def resolve(
     environment: Mapping[str, str],
     url: Mapping[str, str],
     template: Mapping[str, object],
+    conversation: Mapping[str, object] = NO_CHOICE,
     url_allowed: bool = True,
 ) -> Settings:
     """Decide every setting of a turn.
 
-    `environment` holds real variable names, `url` the first value of each parameter, `template`
-    the agent's `chatSettings`. `url_allowed` is what `may_use_url` answers. Raises BadSetting for
-    a bad environment; a bad value of a link or template is passed over and shown.
+    `environment` holds real variable names, `url` the first value of each parameter,
+    `conversation` what a person chose in the page, by the names of a link's parameters, `template`
+    the agent's `chatSettings`. `url_allowed` is what `may_use_url` answers; it holds for `url` and
+    `conversation`. Raises BadSetting for a bad environment; a bad value of another source is passed
+    over and shown.
     """
-    rules = _LinkRules.read(environment)
+    rules = ChoiceRules.read(environment)
     sources = _Sources(
-        environment=environment, url=url, template=template, closed=rules.close_url(url_allowed)
+        environment=environment,
+        url=url,
+        conversation=conversation,
+        template=template,
+        rules=rules,
+        url_allowed=url_allowed,
     )
     tokens = sources.settle(TOKENS, rules.limits.refuse_tokens)
     length = sources.settle(LENGTH, partial(rules.limits.refuse_length, budget=tokens.value))
-    conversation = resolve_conversation(environment=environment, template=template)
-    refusals = _Refusals(
+    triage = resolve_conversation(environment=environment, template=template)
+    refusals = Refusals(
         template=template,
         limits=rules.limits,
-        terms=Terms(length=length.value, triage=conversation.triage_terms),
+        terms=Terms(length=length.value, triage=triage.triage_terms),
         budget=tokens.value,
     )
     selector = sources.settle(SELECTOR, refusals.refuse_selector)
@@ -86,51 +88,10 @@ def resolve(
         step=sources.settle(STEP),
         selector=selector,
         summary_model=sources.settle(SUMMARY_MODEL),
-        conversation=conversation,
+        conversation=triage,
         locked=bool(rules.locked_by),
         lock_reason=rules.lock_reason,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Refusals:
-    """Why a link may not choose a policy or a selector; each answer is "" where it may.
-
-    `wanted` is the link's value, `otherwise` the one that applies without the link.
-    """
-
-    template: Mapping[str, object]
-    limits: Limits
-    terms: Terms
-    budget: int | None
-
-    def refuse_selector(self, wanted: str, otherwise: str) -> str:
-        row = POLICIES.with_selector(wanted)
-        unnamed = _refuse_unnamed(SELECTOR, row, wanted, self.template)
-        return unnamed or self._refuse_turns(row, POLICIES.with_selector(otherwise))
-
-    def refuse_policy(self, wanted: str, otherwise: str, *, selector: str) -> str:
-        row, other = POLICIES.get(wanted, selector), POLICIES.get(otherwise, selector)
-        assert row is not None and other is not None  # the grammar reads no other name
-        unnamed = "" if row.selector else _refuse_unnamed(POLICY, row, wanted, self.template)
-        return unnamed or self._refuse_turns(row, other)
-
-    def _refuse_turns(self, wanted: Policy, otherwise: Policy) -> str:
-        return self.limits.refuse_turns(
-            most_turns(wanted, self.terms),
-            most_turns(otherwise, self.terms),
-            budget=self.budget,
-        )
-
-
-def _refuse_unnamed(
-    setting: SettingRow[str], policy: Policy, said: str, template: Mapping[str, object]
-) -> str:
-    """A link can't switch on what asks a model or runs an agent's own code."""
-    if not policy.needs_naming or template.get(setting.template) == said:
-        return ""
-    named = f"the agent's template names it ({setting.template})"
-    return f"a link may choose {said} only where {named}"
 
 
 def reach(settings: Settings, *, room: int) -> Reach:
@@ -143,14 +104,14 @@ def reach(settings: Settings, *, room: int) -> Reach:
 
 
 def why_closed(environment: Mapping[str, str], *, url_allowed: bool) -> str:
-    """Why no history parameter of the address counts, "" where they do."""
-    closed = _LinkRules.read(environment).close_url(url_allowed)
+    """Why nothing can be chosen in the page, "" where it can."""
+    closed = ChoiceRules.read(environment).close(PAGE, allowed=url_allowed)
     return closed[1] if closed else ""
 
 
 def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
-    """Whether HISTORY_URL lets this user choose in the address."""
-    who = _LinkRules.read(environment).who_may_link
+    """Whether HISTORY_URL lets this user choose, in the address and in the page."""
+    who = ChoiceRules.read(environment).who_may_link
     return who == EVERYONE or (who == STAFF and staff)
 
 
@@ -163,71 +124,38 @@ def first_values(query_string: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LinkRules:
-    """What a link may do here. `locked_by` names the variable that locks, or is ""."""
-
-    locked_by: str
-    lock_reason: str
-    who_may_link: str
-    limits: Limits
-
-    @classmethod
-    def read(cls, environment: Mapping[str, str]) -> _LinkRules:
-        def number(name: str, least: int) -> int | None:
-            raw = environment.get(name, "")
-            return None if is_blank(raw) else read_variable(name, raw, Number(least))
-
-        who = environment.get(WHO_MAY_LINK, "")
-        locking = (name for row in TABLE for name in row.environment)
-        locked_by = next((name for name in locking if not is_blank(environment.get(name))), "")
-        reason = environment.get(REASON, "").strip() or "Set for this server by its administrator."
-        return cls(
-            locked_by=locked_by,
-            lock_reason=reason if locked_by else "",
-            who_may_link=(
-                EVERYONE
-                if is_blank(who)
-                else read_variable(WHO_MAY_LINK, who, OneOf((EVERYONE, STAFF, OFF)))
-            ),
-            limits=Limits(length=number(MAX_LENGTH, 0), tokens=number(MAX_TOKENS, 1)),
-        )
-
-    def close_url(self, allowed: bool) -> tuple[ClaimOutcome, str] | None:
-        """Why no history parameter of the address counts, or None when they do."""
-        if self.locked_by:
-            return "locked", f"the environment sets {self.locked_by}, so no link can choose"
-        if self.who_may_link == OFF:
-            return "not allowed", "links can't choose on this server (HISTORY_URL is off)"
-        if not allowed:
-            return "not allowed", "only staff may choose in the address (HISTORY_URL is staff)"
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Sources:
     environment: Mapping[str, str]
     url: Mapping[str, str]
+    conversation: Mapping[str, object]
     template: Mapping[str, object]
-    closed: tuple[ClaimOutcome, str] | None
+    rules: ChoiceRules
+    url_allowed: bool
 
-    def settle(self, row: SettingRow[T], refuse: Callable[[T, T], str] | None = None) -> Setting[T]:
-        """The first usable claim wins. `refuse(wanted, otherwise)` may refuse the URL's value."""
+    def settle(self, row: SettingRow[T], refuse: Refuse[T] | None = None) -> Setting[T]:
+        """The first usable claim wins. `refuse(chooser, wanted, otherwise)` may refuse the value of
+        a link and of the choice kept with the conversation."""
         above = from_environment(row, self.environment)
-        below = [*from_template(row, self.template), built_in(row)]
-        otherwise = next(claim.value for claim in below if claim.usable)
-        links = [self._open(claim, refuse, otherwise) for claim in from_url(row, self.url)]
-        return settled([*above, *links, *below])
+        claims = [*from_template(row, self.template), built_in(row)]
+        for chooser, chosen in (
+            (KEPT, from_conversation(row, self.conversation)),
+            (LINK, from_url(row, self.url)),
+        ):
+            otherwise = next(claim.value for claim in claims if claim.usable)
+            opened = [self._open(chooser, claim, refuse, otherwise) for claim in chosen]
+            claims = [*opened, *claims]
+        return settled([*above, *claims])
 
     def _open(
-        self, claim: Claim[T], refuse: Callable[[T, T], str] | None, otherwise: T
+        self, chooser: Chooser, claim: Claim[T], refuse: Refuse[T] | None, otherwise: T
     ) -> Claim[T]:
-        """The link's claim after the lock, HISTORY_URL and the limits, in this order."""
+        """A person's claim after the lock, HISTORY_URL and the limits, in this order."""
         if claim.said.raw is None:
             return claim
-        if self.closed:
-            outcome, why = self.closed
+        if closed := self.rules.close(chooser, allowed=self.url_allowed):
+            outcome, why = closed
             return replace(claim, said=replace(claim.said, outcome=outcome, why=why), usable=False)
-        refusal = refuse(claim.value, otherwise) if refuse and claim.usable else ""
+        refusal = refuse(chooser, claim.value, otherwise) if refuse and claim.usable else ""
         if refusal:
             said = replace(claim.said, outcome="not allowed", why=refusal)
             return replace(claim, said=said, usable=False)

@@ -28,7 +28,7 @@ from chatsite.history.settings.grammar import (
 
 T = TypeVar("T")
 
-Origin = Literal["environment", "URL", "template", "built in"]
+Origin = Literal["environment", "URL", "conversation", "template", "built in"]
 ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
 
 
@@ -60,7 +60,8 @@ class Setting(Generic[T], Record):
 class SettingRow(Generic[T]):
     """One setting: its names in every source, its built-in value and how it is written.
 
-    `environment` holds all names for it, our own first. `url` is None where no link may set it.
+    `environment` holds all names for it, our own first. `url` is the name in a link and in the
+    choice that is kept with a conversation, None where neither may set it.
     """
 
     environment: tuple[str, ...]
@@ -185,6 +186,22 @@ def from_url(row: SettingRow[T], url: Mapping[str, str]) -> list[Claim[T]]:
     except Unreadable as problem:
         return [_passed_over(row, "URL", row.url, printable(raw), "bad", str(problem)), *near]
     return [_usable("URL", row.url, printable(raw), value, "chosen in the page's address"), *near]
+
+
+def from_conversation(row: SettingRow[T], choice: Mapping[str, object]) -> list[Claim[T]]:
+    """The claim of the choice that is kept with the conversation, under the names of a link: an
+    empty one, or none where no link may set this. A number may be text or JSON's own."""
+    if row.url is None:
+        return []
+    raw = choice.get(row.url)
+    if raw is None or (isinstance(raw, str) and is_blank(raw)):
+        return [_absent(row, "conversation", row.url)]
+    written = printable(raw) if isinstance(raw, str) else printable_json(raw)
+    try:
+        value = row.grammar.read(raw) if isinstance(raw, str) else row.grammar.read_json(raw)
+    except Unreadable as problem:
+        return [_passed_over(row, "conversation", row.url, written, "bad", str(problem))]
+    return [_usable("conversation", row.url, written, value, "chosen for this conversation")]
 
 
 def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Claim[T]]:

@@ -45,7 +45,7 @@ class Drafts:
         attachments: Sequence[str] = (),
     ) -> dict[str, Any]:
         """What the page shows of the next request. `attachments` are ids of uploaded files."""
-        context = self.contexts.of(request)
+        context = await self.context(request)
         attached = await self.attachments(request, attachments)
         draft = Draft(text=text, reply_to=reply_to, attachments=attached)
         decision = await self.decide(context, draft)
@@ -54,6 +54,23 @@ class Drafts:
             "files": list(notes),
             "offers": self.contexts.offers(context),
         }
+
+    async def context(self, request: PageRequest) -> TurnContext:
+        """Who answers, and the settings in force. Raises NotFound, ProviderError."""
+        return self.contexts.of(await self.with_kept_choice(request))
+
+    async def with_kept_choice(self, request: PageRequest) -> PageRequest:
+        """With the choice that is kept with the conversation; until it has begun, the page's own
+        holds. Raises NotFound for another owner's conversation."""
+        kept = await self.storage.run(
+            self.storage.reads.kept_choice, owner=request.owner, conversation=request.conversation
+        )
+        return request if kept is None else replace(request, history=kept)
+
+    async def as_now(self, context: TurnContext) -> TurnContext:
+        """A former turn's context with the choice that is kept now."""
+        request = await self.with_kept_choice(context.page_request)
+        return self.contexts.with_agent(request, context.agent)
 
     async def attachments(self, request: PageRequest, ids: Sequence[str]) -> tuple[Attachment, ...]:
         """Raises NotFound or Refused for what can't be attached here by this owner."""

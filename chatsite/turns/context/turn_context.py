@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 from chatsite.agents.template import Template
 from chatsite.history import Reach, Settings, first_values, reach
+from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -32,7 +33,8 @@ class PageRequest:
 
     `query` is the page's query string; `url_allowed`: its history settings may apply. `model` is
     the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may choose
-    models that others may not.
+    models that others may not. `history` is what was chosen in the page of the policy and its
+    settings: `Drafts.context` puts the choice kept with a conversation that has begun there.
     """
 
     owner: TurnOwner
@@ -41,6 +43,7 @@ class PageRequest:
     query: str
     url_allowed: bool = True
     model: str = ""
+    history: Choice = field(default_factory=dict)
     staff: bool = False
 
 
@@ -59,8 +62,23 @@ class TurnContext:
     url_allowed: bool
     staff: bool
     model: str
+    history: Choice
     agent: ResolvedAgent
     settings: Settings
+
+    @property
+    def page_request(self) -> PageRequest:
+        """What the page sent."""
+        return PageRequest(
+            owner=self.owner,
+            conversation=self.conversation,
+            agent=self.agent.slug,
+            query=self.query,
+            url_allowed=self.url_allowed,
+            model=self.model,
+            history=self.history,
+            staff=self.staff,
+        )
 
     @property
     def reach(self) -> Reach:
@@ -96,9 +114,9 @@ class Contexts:
     def __init__(self, *, environment: Mapping[str, str], resolve_agent: AgentResolver) -> None:
         self._environment = environment
         self.resolve_agent = resolve_agent
-        self._settings: Callable[[str, bool, Template], Settings]
-        self._settings = lru_cache(CACHED)(lambda *page: self._sources_for(*page).resolve())
-        self._offers: Callable[[str, bool, Template], dict[str, Any]]
+        self._settings: Callable[[_Page], Settings]
+        self._settings = lru_cache(CACHED)(lambda page: self._sources_for(page).resolve())
+        self._offers: Callable[[_Page], dict[str, Any]]
         self._offers = lru_cache(CACHED)(self._listed_offers)
 
     def of(self, request: PageRequest) -> TurnContext:
@@ -108,7 +126,7 @@ class Contexts:
 
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""
-        settings = self._settings(request.query, request.url_allowed, agent.template)
+        settings = self._settings(_page(request, agent.template))
         return TurnContext(
             owner=request.owner,
             conversation=request.conversation,
@@ -116,33 +134,46 @@ class Contexts:
             url_allowed=request.url_allowed,
             staff=request.staff,
             model=request.model,
+            history=request.history,
             agent=agent,
             settings=settings,
         )
 
     def sources(self, context: TurnContext) -> SettingSources:
         """Where the settings of this page come from."""
-        return self._sources_for(*_page(context))
+        return self._sources_for(_page(context, context.agent.template))
 
     def offers(self, context: TurnContext) -> dict[str, Any]:
         """What the page offers to choose from; the same dictionary every time, so read only."""
-        return self._offers(*_page(context))
+        return self._offers(_page(context, context.agent.template))
 
-    def _listed_offers(self, query: str, url_allowed: bool, template: Template) -> dict[str, Any]:
-        sources = self._sources_for(query, url_allowed, template)
+    def _listed_offers(self, page: _Page) -> dict[str, Any]:
+        sources = self._sources_for(page)
         return offers(sources, sources.resolve()).to_dict()
 
-    def _sources_for(self, query: str, url_allowed: bool, template: Template) -> SettingSources:
+    def _sources_for(self, page: _Page) -> SettingSources:
         return SettingSources(
             environment=self._environment,
-            url=first_values(query),
-            template=template.chat_settings,
-            url_allowed=url_allowed,
+            url=first_values(page.query),
+            template=page.template.chat_settings,
+            conversation=dict(page.history),
+            url_allowed=page.url_allowed,
         )
 
 
-def _page(context: TurnContext) -> tuple[str, bool, Template]:
-    return context.query, context.url_allowed, context.agent.template
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What decides the settings of a page besides the environment, as a key of the caches."""
+
+    query: str
+    url_allowed: bool
+    history: tuple[tuple[str, str], ...]
+    template: Template
+
+
+def _page(request: PageRequest | TurnContext, template: Template) -> _Page:
+    history = tuple(sorted(request.history.items()))
+    return _Page(request.query, request.url_allowed, history, template)
 
 
 async def _nothing(request: PageRequest) -> None:

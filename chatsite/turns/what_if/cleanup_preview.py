@@ -91,12 +91,12 @@ class CleanupPreview:
     drafts: Drafts
 
     async def offers(self, request: PageRequest) -> CleanupOffers:
-        """The query's history settings count, as for the next message. Raises NotFound, or
-        PromptTooLarge where not even an empty message has room."""
+        """The history settings of the query and the conversation count, as for the next message.
+        Raises NotFound, or PromptTooLarge where not even an empty message has room."""
         slug = await self.storage.run(
             self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
         )
-        context = self.drafts.contexts.of(replace(request, agent=slug))
+        context = await self.drafts.context(replace(request, agent=slug))
         decider = self.drafts.decider
         cleanup, window = decider.cleanup(context.agent), context.agent.window
         if not context.agent.has_cache:

@@ -44,7 +44,7 @@ class PolicyComparison:
         agent = await self.storage.run(
             self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
         )
-        context = self.drafts.contexts.of(replace(request, agent=agent))
+        context = await self.drafts.context(replace(request, agent=agent))
         whole = await self.drafts.load(context, draft, Everything())
         whole = await self.drafts.decider.with_counts(context, whole)
 
@@ -65,6 +65,7 @@ class PolicyComparison:
             self.storage.receipts.past_turn, owner=request.owner, turn=turn
         )
         request = replace(request, conversation=past.conversation, agent=past.loaded.agent)
+        request = await self.drafts.with_kept_choice(request)
         now = self.drafts.contexts.resolve_agent(request.agent, past.model, staff=request.staff)
         agent = self._that_answered(past, now, staff=request.staff)
         context = self.drafts.contexts.with_agent(request, agent)
@@ -125,7 +126,7 @@ class _ComparedTurn:
             "in_force": alternative.in_force,
             "allowed": not alternative.why,
             "why": alternative.why,
-            "address": dict(alternative.address),
+            "changes": dict(alternative.changes),
             "outcome": None,
             "note": "",
         }

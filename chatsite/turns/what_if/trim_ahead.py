@@ -91,6 +91,9 @@ class TrimAhead:
         if self.running(conversation) or not self.cache.can_trim(conversation):
             return
         try:
+            context = await self.drafts.as_now(context)
+            if context.settings.active_policy.depends_on_words:
+                return
             decision = await self.drafts.decide(context)
             sent = await self.drafts.decider.counter(context).as_sent(decision.request)
             await self.cache.trim(conversation, sent.messages)

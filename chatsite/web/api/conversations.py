@@ -122,8 +122,8 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def import_file(request: HttpRequest) -> HttpResponse:
-    """The response's `query` is the query string under which the next message is decided like the
-    file's last one, as far as a link may; `note` tells where other settings apply."""
+    """The choice kept with the new conversation is such that its next message is decided like the
+    file's last one, as far as a person may choose; `note` tells where other settings apply."""
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
@@ -132,6 +132,9 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     # In a thread: some 0.1 s a megabyte would block every other request.
     saved = await asyncio.to_thread(read_export, content)
     template = site.catalogue.get(saved.agent)
+    resumed = resume_settings(
+        saved.settings, saved.history, template.chat_settings, staff=await is_staff(request)
+    )
     view = await site.run(
         store.import_conversation,
         owner=await request_owner(request),
@@ -141,9 +144,9 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         pinned=saved.pinned,
         excluded=saved.excluded,
         forget_above=saved.forget_above,
+        history=resumed.history,
     )
-    resumed = resume_settings(saved.settings, template.chat_settings, staff=await is_staff(request))
-    return JsonResponse({"conversation": view.to_dict(), **resumed.to_dict()})
+    return JsonResponse({"conversation": view.to_dict(), "note": resumed.note})
 
 
 @require_GET

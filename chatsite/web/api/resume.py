@@ -1,63 +1,73 @@
-"""A restored conversation continues under the settings of its last turn: through the page's
-address, so that it can't exceed the administrator's limits for links."""
+"""A restored conversation keeps its choice and goes on under the settings of its last turn: both
+are kept with it as a choice, so that it can't exceed the administrator's limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings as configured
 
 from chatsite.conversations.files.export_format import SavedSettings
 from chatsite.errors import ChatsiteError
-from chatsite.history import POLICIES, Settings, may_use_url, resolve
+from chatsite.history import POLICIES, URL_NAMES, Settings, may_use_url, resolve
 from chatsite.history.policies.base import Terms
-from chatsite.history.settings.sources import Setting
+from chatsite.history.settings.choosers import Choice
+from chatsite.history.settings.offers import choosable
+from chatsite.history.settings.sources import TOKENS, Setting
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.wiring import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumedSettings:
-    """`query` is the query string for the page's address, or ""; `note` is a sentence where other
-    settings apply nevertheless."""
+    """`history` is the choice to keep with the conversation; `note` is a sentence where other
+    settings apply nevertheless, or ""."""
 
-    query: str = ""
+    history: Choice
     note: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        return asdict(self)
 
 
 def resume_settings(
-    saved: SavedSettings | None, template: Mapping[str, object], *, staff: bool
+    saved: SavedSettings | None,
+    kept: Choice,
+    template: Mapping[str, object],
+    *,
+    staff: bool,
 ) -> ResumedSettings:
-    """The part of `saved` that a link may set here, and a note about the rest."""
+    """What was `kept`, the part of `saved` that a person may choose here where that says nothing,
+    and a note about the rest."""
+    kept = {name: value for name, value in kept.items() if name in URL_NAMES}
     if saved is None:
-        return ResumedSettings()
+        return ResumedSettings(history=kept)
     environment = configured.HISTORY_ENVIRONMENT
     allowed = may_use_url(environment, staff=staff)
 
-    def resolve_with(url: Mapping[str, str]) -> Settings:
-        return resolve(environment=environment, url=url, template=template, url_allowed=allowed)
+    def resolve_with(choice: Choice) -> Settings:
+        return resolve(
+            environment=environment,
+            url={},
+            conversation=choice,
+            template=template,
+            url_allowed=allowed,
+        )
 
-    wanted = _saved_link(saved)
-    without, linked = _link_settings(resolve_with({})), _link_settings(resolve_with(wanted))
-    link = {
+    wanted = {**_saved_choice(saved), **kept}
+    without, chosen = _choosable(resolve_with({})), _choosable(resolve_with(wanted))
+    choice = kept | {
         name: value
         for name, value in wanted.items()
-        if linked[name].source == "URL" and str(without[name].value) != value
+        if chosen[name].source == "conversation" and str(without[name].value) != value
     }
-    here = resolve_with(link)
-    applied = _link_settings(here)
+    here = resolve_with(choice)
+    applied = _choosable(here)
     missed = any(str(applied[name].value) != value for name, value in wanted.items())
-    if not missed and here.tokens.value == saved.tokens:
-        return ResumedSettings(query=urlencode(link))
+    if not missed and (TOKENS.url in wanted or here.tokens.value is None):
+        return ResumedSettings(history=choice)
     why = f" {here.lock_reason}" if here.locked else ""
     return ResumedSettings(
-        query=urlencode(link),
+        history=choice,
         note=f"Its last answer was decided under {_describe(saved)}. "
         f"Here “{here.words}” applies.{why}",
     )
@@ -73,18 +83,13 @@ def cleanup_strategy(site: Site, agent: str) -> str:
     return resolve_cleanup(environment=configured.CACHE_CLEANUP, template=template).value
 
 
-def _link_settings(settings: Settings) -> dict[str, Setting[Any]]:
-    """The settings that a link may set, by parameter."""
-    return {
-        "historyPolicy": settings.policy,
-        "historyLength": settings.length,
-        "historyTokens": settings.tokens,
-        "historySelector": settings.selector,
-    }
+def _choosable(settings: Settings) -> dict[str, Setting[Any]]:
+    """The settings that a person may choose, by name."""
+    return {row.url: setting for row, setting in choosable(settings) if row.url}
 
 
-def _saved_link(saved: SavedSettings) -> dict[str, str]:
-    """The parameters of a link for `saved`, without those that its policy ignores."""
+def _saved_choice(saved: SavedSettings) -> dict[str, str]:
+    """The choice that makes `saved` apply, without what its policy ignores."""
     policy = POLICIES.get(saved.policy, saved.selector)
     wanted = {"historyPolicy": saved.policy}
     if policy is not None and policy.uses_length:

@@ -33,7 +33,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
             agent=await site.run(store.agent_of, owner=owner, conversation=conversation),
             query=_query(body),
         )
-        context = site.contexts.of(page)
+        context = await site.drafts.context(page)
         await site.summariser.rewrite(context, version=version, text=text)
     found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())

@@ -1,19 +1,25 @@
-/** The policy of the next message in words, and the choice of another, which changes the page's address. */
+/** The policy of the next message in words, and the choice of another, which is kept with the conversation. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
-import { clearHistoryParameters, hasHistoryParameters, setParameters } from "../net/address.js";
+import { copy } from "../elements/clipboard.js";
+import { hasHistoryParameters, linkWith } from "../net/address.js";
 import { capitalize, formatNumber } from "../state/format.js";
 
-/** @import { AddressChanges, Decision, Offer } from "../types/wire.js" */
+/**
+ * @import { HistoryChoice } from "./history-choice.js"
+ * @import { ChoiceChanges, Decision, Offer, SourceValue } from "../types/wire.js"
+ */
 
 const LOSSES = ["bad", "locked", "not allowed"];
 
 export class PolicyChip {
-  /** @param {() => void} changed called after the address was rewritten */
-  constructor(changed) {
-    this.changed = changed;
+  /** @param {HistoryChoice} choice */
+  constructor(choice) {
+    this.choice = choice;
+    // Why a number that was typed isn't applied.
+    this.wrong = "";
     this.words = byId("chip-words");
     this.button = byId("chip");
     /** @type {Decision|null} */
@@ -39,18 +45,31 @@ export class PolicyChip {
       decision.locked && icon("lock", 13),
       h("b", {}, head), tail,
       decision.locked && h("span", { class: "src" }, " set by the administrator"),
+      overruledByLink(decision).length > 0 && h("span", { class: "src" }, " set by the link"),
     );
     this.button.classList.toggle("locked", Boolean(decision.locked));
     if (this.popover.shown) this.#refresh();
   }
 
   /**
-   * Changes the page's address, which holds from the next message on.
-   * @param {AddressChanges} changes
+   * Applies from the next message on.
+   * @param {ChoiceChanges} changes
    */
-  setAddress(changes) {
-    setParameters(changes);
-    this.changed();
+  choose(changes) {
+    this.wrong = "";
+    this.choice.choose(changes, this.decision?.offers?.kept ?? {});
+    if (this.popover.shown) this.#drawNotes();
+  }
+
+  /**
+   * @param {HTMLInputElement} input a number
+   * @param {ChoiceChanges} changes once it is one
+   */
+  #chooseNumber(input, changes) {
+    if (input.validity.valid) return void this.choose(changes);
+    this.wrong = `A whole number from ${input.min} to ${formatNumber(Number(input.max))} is needed here. `
+      + "What was chosen before is kept.";
+    this.#drawNotes();
   }
 
   /** @param {HTMLElement} box */
@@ -63,18 +82,21 @@ export class PolicyChip {
     const { closed, list } = decision.offers;
     const shut = Boolean(closed);
     this.notes = h("div", { class: "pop-notes", role: "status" });
-    this.back = h("button", { type: "button", class: "link", on: { click: () => this.#toTemplate() } },
-      "Back to the template's setting");
+    this.wrong = "";
+    this.back = this.#footButton("Back to the agent's default", () => this.choice.reset());
+    this.own = this.#footButton("Use this chat's own choice", () => this.choice.dropLink());
+    const link = h("button", { type: "button", class: "link", hidden: shut }, "Copy link with these settings");
+    link.addEventListener("click", () => void copy(linkWith(this.decision?.offers?.link ?? {}), link));
     setChildren(
       box,
       h("h2", { class: "pop-title" }, "What the model sees of this chat"),
-      shut && closedNote(decision, closed),
+      shut && [closedNote(decision, closed), this.notes],
       h("fieldset", { disabled: shut, class: "choices" },
         h("legend", { class: "hidden" }, "Policy"),
         list.map((choice) => this.#choice(choice, decision, shut))),
       this.#budget(decision, shut),
-      this.notes,
-      h("div", { class: "pop-foot" }, this.back),
+      !shut && this.notes,
+      h("div", { class: "pop-foot" }, link, this.own, this.back),
     );
     this.#refresh();
   }
@@ -89,7 +111,7 @@ export class PolicyChip {
     const barred = !allowed && !shut;
     const radio = h("input", { type: "radio", name: "policy", value: key, disabled: barred });
     radio.checked = choice.in_force;
-    radio.addEventListener("change", () => this.setAddress(choice.address));
+    radio.addEventListener("change", () => this.choose(choice.changes));
     return h("div", { class: "choice" },
       h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about))),
       choice.length && this.#stepper(choice, decision, shut));
@@ -107,10 +129,10 @@ export class PolicyChip {
     });
     input.value = String(decision.settings.length.value);
     const applyLength = () => {
-      if (input.value.trim() === "") return;
+      if (input.value.trim() === "" && input.validity.valid) return;
       // Setting a length also chooses the policy that has one.
       const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
-      this.setAddress({ ...(now ? {} : choice.address), historyLength: input.value.trim() });
+      this.#chooseNumber(input, { ...(now ? {} : choice.changes), historyLength: input.value.trim() });
     };
     /** @param {number} by */
     const step = (by) => {
@@ -134,19 +156,27 @@ export class PolicyChip {
    */
   #budget(decision, shut) {
     const input = h("input", {
-      type: "number", min: "1", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
+      type: "number", min: "1", max: "1000000", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
       placeholder: formatNumber(decision.limit),
     });
     const budget = decision.settings.tokens?.value;
     input.value = budget === null || budget === undefined ? "" : String(budget);
-    input.addEventListener("input", () => this.setAddress({ historyTokens: input.value.trim() || null }));
+    input.addEventListener("input", () => this.#chooseNumber(input, { historyTokens: input.value.trim() || null }));
     return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, "At most this many tokens"), input);
   }
 
-  #toTemplate() {
-    clearHistoryParameters();
-    this.popover.box.focus();
-    this.changed();
+  /**
+   * A button that may be gone once it was pressed: the focus stays in the window.
+   * @param {string} words
+   * @param {() => void} act
+   */
+  #footButton(words, act) {
+    const press = () => {
+      this.wrong = "";
+      this.popover.box.focus();
+      act();
+    };
+    return h("button", { type: "button", class: "link", on: { click: press } }, words);
   }
 
   /** Follows the decision, but leaves the field that is being typed in alone. */
@@ -161,22 +191,58 @@ export class PolicyChip {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
       if (input && input !== document.activeElement) input.value = value === null || value === undefined ? "" : String(value);
     }
-    setChildren(this.notes, addressProblems(decision).map((why) => h("p", {}, icon("warn", 13), why)));
-    if (this.back) this.back.hidden = Boolean(decision.offers.closed) || !hasHistoryParameters();
+    this.#drawNotes();
+  }
+
+  /** What is passed over and why, and the buttons that there is a use for. */
+  #drawNotes() {
+    const { decision } = this;
+    if (!decision?.offers || !this.notes) return;
+    const notes = [this.wrong, ...passedOver(decision), ...overruledByLink(decision)].filter(Boolean);
+    setChildren(this.notes, notes.map((why) => h("p", {}, icon("warn", 13), why)));
+    const { closed, kept } = decision.offers;
+    const chosen = Object.keys(this.choice.chosen ?? kept).length > 0 || hasHistoryParameters();
+    if (this.back) this.back.hidden = Boolean(closed) || !chosen;
+    if (this.own) this.own.hidden = overruledByLink(decision).length === 0;
   }
 }
 
 /**
- * Why parameters of the address do not apply.
+ * What one source says of the settings that can be chosen in the page.
+ * @param {Decision} decision
+ * @param {string} source
+ */
+function valuesOf(decision, source) {
+  const { conversation, ...own } = decision.settings;
+  return Object.values(own).flatMap(({ said }) => said).filter((one) => one.source === source);
+}
+
+/**
+ * Why parameters of the address, or what is kept with the conversation, don't apply. Where nothing can be chosen, the
+ * reason why no link can is there already.
  * @param {Decision} decision
  */
-function addressProblems(decision) {
-  if (decision.offers?.closed) return [];
-  const { conversation, ...own } = decision.settings;
-  return Object.values(own)
-    .flatMap((setting) => setting.said)
-    .filter((one) => one.source === "URL" && LOSSES.includes(one.outcome))
-    .map((one) => `${one.name}=${one.raw}: ${one.why}`);
+function passedOver(decision) {
+  const values = valuesOf(decision, "conversation");
+  if (!decision.offers?.closed) values.unshift(...valuesOf(decision, "URL"));
+  /** @type {Map<string, string[]>} one sentence for all that are passed over for one reason */
+  const reasons = new Map();
+  for (const { name, raw, outcome, why } of values) {
+    if (LOSSES.includes(outcome)) reasons.set(why, [...(reasons.get(why) ?? []), `${name}=${raw}`]);
+  }
+  return [...reasons].map(([why, said]) => `${said.join(", ")}: ${why}.`);
+}
+
+/**
+ * What is kept with the conversation while a link's parameters in the address come first.
+ * @param {Decision} decision
+ */
+function overruledByLink(decision) {
+  const linked = new Map(valuesOf(decision, "URL").filter((one) => one.outcome === "won").map(({ name, raw }) => [name, raw]));
+  /** @param {SourceValue} one */
+  const isOverruled = ({ name, raw, outcome }) => outcome === "overruled" && linked.has(name) && linked.get(name) !== raw;
+  return valuesOf(decision, "conversation").filter(isOverruled)
+    .map((one) => `${one.name}=${one.raw}: kept with this chat; the link in the page's address comes first.`);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 /**
  * @import { Page } from "../types/page.js"
- * @import { AddressChanges } from "../types/wire.js"
+ * @import { Choice } from "../types/wire.js"
  */
 
 export const FILES = "/files";
@@ -16,24 +16,33 @@ export const fileAddress = (id) => `${FILES}/${encodeURIComponent(id)}`;
 /** The query string as the server wants it with every command. */
 export const queryString = () => location.search.slice(1);
 
-/** History parameters belong to the page they were chosen on, so links to others leave them out. */
+/** History parameters belong to the page whose link had them, so links to others leave them out. */
 const HISTORY = ["historyPolicy", "historyLength", "historyTokens", "historySelector"];
 
 /**
- * Changes parameters of the page's own address.
- * @param {AddressChanges} changes
+ * Shows in the page's own address whether the debug panel is open.
+ * @param {boolean} open
  */
-export function setParameters(changes) {
+export function setDebug(open) {
   const url = new URL(location.href);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null) url.searchParams.delete(name);
-    else url.searchParams.set(name, value);
-  }
+  if (open) url.searchParams.set("debug", "true");
+  else url.searchParams.delete("debug");
   history.replaceState(history.state, "", url);
 }
 
+/**
+ * The page's own address with these history parameters in place of its own.
+ * @param {Choice} parameters
+ */
+export function linkWith(parameters) {
+  const url = new URL(location.href);
+  for (const name of HISTORY) url.searchParams.delete(name);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
 /** Removes every history parameter, so that the next source decides. */
-export const clearHistoryParameters = () => setParameters(Object.fromEntries(HISTORY.map((name) => [name, null])));
+export const clearHistoryParameters = () => history.replaceState(history.state, "", linkWith({}));
 
 export const hasHistoryParameters = () => {
   const parameters = new URLSearchParams(location.search);
@@ -43,11 +52,10 @@ export const hasHistoryParameters = () => {
 /**
  * The address of a conversation, or of a new chat with an agent; debug=true is kept.
  * @param {Page} page
- * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
- *   the query string
+ * @param {{conversation?: string|null, agent?: string|null}} target
  */
-export function chatAddress(page, { conversation = null, agent = null, parameters: rest = "" }) {
-  const parameters = new URLSearchParams(rest);
+export function chatAddress(page, { conversation = null, agent = null }) {
+  const parameters = new URLSearchParams();
   if (!conversation && agent) parameters.set("agent", agent);
   if (new URLSearchParams(location.search).get("debug") === "true") parameters.set("debug", "true");
   const tail = parameters.toString();

@@ -6,11 +6,11 @@ import { loadItem, removeItems, storeItem } from "./storage.js";
 /**
  * @import { ModelChoice } from "../types/page.js"
  * @import { PendingMessage } from "../types/state.js"
- * @import { Attachment, Quote } from "../types/wire.js"
+ * @import { Attachment, Choice, Quote } from "../types/wire.js"
  */
 
 const TAB = "sessionStorage";
-const PREFIXES = ["draft:", "reply:", "files:", "model:", "pending:", "new:"];
+const PREFIXES = ["draft:", "reply:", "files:", "model:", "history:", "pending:", "new:"];
 
 /**
  * Removes another account's drafts: whoever uses the tab now must neither see nor send them. A guest
@@ -71,6 +71,19 @@ export const loadModel = (conversation) => loadValue(`model:${conversation}`);
  * @param {ModelChoice|null} choice
  */
 export const storeModel = (conversation, choice) => storeValue(`model:${conversation}`, choice);
+
+/**
+ * The policy and its settings that were chosen and that the server hasn't kept yet.
+ * @param {string} conversation
+ * @returns {Choice|null}
+ */
+export const loadChoice = (conversation) => loadValue(`history:${conversation}`);
+
+/**
+ * @param {string} conversation
+ * @param {Choice|null} choice
+ */
+export const storeChoice = (conversation, choice) => storeValue(`history:${conversation}`, choice);
 
 /**
  * @param {string} conversation

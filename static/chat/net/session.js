@@ -14,15 +14,16 @@ import { Previews } from "./previews.js";
  * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
  * @import { Draft, PendingMessage, State } from "../types/state.js"
- * @import { MarkName, ServerEvent } from "../types/wire.js"
+ * @import { Choice, MarkName, ServerEvent } from "../types/wire.js"
  */
 
 /**
  * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
- * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none.
+ * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none;
+ * `history` is what was chosen of the policy before the chat has begun.
  * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState) => void,
  *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
- *   draft: () => Draft, model: () => string|null}} Listeners
+ *   draft: () => Draft, model: () => string|null, history: () => Choice}} Listeners
  */
 
 /** @typedef {{draft: string, reply_to: string|null, attachments: string[], model: string}} DraftFields */
@@ -60,8 +61,7 @@ export class Session {
 
   /**
    * Opens another conversation, or a new one with an agent, without reloading the page.
-   * @param {{conversation?: string|null, agent?: string|null, parameters?: string}} target `parameters`: the rest of
-   *   the query string
+   * @param {{conversation?: string|null, agent?: string|null}} target
    */
   open(target) {
     history.pushState(null, "", chatAddress(this.page, target));
@@ -108,6 +108,16 @@ export class Session {
    */
   continueAnswer(message) {
     this.#sendOnce("continue", message);
+  }
+
+  /**
+   * Has a choice of the policy and its settings kept with the conversation, which has begun.
+   * @param {Choice} choice
+   * @returns {string} the command's ref; "" where there is no connection
+   */
+  chooseHistory(choice) {
+    const ref = `choose-${(this.refs += 1)}`;
+    return this.#command("choose", { history: choice }, ref) ? ref : "";
   }
 
   requestPreview() {
@@ -203,7 +213,7 @@ export class Session {
   /** @param {PendingMessage} pending */
   #sendPending({ client_id, ref, model, ...draft }) {
     const fields = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
-    this.#command("send", { ...fields, text: draft.text, ...replyAndFiles(draft) }, ref);
+    this.#command("send", { ...fields, ...this.#firstChoice(), text: draft.text, ...replyAndFiles(draft) }, ref);
   }
 
   /**
@@ -227,7 +237,12 @@ export class Session {
     const { draft, ...rest } = this.draftFields;
     if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
     this.state = expectPreview(this.state, ref);
-    return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest }, ref);
+    return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest, ...this.#firstChoice() }, ref);
+  }
+
+  /** What was chosen for a chat that hasn't begun; later the server knows what is kept. */
+  #firstChoice() {
+    return this.state.conversation ? {} : { history: this.listeners.history() };
   }
 
   /**

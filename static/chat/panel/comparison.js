@@ -11,7 +11,7 @@ import { formatDollars, formatNumber, plural } from "../state/format.js";
  * @import { DraftFields } from "../net/session.js"
  * @import { ComparisonAnswer, ComparisonRow, Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { AddressChanges, Decision } from "../types/wire.js"
+ * @import { ChoiceChanges, Decision } from "../types/wire.js"
  */
 
 // In ms: while somebody types, the comparison isn't loaded at every letter.
@@ -25,7 +25,7 @@ export class ComparisonSection {
   /**
    * @param {Page} page
    * @param {{draft: () => DraftFields,
-   *   apply: (address: AddressChanges) => void, redraw: () => void}} actions
+   *   apply: (changes: ChoiceChanges) => void, redraw: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -125,12 +125,12 @@ export class ComparisonSection {
   }
 
   /** @param {ComparisonRow} row */
-  #name({ key, words, in_force: now, allowed, why, address }) {
+  #name({ key, words, in_force: now, allowed, why, changes }) {
     const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, " in force")];
     if (allowed) {
       return h("button", {
         type: "button", class: "link", "data-key": key, "aria-pressed": String(now), title: "Use this from the next message on",
-        on: { click: () => this.actions.apply(address) },
+        on: { click: () => this.actions.apply(changes) },
       }, words, mark);
     }
     return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];

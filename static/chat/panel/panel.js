@@ -19,7 +19,7 @@ import { verdictsSection } from "./verdicts.js";
  * @import { DraftFields } from "../net/session.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { AddressChanges, Decision } from "../types/wire.js"
+ * @import { ChoiceChanges, Decision } from "../types/wire.js"
  */
 
 /**
@@ -34,7 +34,7 @@ export class Panel {
    * @param {Page} page
    * @param {{close: () => void, toMessage: (seq: number) => void,
    *   draft: () => DraftFields,
-   *   apply: (address: AddressChanges) => void,
+   *   apply: (changes: ChoiceChanges) => void,
    *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
    */
   constructor(page, actions) {

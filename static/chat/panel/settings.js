@@ -7,7 +7,7 @@ import { h } from "../elements/dom.js";
  * @import { Section } from "./panel.js"
  */
 
-const SOURCES = ["environment", "URL", "template", "built in"];
+const SOURCES = ["environment", "URL", "conversation", "template", "built in"];
 /** @type {Record<string, string>} */
 const NAMES = {
   policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
@@ -64,8 +64,8 @@ const isSet = (setting) => setting.said.some((one) => one.source !== "built in" 
 
 /** @param {Row[]} rows */
 function table(rows) {
-  return h("div", { class: "scroll" },
-    h("table", {},
+  return h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": "Settings by source" },
+    h("table", { class: "sources" },
       h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, "setting")),
         SOURCES.map((source) => h("th", { scope: "col" }, source)))),
       h("tbody", {}, rows.map(({ words, setting }) =>

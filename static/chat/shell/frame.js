@@ -2,7 +2,7 @@
 
 import { byId } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { setParameters } from "../net/address.js";
+import { setDebug } from "../net/address.js";
 import { loadItem, storeItem } from "../net/storage.js";
 
 /** @import { Page } from "../types/page.js" */
@@ -68,7 +68,7 @@ export class Frame {
     const held = byId("panel").contains(document.activeElement);
     this.panelOpen = open;
     if (MIDDLE.matches) this.sideOpen = this.#sideUsually();
-    setParameters({ debug: open ? "true" : null });
+    setDebug(open);
     this.#arrange();
     if (open) for (const act of this.onPanelOpened) act();
     else if (held) byId("panel-toggle").focus();

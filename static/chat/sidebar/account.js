@@ -15,7 +15,7 @@ import { plural } from "../state/format.js";
 export class Account {
   /**
    * @param {Page} page
-   * @param {{restored: (conversation: Conversation, parameters: string) => void, keys: () => void}} actions
+   * @param {{restored: (conversation: Conversation) => void, keys: () => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -74,9 +74,9 @@ export class Account {
     const form = new FormData();
     form.append("file", file);
     try {
-      const { conversation, query, note } = await sendChange("POST", this.page.urls.import, form);
+      const { conversation, note } = await sendChange("POST", this.page.urls.import, form);
       toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
-      this.actions.restored(conversation, query);
+      this.actions.restored(conversation);
     } catch (error) {
       showError(error);
     }

@@ -43,6 +43,9 @@ export function apply(state, event) {
     case "renamed":
       if (!state.opened || !state.conversation) return state;
       return { ...state, conversation: { ...state.conversation, title: event.title } };
+    case "history_chosen":
+      if (!state.opened || !state.conversation) return state;
+      return { ...state, conversation: { ...state.conversation, history: event.history } };
     case "marked":
       return state.opened ? marked(state, event) : state;
     case "summary_changed":
@@ -266,5 +269,5 @@ export function needsPreview(event, state, before) {
   // A model that is ready counts tokens itself; before, they were estimated.
   const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
   const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
-  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed"].includes(event.type);
+  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed", "history_chosen"].includes(event.type);
 }

@@ -111,7 +111,7 @@ export interface ComparisonRow {
   in_force: boolean;
   allowed: boolean;
   why: string;
-  address: Record<string, string | null>;
+  changes: Record<string, string | null>;
   note: string;
   outcome: {
     messages: number;

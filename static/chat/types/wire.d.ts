@@ -9,6 +9,8 @@ export interface Conversation {
   updated: string;
   /** The model chosen for the conversation, as `provider:name`; "": the agent's own. */
   model?: string;
+  /** What was chosen for it of the policy and its settings, by the names of a link's parameters. */
+  history?: Choice;
 }
 
 export type Role = "system" | "user" | "assistant" | "tool";
@@ -173,8 +175,10 @@ export interface Settings {
   conversation?: Record<string, Setting>;
 }
 
-/** The page's address as a choice needs it; null takes a parameter out. */
-export type AddressChanges = Record<string, string | null>;
+/** What a person chose of the policy and its settings, by the names of a link's parameters. */
+export type Choice = Record<string, string>;
+/** What one more choice changes of it; null takes a value out. */
+export type ChoiceChanges = Record<string, string | null>;
 
 /** One thing to choose for a page. */
 export interface Offer {
@@ -186,7 +190,7 @@ export interface Offer {
   in_force: boolean;
   allowed: boolean;
   why: string;
-  address: AddressChanges;
+  changes: ChoiceChanges;
 }
 
 /** One part of a prompt. */
@@ -249,7 +253,8 @@ export interface Decision {
   reports?: Record<string, Report>;
   /** Sentences on what becomes of each file. */
   files?: string[];
-  offers?: { closed: string; list: Offer[] };
+  /** `kept` is what the next choice starts from, `link` the parameters of a link with these settings. */
+  offers?: { closed: string; kept: Choice; link: Choice; list: Offer[] };
   // Of receipts only:
   turn?: string;
   number?: number;
@@ -310,6 +315,7 @@ export interface TurnEndedEvent {
 }
 
 export interface RenamedEvent { type: "renamed"; title: string }
+export interface HistoryChosenEvent { type: "history_chosen"; history: Choice }
 export interface MarkedEvent {
   type: "marked";
   message: string;
@@ -334,7 +340,7 @@ export interface EngineReply {
 
 /** Everything that arrives over the socket. */
 export type ServerEvent =
-  | SnapshotEvent | TurnStartedEvent | TurnEvent | TurnEndedEvent | RenamedEvent | MarkedEvent | SummaryChangedEvent
+  | SnapshotEvent | TurnStartedEvent | TurnEvent | TurnEndedEvent | RenamedEvent | HistoryChosenEvent | MarkedEvent | SummaryChangedEvent
   | CacheChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
 
 /** What a person can mark on a message. */

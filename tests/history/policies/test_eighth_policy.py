@@ -118,7 +118,7 @@ def test_the_page_offers_it_in_its_own_words() -> None:
         "in_force": False,
         "allowed": True,
         "why": "",
-        "address": {"historyPolicy": NAME, "historySelector": None},
+        "changes": {"historyPolicy": NAME, "historySelector": None},
     }
     linked = sources(**LINK)
     assert [one.key for one in offers(linked, linked.resolve()).all if one.in_force] == [NAME]

@@ -16,12 +16,14 @@ def sources(
     url: dict[str, str] | None = None,
     template: dict[str, Any] | None = None,
     *,
+    conversation: dict[str, str] | None = None,
     url_allowed: bool = True,
 ) -> SettingSources:
     return SettingSources(
         environment=environment or {},
         url=url or {},
         template=template or {},
+        conversation=conversation or {},
         url_allowed=url_allowed,
     )
 
@@ -56,16 +58,51 @@ def test_choosing_an_offer_makes_it_apply() -> None:
     for template in ({}, {"historyPolicy": "relevant", "historySelector": "triage"}):
         where = sources(template=template, url={"historyPolicy": "none", "historyTokens": "900"})
         for offer in offered(where).all:
-            applied = where.resolve(offer.address)
+            applied = where.after(offer.changes).resolve()
             assert [one.key for one in offers(where, applied).all if one.in_force] == [offer.key]
             assert applied.tokens.value == 900
 
 
-def test_the_address_of_an_offer_holds_only_the_needed_parameters() -> None:
-    found = {one.key: one.address for one in offered(sources()).all}
+def test_a_choice_starts_from_the_one_that_is_kept_and_from_what_the_address_decides() -> None:
+    where = sources(
+        url={"historyPolicy": "none", "historyLength": "many", "debug": "true"},
+        conversation={"historyLength": "4", "historyTokens": "900"},
+    )
+    found = offered(where)
+    assert found.kept == {"historyPolicy": "none", "historyLength": "4", "historyTokens": "900"}
+    chosen = where.after({"historyPolicy": "lastN", "historyTokens": None})
+    assert chosen.conversation == {"historyPolicy": "lastN", "historyLength": "4"}
+    assert chosen.url == {"debug": "true"}
+
+
+@pytest.mark.parametrize(
+    ("values", "link"),
+    [
+        ({}, {"historyPolicy": "lastN", "historyLength": "20"}),
+        (
+            {"historyPolicy": "all", "historyTokens": "900"},
+            {"historyPolicy": "all", "historyTokens": "900"},
+        ),
+        (
+            {"historyPolicy": "relevant", "historyLength": "7"},
+            {"historyPolicy": "relevant", "historySelector": "lexical"},
+        ),
+    ],
+)
+def test_a_link_holds_the_settings_in_force_and_nothing_that_the_policy_ignores(
+    values: dict[str, str], link: dict[str, str]
+) -> None:
+    found = offered(sources(conversation=values))
+    assert found.link == link
+    linked = sources(url=dict(found.link)).resolve()
+    assert linked.words == sources(conversation=values).resolve().words
+
+
+def test_an_offer_changes_only_what_it_needs() -> None:
+    found = {one.key: one.changes for one in offered(sources()).all}
     assert found["relevant lexical"] == {"historyPolicy": "relevant", "historySelector": None}
     triage = {"historyPolicy": "relevant", "historySelector": "triage"}
-    found = {one.key: one.address for one in offered(sources(template=triage)).all}
+    found = {one.key: one.changes for one in offered(sources(template=triage)).all}
     assert found["relevant lexical"]["historySelector"] == "lexical"
 
 
@@ -77,7 +114,7 @@ def test_the_address_of_an_offer_holds_only_the_needed_parameters() -> None:
         (sources({"HISTORY_URL": "staff"}, url_allowed=False), "only staff"),
     ],
 )
-def test_if_the_address_is_ignored_every_offer_gives_the_reason(
+def test_if_nothing_can_be_chosen_every_offer_gives_the_reason(
     where: SettingSources, why: str
 ) -> None:
     found = offered(where)
@@ -102,7 +139,7 @@ def test_a_turn_is_compared_under_every_policy_in_two_lengths() -> None:
     ]  # fmt: skip
     assert [one.label for one in found if one.in_force] == ["summary"]
     short = next(one for one in found if one.label == "lastN 5")
-    assert where.resolve(short.address).length.value == 5
+    assert where.after(short.changes).resolve().length.value == 5
 
 
 def test_the_comparison_includes_locked_policies_and_keeps_all_other_settings() -> None:

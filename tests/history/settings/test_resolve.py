@@ -1,8 +1,9 @@
-"""Which source decides: environment before URL before template before the default."""
+"""Which source decides: environment, URL, conversation, template, default, in this order."""
 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,11 @@ from chatsite.history import (
     resolve,
 )
 
-SOURCES = ("environment", "URL", "template", "built in")
+SOURCES = ("environment", "URL", "conversation", "template", "built in")
+POLICY_NAME = dict.fromkeys(SOURCES, "historyPolicy") | {"environment": "HISTORY_POLICY"}
+LENGTH_NAME = dict.fromkeys(SOURCES, "historyLength") | {"environment": "HISTORY_LENGTH"}
+# What a person chooses by.
+CHOSEN = ("URL", "conversation")
 
 
 def resolved(
@@ -45,38 +50,34 @@ def value_from(
     return next(value for value in setting.said if value.source == source)
 
 
-@pytest.mark.parametrize("policies", list(itertools.product((None, "set"), repeat=3)))
-@pytest.mark.parametrize("lengths", list(itertools.product((None, "set"), repeat=3)))
+@pytest.mark.parametrize("policies", list(itertools.product((None, "set"), repeat=4)))
+@pytest.mark.parametrize("lengths", list(itertools.product((None, "set"), repeat=4)))
 def test_the_strongest_source_that_sets_a_value_decides(
     policies: tuple[str | None, ...], lengths: tuple[str | None, ...]
 ) -> None:
-    """All sixty-four combinations of sources that set a policy and that set a length."""
-    policy_of = dict(zip(SOURCES, ("none", "all", "lastN"), strict=False))
-    length_of = dict(zip(SOURCES, (2, 5, 7), strict=False))
+    """All 256 combinations of sources that set a policy and that set a length."""
+    policy_of = dict(zip(SOURCES, ("none", "all", "tokens", "lastN"), strict=False))
+    length_of = dict(zip(SOURCES, (2, 5, 6, 7), strict=False))
     setting_policy = {source for source, given in zip(SOURCES, policies, strict=False) if given}
     setting_length = {source for source, given in zip(SOURCES, lengths, strict=False) if given}
     locked = "environment" in setting_policy | setting_length
 
-    environment: dict[str, str] = {}
-    url: dict[str, str] = {}
-    template: dict[str, object] = {}
-    if "environment" in setting_policy:
-        environment["HISTORY_POLICY"] = policy_of["environment"]
-    if "environment" in setting_length:
-        environment["HISTORY_LENGTH"] = str(length_of["environment"])
-    if "URL" in setting_policy:
-        url["historyPolicy"] = policy_of["URL"]
-    if "URL" in setting_length:
-        url["historyLength"] = str(length_of["URL"])
-    if "template" in setting_policy:
-        template["historyPolicy"] = policy_of["template"]
-    if "template" in setting_length:
-        template["historyLength"] = length_of["template"]
-    settings = resolve(environment=environment, url=url, template=template)
+    given: dict[str, dict[str, Any]] = {source: {} for source in SOURCES}
+    for source in setting_policy:
+        given[source][POLICY_NAME[source]] = policy_of[source]
+    for source in setting_length:
+        number = length_of[source]
+        given[source][LENGTH_NAME[source]] = number if source == "template" else str(number)
+    settings = resolve(
+        environment=given["environment"],
+        url=given["URL"],
+        conversation=given["conversation"],
+        template=given["template"],
+    )
 
     def winner(sources: set[str]) -> str:
         return next(
-            s for s in SOURCES if s in sources | {"built in"} and not (locked and s == "URL")
+            s for s in SOURCES if s in sources | {"built in"} and not (locked and s in CHOSEN)
         )
 
     assert settings.policy.source == winner(setting_policy)
@@ -101,7 +102,7 @@ def check_outcomes(
         elif value.source not in sources:
             expected = "absent"
         else:
-            expected = "locked" if value.source == "URL" and locked else "overruled"
+            expected = "locked" if value.source in CHOSEN and locked else "overruled"
         assert value.outcome == expected
 
 

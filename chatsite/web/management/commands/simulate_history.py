@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatsite.conversations import store
 from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError, NotFound
-from chatsite.history import POLICIES, Everything, Settings
+from chatsite.history import POLICIES, Everything, Settings, may_use_url
 from chatsite.history.settings.alternatives import alternatives, with_values
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import SettingSources
@@ -136,6 +136,8 @@ class Command(BaseCommand):
             environment=configured.HISTORY_ENVIRONMENT,
             url={},
             template=agent.template.chat_settings,
+            conversation=stored.history,
+            url_allowed=may_use_url(configured.HISTORY_ENVIRONMENT, staff=False),
         )
         found.conversations += 1
         for label, in_force, settings in variants(sources, options):

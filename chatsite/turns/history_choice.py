@@ -1,0 +1,60 @@
+"""Choosing a policy and its settings for a conversation that has begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from chatsite.errors import BadCommand, NotFound
+from chatsite.events import HistoryChosen
+from chatsite.history.settings.choosers import Choice
+from chatsite.turns.answer.feed import ConversationFeeds
+from chatsite.turns.context.drafts import Drafts
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.ports import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryChoices:
+    """Keeps a choice with its conversation and tells the pages. `changed` is called with the
+    conversation's id."""
+
+    storage: Storage
+    drafts: Drafts
+    feeds: ConversationFeeds
+    changed: Callable[[str], None]
+
+    async def choose(self, request: PageRequest, choice: Choice) -> None:
+        """Keep `choice` in place of what was kept before; an empty one leaves all to the agent.
+
+        What was kept already may stay although it doesn't count now. Raises BadCommand for a new
+        value that wouldn't count, NotFound, and ProviderError where no model can answer.
+        """
+        owner, conversation = request.owner, request.conversation
+        kept = await self.storage.run(
+            self.storage.reads.kept_choice, owner=owner, conversation=conversation
+        )
+        if kept is None:
+            raise NotFound("There is no such conversation.")
+        if new := {name for name, value in choice.items() if kept.get(name) != value}:
+            await self._require_allowed(replace(request, history=choice, query=""), new)
+        await self.storage.run(
+            self.storage.writes.choose_history,
+            owner=owner,
+            conversation=conversation,
+            history=choice,
+        )
+        self.changed(conversation)
+        self.feeds.of(conversation).publish(HistoryChosen(history=choice))
+
+    async def _require_allowed(self, request: PageRequest, new: set[str]) -> None:
+        agent = await self.storage.run(
+            self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
+        )
+        contexts = self.drafts.contexts
+        sources = contexts.sources(contexts.of(replace(request, agent=agent)))
+        if refused := sources.refused(new):
+            raise BadCommand(
+                f"{refused.name}={refused.raw} can't be chosen: {refused.why}. "
+                "What was chosen before is kept."
+            )
