@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from django.db import connection
@@ -46,6 +47,7 @@ def begin(
     agent: str = "demo",
     client_id: str = "",
     greeting: Sequence[DomainMessage] = (),
+    history: Mapping[str, str] = MappingProxyType({}),
 ) -> StartedTurn:
     return store.begin_turn(
         owner=owner,
@@ -56,6 +58,7 @@ def begin(
         answer=new_id(),
         greeting=greeting,
         reach=Everything(),
+        history=history,
     )
 
 

@@ -1,0 +1,66 @@
+"""What was chosen in the page of the policy and its settings, kept with its conversation."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from chatsite.conversations import store
+from chatsite.errors import NotFound
+from tests.conversations.builders import ADA, BOB, begin, end, new_id, retry, row
+
+pytestmark = pytest.mark.django_db
+CHOICE = {"historyPolicy": "none", "historyTokens": "900"}
+
+
+def test_a_new_conversation_keeps_the_choice_of_its_first_message_alone() -> None:
+    chat = new_id()
+    assert store.kept_choice(owner=ADA, conversation=chat) is None
+    started = begin(chat, history=CHOICE)
+    assert started.conversation.history == CHOICE
+    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+    end(started)
+    end(begin(chat, history={"historyPolicy": "all"}))
+    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+
+
+def test_a_later_choice_takes_the_place_of_the_one_before() -> None:
+    chat = new_id()
+    first = begin(chat, history=CHOICE)
+    before = row(chat).updated
+    store.choose_history(owner=ADA, conversation=chat, history={"historyLength": "3"})
+    assert store.kept_choice(owner=ADA, conversation=chat) == {"historyLength": "3"}
+    assert row(chat).updated == before  # nothing was said: it stays where it is in the list
+    end(first)
+    end(retry(chat, first.answer))
+    assert store.kept_choice(owner=ADA, conversation=chat) == {"historyLength": "3"}
+    store.choose_history(owner=ADA, conversation=chat, history={})
+    assert store.kept_choice(owner=ADA, conversation=chat) == {}
+
+
+def test_an_emptied_conversation_keeps_its_choice() -> None:
+    chat = new_id()
+    end(begin(chat, history=CHOICE))
+    store.clear_conversation(owner=ADA, conversation=chat)
+    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+
+
+def test_nobody_else_reads_or_changes_a_choice() -> None:
+    chat = new_id()
+    end(begin(chat, history=CHOICE))
+    with pytest.raises(NotFound):
+        store.kept_choice(owner=BOB, conversation=chat)
+    with pytest.raises(NotFound):
+        store.choose_history(owner=BOB, conversation=chat, history={})
+    store.delete_conversation(owner=ADA, conversation=chat)
+    with pytest.raises(NotFound):
+        store.kept_choice(owner=ADA, conversation=chat)
+    with pytest.raises(NotFound):
+        store.choose_history(owner=ADA, conversation=chat, history={})
+
+
+@pytest.mark.parametrize("id", ["", "nonsense", f"{uuid.uuid4()}x"])
+def test_what_is_no_id_is_not_found(id: str) -> None:
+    with pytest.raises(NotFound):
+        store.kept_choice(owner=ADA, conversation=id)
