@@ -104,7 +104,7 @@ def _measured(name: str, dialogues: Sequence[CountedDialogue]) -> Iterator[Row]:
         yield Row(
             what=f"evidence recall at 1,000 and 4,000 tokens, {SOURCES[name].title}"
             f"{f' ({counting})' if counting else ''}: {by}",
-            baseline=f"{_both(scores, _before(by), counting)} (as before)",
+            baseline=f"{_both(scores, _unpriced(by), counting)} (no price, one set of cues)",
             ours=_both(scores, by, counting),
             target=f"at least {floor}",
         )
@@ -128,7 +128,7 @@ def _overall(scores: Scores) -> str:
 def _by_kind(scores: Scores) -> str:
     """Each kind of question, by what is found by, at the larger budget."""
     budget, by = BUDGETS[-1], list(_kinds())
-    ways = [way for kind in by for way in (kind, _before(kind))]
+    ways = [way for kind in by for way in (kind, _unpriced(kind))]
     kinds = sorted({kind for _, _, kind in scores} - {"", FACTS})
     lines = (
         [
@@ -141,8 +141,8 @@ def _by_kind(scores: Scores) -> str:
     return table((f"kind of question, {budget:,} tokens", "questions", *ways), lines)
 
 
-def _before(by: str) -> str:
-    return f"{by}, as before"
+def _unpriced(by: str) -> str:
+    return f"{by}, no price"
 
 
 def _kinds() -> dict[str, SentenceVectors | None]:
@@ -155,15 +155,15 @@ def _ways(dialogue: Dialogue, by: str) -> list[Way]:
     ways = [
         Way(name=by),
         Way(name=f"{by}, hits with what they answer", with_question=True),
-        Way(name=_before(by), asking=_asked_before, priced=False),
+        Way(name=_unpriced(by), asking=_with_one_set_of_cues, priced=False),
     ]
     if not dialogue.with_assistant:
         ways.append(Way(name=f"{by}, without the author cue", asking=_without_author))
     return ways
 
 
-def _asked_before(dialogue: Dialogue, question: Question) -> SearchQuestion:
-    """With the cues of two people's talks, which once were those of every chat."""
+def _with_one_set_of_cues(dialogue: Dialogue, question: Question) -> SearchQuestion:
+    """With the cues of two people's talks in every chat: how all were asked at first."""
     asked = search_question(dialogue, question)
     return replace(asked, neighbour=NEIGHBOUR, question_mark=QUESTION_MARK)
 

@@ -26,7 +26,7 @@ AUTHOR, WHEN = 4.0, 3.0
 NEIGHBOUR, QUESTION_MARK = 0.2, -1.0
 # In a chat with an assistant a neighbour is often a further part of the same long answer, and a
 # person states something and asks in the same message ("I set it to 5. Can you ..."): half the
-# share and no question mark find two to four points more on BEAM and a point more on RealMem.
+# share and no question mark find up to three points more on BEAM, and as much on RealMem.
 # Who is meant is less sure than where a name is named: an answer can hold what a person asks about
 # as "my". So half.
 NEIGHBOUR_IN_CHAT, QUESTION_MARK_IN_CHAT, ROLE = 0.1, 0.0, 2.0
