@@ -48,6 +48,21 @@ def test_passages_of_similar_meaning_rank_first(
     assert max(scores, key=lambda found: scores[found]) == place
 
 
+def test_a_long_message_beside_counts_by_its_closest_passage(vectors: SentenceVectors) -> None:
+    """What stands before it is as near to its last passage as to its first."""
+    filler = "Nothing of note was said about the minutes of the meeting. " * 12
+    long = "\n\n".join([filler] * 8 + ["They adopted a puppy, a dog. " * 40])
+    said = ("It rained.", long, *SAID[1:], "It rained.")
+    index = Index()
+    passages = PassageVectors(vectors, index)
+    passages.add(
+        index.extend(Line(seq=seq, author="u", text=text) for seq, text in enumerate(said, 1))
+    )
+    assert list(index.seqs).count(2) > 3
+    scores = passages.closeness("a dog", among=(), best=100).scores
+    assert scores[0] > scores[len(index) - 1] + 0.1
+
+
 def test_adding_one_by_one_equals_adding_at_once_when_weights_are_recomputed(
     vectors: SentenceVectors,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -223,6 +224,40 @@ def random_lines(count: int, *, seed: int) -> list[Line]:
         text = " ".join(pick.choices(WORDS, weights, k=pick.randint(1, 20)))
         found.append(Line(seq=1 + 2 * place, author="ua"[place % 2], text=text, at=at))
     return found
+
+
+class TestChatWithAnAssistant:
+    """What holds between two people and not where one of them is an assistant."""
+
+    STATES = "The petrel nests on the cliff. It is safe there"
+
+    def test_a_message_that_states_and_asks_is_worth_as_much_as_one_that_states(self) -> None:
+        asking, stating = (
+            scores_of(index_of(lines([(text, "Rather.")])), question_in_chat("petrel"), 1)[0]
+            for text in (f"{self.STATES}, is it?", f"{self.STATES}.")
+        )
+        assert asking == stating
+
+    def test_between_two_people_a_question_tells_less(self) -> None:
+        asking, stating = (
+            scores_of(index_of(lines([(text, "Rather.")])), SearchQuestion(text="petrel"), 1)[0]
+            for text in (f"{self.STATES}, is it?", f"{self.STATES}.")
+        )
+        assert asking == stating - 1
+
+    def test_a_neighbour_counts_half_as_much_as_between_two_people(self) -> None:
+        index = index_of(lines([("Where is the gannet now?", "Away."), *SMALL_TALK]))
+        alone, in_chat, of_two = (
+            scores_of(index, replace(question_in_chat("gannet"), neighbour=share), 2)[0]
+            for share in (0.0, question_in_chat("gannet").neighbour, 0.2)
+        )
+        assert of_two - alone == pytest.approx(2 * (in_chat - alone))
+        assert of_two > alone
+
+
+def scores_of(index: Index, question: SearchQuestion, *seqs: int) -> list[float]:
+    found = rank_messages(index, question)
+    return [found[seq] for seq in seqs]
 
 
 class TestGrowing:

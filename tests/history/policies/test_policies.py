@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chatsite.conformance.kit.cases import with_tokens
 from chatsite.conformance.policies.adapter import counted_head
@@ -229,6 +231,17 @@ class TestQuotes:
 
         assert quoted(2.5) == {3, 4}
         assert quoted(5) == {1, 2}
+
+    @given(order=st.permutations(range(2, 22, 2)))
+    def test_what_is_quoted_follows_from_the_hits_and_not_from_their_order(
+        self, order: list[int]
+    ) -> None:
+        def request(seqs: Sequence[int]) -> tuple[Message, ...]:
+            hits = tuple(Hit(seq=seq, score=1 + seq / 10, why="x") for seq in seqs)
+            evidence = Evidence(recall=Recall(hits=hits))
+            return tuple(decision_on(chat(30), "relevant", tokens=1_000, evidence=evidence).request)
+
+        assert request(order) == request(sorted(order))
 
     def test_a_message_sent_in_its_place_is_not_quoted_again(self) -> None:
         hits = Evidence(recall=Recall(hits=(Hit(seq=59, score=1, why="x"),)))
