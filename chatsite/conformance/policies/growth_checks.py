@@ -9,7 +9,7 @@ from chatsite.conformance.kit.cases import total_tokens
 from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import LEXICAL, STEPWISE, PolicyTrial
 from chatsite.history import Evidence, Previous
-from chatsite.history.policies.lexical import RECALL_SHARE
+from chatsite.history.policies.lexical_layout import TAIL
 
 STEPS = 3
 
@@ -90,7 +90,7 @@ def _receipt_of(trial: PolicyTrial) -> Previous | None:
 def _room_of_tail(trial: PolicyTrial) -> int:
     """`relevant` keeps a share of the limit for what it quotes, whether it needs it or not."""
     limit = trial.decision.limit
-    return limit - limit * RECALL_SHARE // 100 if trial.subject == LEXICAL else limit
+    return limit * TAIL // 100 if trial.subject == LEXICAL else limit
 
 
 def _tokens_from(trial: PolicyTrial, cut: int) -> int:

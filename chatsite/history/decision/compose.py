@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.policy_choice import StrategyText, TextPlace
+from chatsite.history.path.quotes import Quotes
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.messages import Message
@@ -15,12 +16,14 @@ from chatsite.messages import Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedRequest:
-    """`history` are the stored messages sent in their places, `texts` a strategy's own."""
+    """`history` are the stored messages sent in their places, `texts` a strategy's own, `quoted`
+    the messages of ours that quote older ones."""
 
     request: tuple[Message, ...]
     layout: tuple[LayoutItem, ...]
     history: tuple[Message, ...]
     texts: tuple[Message, ...]
+    quoted: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +44,42 @@ def compose(
     """Head, instructions, then from what changes least to what changes most: a prompt's
     beginning that stays the same costs a tenth where the provider keeps it."""
     places = _Places(given.transcript)
-    older = [entry for turn in fitted.verdict.sent for entry in turn.entries]
-    shortened = _shortened(fitted, places)
     first = [places.section(instructions), _added(texts, "system")]
-    history = places.section(older, shortened=shortened)
     before, after = _added(texts, "before"), _added(texts, "after")
+    quoted = _quoted(fitted.quotes)
     rest = [
         _summary(fitted),
         before,
-        history,
+        *_history(fitted, places),
         after,
-        _quoted(fitted),
+        quoted,
         places.section(fitted.verdict.current.entries),
     ]
     head = given.head
     return ComposedRequest(
         request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
         layout=tuple(item for section in (*first, *rest) for item in section.items),
-        history=history.messages,
+        history=tuple(m for turn in fitted.verdict.sent for m in turn.messages),
         texts=(*first[1].messages, *before.messages, *after.messages),
+        quoted=(*_messages(map(_quoted, fitted.earlier_quotes)), *quoted.messages),
     )
 
 
-def _messages(sections: Sequence[_Section]) -> Iterator[Message]:
+def _history(fitted: FittedPath, places: _Places) -> Iterator[_Section]:
+    """The older turns in their places, each with what is quoted before it."""
+    shortened = _shortened(fitted, places)
+    quotes = {quotes.before: quotes for quotes in fitted.earlier_quotes}
+    neighbours: list[Entry] = []
+    for turn in fitted.verdict.sent:
+        if turn.first in quotes:
+            yield places.section(neighbours, shortened=shortened)
+            yield _quoted(quotes[turn.first])
+            neighbours = []
+        neighbours += turn.entries
+    yield places.section(neighbours, shortened=shortened)
+
+
+def _messages(sections: Iterable[_Section]) -> Iterator[Message]:
     return (message for section in sections for message in section.messages)
 
 
@@ -80,12 +96,14 @@ def _summary(fitted: FittedPath) -> _Section:
     return _Section((message,), (AddedMessage.of(message, "summary", id=id),))
 
 
-def _quoted(fitted: FittedPath) -> _Section:
-    message = fitted.quotes.message
+def _quoted(quotes: Quotes) -> _Section:
+    """The message that quotes, with the one it stands before as its id in the layout."""
+    message = quotes.message
     if message is None:
         return _Section((), ())
-    sources = [entry.seq for entry in fitted.quotes.entries]
-    return _Section((message,), (AddedMessage.of(message, "recalled", sources=sources),))
+    sources = [entry.seq for entry in quotes.entries]
+    item = AddedMessage.of(message, "recalled", id=f"{quotes.before}", sources=sources)
+    return _Section((message,), (item,))
 
 
 def _shortened(fitted: FittedPath, places: _Places) -> dict[int, int]:

@@ -163,7 +163,7 @@ def _record(
         composed.history,
         strategy=composed.texts,
         summary=fitted.summary,
-        recalled=fitted.quotes.message,
+        recalled=composed.quoted,
     )
     return Decision(
         agent=given.agent,
@@ -186,6 +186,7 @@ def _record(
         under=cut_key(given.settings),
         cleanup=fitted.cleanup,
         layout=composed.layout,
+        quoted=tuple(entry.seq for entry in fitted.quotes.entries),
         notes=(*evidence.notes, *notes, *fitted.notes),
         reports=evidence.reports,
     )
@@ -200,14 +201,18 @@ def _findings(prepared: _Prepared, fitted: FittedPath) -> Findings:
         if turn.why:
             entries = turn.entries if turn.is_sent else turn.turn.entries
             whys |= dict.fromkeys((entry.seq for entry in entries), turn.why)
-    quotes = fitted.quotes
-    for seq in quotes.left_out:
-        whys[seq] = "it matters for this message, but there was no room to quote it"
+    quoted: dict[int, int] = {}
+    for seq, (reason, why) in fitted.quotes.left_out.items():
+        reasons[seq], whys[seq] = reason, why
+    for quotes in (*fitted.earlier_quotes, fitted.quotes):
+        reasons |= quotes.reasons
+        whys |= quotes.whys
+        quoted |= dict.fromkeys(quotes.reasons, quotes.before)
     return Findings(
-        reasons={**reasons, **quotes.reasons},
+        reasons=reasons,
         not_loaded_reason=fitted.not_loaded_reason,
-        whys={**whys, **quotes.whys},
-        quoted=frozenset(quotes.reasons),
+        whys=whys,
+        quoted=quoted,
     )
 
 

@@ -45,6 +45,7 @@ def fit(
             last_not_loaded=wanted,
             not_loaded_reason=reason,
             previous_cut=previous.cut if previous and same else None,
+            recall_share=settings.recall_share.value,
             cleaner=given.cleanup,
         )
     )

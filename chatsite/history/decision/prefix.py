@@ -63,7 +63,7 @@ class _Loaded:
         for item in layout:
             if isinstance(item, AddedMessage):
                 system = item.role == "system"
-                yield _Unit((item.role, item.digest), item.tokens, system)
+                yield _Unit((item.role, item.digest, item.id), item.tokens, system)
             else:
                 yield from self._run(item)
 

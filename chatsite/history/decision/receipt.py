@@ -29,8 +29,10 @@ class Decision:
     previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
     names the settings of that cut, so that the next decision knows whether it still applies.
     `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
-    after its head; `notes` tell a reader what the verdicts don't, a sentence each; `reports` say
-    what gathering the evidence cost, by the key of the evidence.
+    after its head; `quoted` are the messages that are quoted before the current one, by sequence
+    number, which are stored with its answer and stay in their place; `notes` tell a reader what
+    the verdicts don't, a sentence each; `reports` say what gathering the evidence cost, by the key
+    of the evidence.
     """
 
     agent: str
@@ -51,6 +53,7 @@ class Decision:
     under: str
     cleanup: CleanupResult | None
     layout: tuple[LayoutItem, ...]
+    quoted: tuple[int, ...]
     notes: tuple[str, ...]
     reports: Mapping[str, Report]
 
@@ -90,6 +93,7 @@ class Decision:
             "under": self.under,
             "cleanup": self.cleanup.to_dict() if self.cleanup else None,
             "layout": [item.to_dict() for item in self.layout],
+            "quoted": list(self.quoted),
             "notes": list(self.notes),
             "reports": {name: dict(report) for name, report in self.reports.items()},
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from chatsite.encoding import Record
@@ -43,8 +42,8 @@ class Verdict(Record):
     """One verdict for a run of neighbours, `first` to `last` by sequence number.
 
     Head messages have 0 for both. `role` is None where the run has several roles or was not
-    loaded. `quoted`: sent as quoted text directly before the current message, not in its place.
-    `tokens` is what all of them take, sent or not.
+    loaded. `quoted`: sent as quoted text, not in its place, directly before the message with the
+    sequence number `before`. `tokens` is what all of them take, sent or not.
     """
 
     first: int
@@ -53,6 +52,7 @@ class Verdict(Record):
     role: Role | None
     sent: bool
     quoted: bool
+    before: int
     reason: Reason
     sentence: str
     tokens: int
@@ -76,13 +76,13 @@ class Findings:
     """The reason for every loaded message, by sequence number, and the one for the others.
 
     `whys` are sentences of their own, where the reason's isn't enough; `quoted` are messages that
-    are sent as quoted text.
+    are sent as quoted text, with the sequence number of the message they are quoted before.
     """
 
     reasons: Mapping[int, Reason]
     not_loaded_reason: Reason
     whys: Mapping[int, str] = field(default_factory=dict)
-    quoted: AbstractSet[int] = frozenset()
+    quoted: Mapping[int, int] = field(default_factory=dict)
 
 
 def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
@@ -106,7 +106,7 @@ def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
     before = 0
     for entry in transcript.entries:
         reason = findings.reasons[entry.seq]
-        kind = _RunKey(reason, findings.whys.get(entry.seq, ""), entry.seq in findings.quoted)
+        kind = _RunKey(reason, findings.whys.get(entry.seq, ""), findings.quoted.get(entry.seq, 0))
         begins = entry.message.role in ("user", "system")
         apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
         _extend(runs, kind, entry.seq, entry.message, apart=apart)
@@ -125,7 +125,7 @@ class _RunKey:
 
     reason: Reason
     why: str = ""
-    quoted: bool = False
+    before: int = 0
 
 
 @dataclass(slots=True)
@@ -147,7 +147,8 @@ class _VerdictRun:
             messages=self.messages,
             role=next(iter(self.roles)) if len(self.roles) == 1 else None,
             sent=self.kind.reason in SENT,
-            quoted=self.kind.quoted,
+            quoted=self.kind.before > 0,
+            before=self.kind.before,
             reason=self.kind.reason,
             sentence=why,
             tokens=self.tokens,

@@ -25,6 +25,8 @@ _WHEN = re.compile(
     r"\bhow long (?:ago|has|have|had)\b|\bhow (?:recently|soon)\b",
     re.IGNORECASE,
 )
+# Full stops of scripts without blanks end a sentence too; a point inside a number does not.
+_SENTENCE_END = re.compile(r"(?<=[.!?\u0964\u061f])\s+|(?<=[\u3002\uff01\uff1f])\s*|\s*\n\s*")
 _MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
@@ -63,3 +65,9 @@ def is_question(text: str) -> bool:
 def date_terms(at: datetime) -> list[str]:
     """The words by which people name a day, as index terms."""
     return terms(f"{at.day} {_MONTHS[at.month - 1]} {at.year}")
+
+
+def asks_only(text: str) -> bool:
+    """Whether a message is one question and nothing else: what its answer needs is elsewhere."""
+    sentences = [part for part in _SENTENCE_END.split(text.strip()) if part]
+    return len(sentences) == 1 and is_question(sentences[0][-1])

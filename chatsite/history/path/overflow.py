@@ -18,15 +18,17 @@ class FittedPath:
     """The path as it is sent. `cut` is where the tail begins, None when nothing was cut.
 
     `not_loaded_reason` is the reason for what was not read from storage; `cleanup` says what a
-    cleanup unloaded. `summary` is a message made of `summary_source`.
+    cleanup unloaded. `summary` is a message made of `summary_source`. `quotes` stand before the
+    current message, `earlier_quotes` before older ones, in path order.
     """
 
     verdict: PathVerdict
     not_loaded_reason: Reason
+    quotes: Quotes
     cut: int | None = None
     summary: Message | None = None
     summary_source: RunningSummary | None = None
-    quotes: Quotes = Quotes()
+    earlier_quotes: tuple[Quotes, ...] = ()
     cleanup: CleanupResult | None = None
     notes: tuple[str, ...] = ()
 
@@ -40,7 +42,8 @@ class Overflow:
     `last_not_loaded` is the last sequence number of turns that would be sent too, had they been
     loaded, None where there are none; `not_loaded_reason` is theirs while nothing is cut.
     `low_water` is a percentage of the limit, `previous_cut` the cut of the last request under the
-    same settings. `cleaner` is given where a cleanup may take the guard's place.
+    same settings. `recall_share` is the percentage of the room that new quotes may take, None for
+    the policy's own rule. `cleaner` is given where a cleanup may take the guard's place.
     """
 
     verdict: PathVerdict
@@ -53,6 +56,7 @@ class Overflow:
     last_not_loaded: int | None
     not_loaded_reason: Reason
     previous_cut: int | None
+    recall_share: int | None
     cleaner: Cleaner | None
 
 
@@ -76,7 +80,7 @@ def cut_oldest(
     )
     is_cut = overflow.last_not_loaded is not None
     return FittedPath(
-        verdict=_after_guard(found, overflow.verdict, reason, spared=overflow.reason),
+        verdict=after_guard(found, overflow.verdict, reason, spared=overflow.reason),
         not_loaded_reason=reason if is_cut else overflow.not_loaded_reason,
         cut=found.cut,
         quotes=overflow.quotes,
@@ -108,7 +112,7 @@ def clean_or_cut(overflow: Overflow) -> FittedPath:
     )
 
 
-def _after_guard(
+def after_guard(
     found: GuardCut, verdict: PathVerdict, reason: Reason, *, spared: Reason
 ) -> PathVerdict:
     """The verdict after the guard: `reason` for what was dropped, `spared` for what was dropped

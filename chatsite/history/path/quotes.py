@@ -1,5 +1,5 @@
-"""What is quoted directly before the current message: the notes of background tasks that the
-message follows, and older messages that a policy recalls."""
+"""What is quoted directly before a message: the notes of background tasks that the message
+follows, and older messages that a policy recalls."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from chatsite.messages import Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotes:
-    """The quoted messages, their reasons and sentences by sequence number. `left_out` are hits
-    for which there was no room."""
+    """The messages that are quoted before the message with the sequence number `before`, their
+    reasons and sentences by sequence number. `left_out` are the reason and the sentence for each
+    message that matters and is not quoted."""
 
+    before: int
     entries: tuple[Entry, ...] = ()
     reasons: Mapping[int, Reason] = field(default_factory=dict)
     whys: Mapping[int, str] = field(default_factory=dict)
-    left_out: frozenset[int] = frozenset()
+    left_out: Mapping[int, tuple[Reason, str]] = field(default_factory=dict)
 
     @property
     def message(self) -> Message | None:
-        return quoted_message(self.entries) if self.entries else None
+        return quoted_message(self.entries, before=self.before) if self.entries else None
 
     @property
     def tokens(self) -> int:
@@ -43,12 +45,14 @@ def quote_notes(
     A note whose turn is pinned or replied to is sent in its place and not quoted; a note of a turn
     that was unloaded is neither sent nor quoted.
     """
+    before = path.current.entries[0].seq
     if most == 0:
-        return Quotes()
+        return Quotes(before=before)
     notes = _notes(path, marker=marker, reply_to=reply_to)[-most:]
     while block_tokens(notes) > available_tokens:
         notes.pop(0)
     return Quotes(
+        before=before,
         entries=tuple(notes),
         reasons=dict.fromkeys((entry.seq for entry in notes), "followed"),
     )

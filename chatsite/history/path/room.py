@@ -108,7 +108,7 @@ class RequestRoom:
         *,
         strategy: Sequence[Message] = (),
         summary: Message | None = None,
-        recalled: Message | None = None,
+        recalled: Sequence[Message] = (),
     ) -> tuple[RequestPart, ...]:
         """All parts of the window, with what is sent; texts of our own only where there are any."""
         added = [
@@ -116,7 +116,7 @@ class RequestRoom:
             RequestPart.of("summary", [summary] if summary else ()),
         ]
         before = [part for part in added if part.tokens]
-        after = [RequestPart.of("recalled", [recalled])] if recalled else []
+        after = [RequestPart.of("recalled", recalled)] if recalled else []
         sent = RequestPart.of("history", history)
         tools = [self.tools] if self.tools.tokens else []
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)

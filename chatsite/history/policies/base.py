@@ -132,6 +132,8 @@ class Policy:
     gathers_on_overflow: bool = False
     # The title of that report in the debug panel.
     report_title: str = ""
+    # What it quoted for a message stays before that message while the turn is sent.
+    quotes_stay: bool = False
     # A running summary is part of what it sends.
     uses_summary: bool = False
 

@@ -1,101 +1,58 @@
 """`relevant` with the selector `lexical`: the newest turns, and quotes of older messages whose
-words matter for the current one. No model is asked."""
+words matter for the current one. No model is asked.
+
+A quote stays before the message that it was made for, as long as that turn is sent, so that the
+request keeps its beginning and a provider's cache serves it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-
-from chatsite.history.lexical.price import worth
-from chatsite.history.path.overflow import FittedPath, Overflow, cut_oldest
+from chatsite.history.path.guard import GuardCut
+from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
 from chatsite.history.path.quotes import Quotes
-from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
-from chatsite.history.values.added_messages import BLOCK_TOKENS, can_be_quoted, quote_tokens
-from chatsite.history.values.evidence import Hit, Recall
+from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
+from chatsite.history.policies.lexical_quotes import QuotedHits
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Entry
 
-# How much of the limit quotes may take. They are placed where no cache holds them, so each token
-# costs ten times one of the unchanged beginning; measured with the others in docs/benchmarks.md.
-RECALL_SHARE = 25
-NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
+NOT_SEARCHED = "Older messages were not searched: the newest turns are sent."
 
 
 def cut_and_recall(overflow: Overflow) -> FittedPath:
-    """A tail that leaves room for quotes; it can stay longer where there are none."""
-    recall = overflow.evidence.recall
-    share = overflow.limit * RECALL_SHARE // 100
-    fitted = cut_oldest(
-        replace(overflow, limit=overflow.limit - share),
-        reason=None if recall is None else "not_relevant",
-        most=overflow.limit,
+    """The newest turns with what was quoted for them, and quotes for the current message."""
+    layout = lay_out(overflow)
+    searched = overflow.evidence.recall is not None
+    reason: Reason = "not_relevant" if searched else overflow.reason
+    cut_above = overflow.last_not_loaded is not None
+    return FittedPath(
+        verdict=after_guard(
+            _dropped(overflow, layout), overflow.verdict, reason, spared=overflow.reason
+        ),
+        not_loaded_reason=reason if cut_above else overflow.not_loaded_reason,
+        cut=layout.cut,
+        quotes=_with_hits(overflow.quotes, layout.new),
+        earlier_quotes=layout.earlier,
+        notes=() if searched or overflow.evidence.notes else (NOT_SEARCHED,),
     )
-    if recall is None:
-        missing = "Older messages were not searched: the newest turns are sent."
-        return fitted if overflow.evidence.notes else replace(fitted, notes=(missing,))
-    noted = overflow.quotes.tokens
-    used = overflow.fixed - noted + sum(turn.tokens for turn in fitted.verdict.sent)
-    room = min(noted + share, overflow.limit - used)
-    return replace(fitted, quotes=recall_quotes(fitted.verdict, recall, overflow.quotes, room=room))
 
 
-def recall_quotes(verdict: PathVerdict, recall: Recall, quotes: Quotes, *, room: int) -> Quotes:
-    """Add the hits that are worth their room, each with the message it answers, within `room`.
+def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
+    stay = {turn.first for turn in (*layout.tail, *layout.spared)}
+    dropped = frozenset(turn.first for turn in overflow.verdict.sent if turn.first not in stay)
+    return GuardCut(dropped=dropped, cut=layout.cut)
 
-    A message that is sent in its place is not quoted; one that a person left out is never quoted.
-    A hit that doesn't fit is skipped, and the next is tried.
-    """
-    places = {entry.seq: turn for turn in verdict.older for entry in turn.turn.entries}
-    entries = {entry.seq: entry for entry in quotes.entries}
-    reasons, whys = dict(quotes.reasons), dict(quotes.whys)
-    left_out: set[int] = set()
-    used = quotes.tokens or BLOCK_TOKENS
-    for hit, unit in _by_worth(recall.hits, places):
-        new = [entry for entry in unit if entry.seq not in entries]
-        if not unit or hit.seq in reasons:
-            if hit.seq in reasons:
-                whys[hit.seq] = hit.why
-            continue
-        cost = sum(map(quote_tokens, new))
-        if used + cost > room:
-            left_out.add(hit.seq)
-            continue
-        used += cost
-        for entry in new:
-            entries[entry.seq] = entry
-            reasons[entry.seq] = "relevant"
-            whys[entry.seq] = hit.why if entry.seq == hit.seq else "the message that was answered"
+
+def _with_hits(notes: Quotes, new: QuotedHits) -> Quotes:
+    """The notes of background tasks and the new quotes, as one message."""
+    relevant: dict[int, Reason] = dict.fromkeys((e.seq for e in new.entries), "relevant")
     return Quotes(
-        entries=tuple(sorted(entries.values(), key=lambda entry: entry.seq)),
-        reasons=reasons,
-        whys=whys,
-        left_out=frozenset(left_out - set(reasons)),
+        before=notes.before,
+        entries=tuple(sorted((*notes.entries, *new.entries), key=lambda entry: entry.seq)),
+        reasons={**notes.reasons, **relevant},
+        whys={**notes.whys, **new.whys},
+        left_out=new.left_out,
     )
-
-
-def _by_worth(
-    hits: Iterable[Hit], places: Mapping[int, TurnVerdict]
-) -> list[tuple[Hit, list[Entry]]]:
-    """Each hit with what would be quoted for it, the one worth most for its price first."""
-    units = [(hit, _unit(hit, places.get(hit.seq))) for hit in hits]
-    return sorted(
-        units, key=lambda one: worth(one[0].score, sum(map(quote_tokens, one[1]))), reverse=True
-    )
-
-
-def _unit(hit: Hit, turn: TurnVerdict | None) -> list[Entry]:
-    """The message of the hit, after the one it answers; nothing where it can't be quoted."""
-    if turn is None or turn.is_sent or turn.reason in NEVER_QUOTED:
-        return []
-    allowed = {entry.seq for entry in turn.entries}
-    entries = [entry for entry in turn.turn.entries if entry.seq in allowed]
-    return list(_quotable(e for e in entries if e.seq in (hit.seq, turn.first)))
-
-
-def _quotable(entries: Iterable[Entry]) -> Iterable[Entry]:
-    return (entry for entry in entries if can_be_quoted(entry.message))
 
 
 LEXICAL = Policy(
@@ -113,6 +70,7 @@ LEXICAL = Policy(
     evidence="lexical",
     report_title="Relevance, by words",
     gathers_on_overflow=True,
-    own_settings=frozenset({"selector"}),
+    quotes_stay=True,
+    own_settings=frozenset({"selector", "recall_share"}),
     depends_on_words=True,
 )

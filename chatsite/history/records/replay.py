@@ -104,7 +104,7 @@ class _Rebuilding:
         elif item.kind == "recalled":
             sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
             if len(sources) == len(item.sources):
-                return quoted_message(sources)
+                return quoted_message(sources, before=int(item.id or 0))
             gone = ", ".join(str(seq) for seq in item.sources if seq not in self.entries)
             self.differences.append(f"Message {gone}, which was quoted, isn't stored any more.")
         elif item.kind == "continue":

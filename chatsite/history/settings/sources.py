@@ -102,6 +102,9 @@ SELECTOR: SettingRow[str] = SettingRow(
 SUMMARY_MODEL: SettingRow[str] = SettingRow(
     ("HISTORY_SUMMARY_MODEL",), None, "historySummaryModel", "fast", Name()
 )
+RECALL_SHARE: SettingRow[int | None] = SettingRow(
+    ("HISTORY_RECALL_SHARE",), None, "historyRecallShare", None, Number(0, 100)
+)
 
 TABLE: tuple[SettingRow[str] | SettingRow[int] | SettingRow[int | None], ...] = (
     POLICY,
@@ -111,6 +114,7 @@ TABLE: tuple[SettingRow[str] | SettingRow[int] | SettingRow[int | None], ...] = 
     STEP,
     SELECTOR,
     SUMMARY_MODEL,
+    RECALL_SHARE,
 )
 
 # Read besides the table; none of these locks anything.

@@ -14,7 +14,8 @@ from chatsite.history.settings.triage_settings import ConversationSettings
 class Settings:
     """What applies to one turn. `tokens` is a budget; None means the model's window.
 
-    `low_water` is the percentage of the limit to which an overflow is cut. `lock_reason` is a
+    `low_water` is the percentage of the limit to which an overflow is cut, `recall_share` the one
+    that new quotes may take, None for the policy's own rule. `lock_reason` is a
     sentence to read beside the lock, "" when nothing is locked.
     """
 
@@ -25,6 +26,7 @@ class Settings:
     step: Setting[int]
     selector: Setting[str]
     summary_model: Setting[str]
+    recall_share: Setting[int | None]
     conversation: ConversationSettings
     locked: bool
     lock_reason: str
@@ -62,6 +64,7 @@ class Settings:
             "step": self.step.to_dict(),
             "selector": self.selector.to_dict(),
             "summary_model": self.summary_model.to_dict(),
+            "recall_share": self.recall_share.to_dict(),
             "conversation": self._conversation(),
         }
 

@@ -1,8 +1,8 @@
 """Messages of our own in a request: a summary's, quotes of older messages, and the instruction to
 continue an answer.
 
-Quotes are placed directly before the current message, so that the prompt's beginning stays
-unchanged and a provider's cache holds it.
+Quotes are placed directly before the message that they were made for, and stay there: so the
+prompt's beginning stays unchanged and a provider's cache holds it.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def block_tokens(quoted: Collection[Entry]) -> int:
     return BLOCK_TOKENS + sum(map(quote_tokens, quoted)) if quoted else 0
 
 
-def quoted_message(quoted: Collection[Entry]) -> Message:
-    """One user message that quotes these, in path order, each whole.
+def quoted_message(quoted: Collection[Entry], *, before: int) -> Message:
+    """One user message that quotes these, in path order, each whole; `before` is the sequence
+    number of the message that it stands before.
 
     Its tokens are estimated from those of its sources. ValueError where there are none.
     """
@@ -65,7 +66,7 @@ def quoted_message(quoted: Collection[Entry]) -> Message:
         raise ValueError("nothing to quote")
     parts = [f"{text}\n\n{_quotes(group)}" for text, group in _groups(entries) if group]
     tokens = block_tokens(entries)
-    message = Message.user("\n\n".join(parts), id=QUOTED_ID)
+    message = Message.user("\n\n".join(parts), id=f"{QUOTED_ID}-{before}")
     return _counted(message, TokenCount(count=tokens, tokenizer="estimate", basis="estimated"))
 
 

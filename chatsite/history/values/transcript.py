@@ -14,7 +14,8 @@ class Entry:
     """A stored message in its place. `seq` orders the path; the marks are the user's.
 
     `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
-    time at which it was stored; nothing is ordered by it.
+    time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
+    the sequence numbers of the older messages that were quoted before the question.
     """
 
     message: Message
@@ -23,6 +24,7 @@ class Entry:
     excluded: bool = False
     forgets_above: bool = False
     at: datetime | None = None
+    quoted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,11 @@ class Turn:
     def user(self) -> Entry | None:
         first = self.entries[0]
         return first if first.message.role == "user" else None
+
+    @property
+    def quoted(self) -> tuple[int, ...]:
+        """The messages that were quoted before its user message, for the answer on this path."""
+        return next((entry.quoted for entry in self.entries if entry.quoted), ())
 
 
 def split_turns(entries: Sequence[Entry]) -> list[Turn]:

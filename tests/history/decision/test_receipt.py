@@ -65,11 +65,12 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert set(receipt) == {
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
-        *("horizon", "leading", "head", "cut", "under", "cleanup", "layout"),
+        *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted"),
         *("notes", "reports"),
     }
     assert set(receipt["settings"]) == {
         *("policy", "length", "tokens", "low_water", "step", "selector", "summary_model"),
+        "recall_share",
         "conversation",
     }
     assert [part["name"] for part in receipt["parts"]] == [
@@ -80,7 +81,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert receipt["in_words"] == decision.settings.words == "last 20 user messages"
     assert receipt["head"] == {"hash": counted_head().hash, "messages": 1}
     assert set(receipt["verdicts"][0]) == {
-        *("first", "last", "messages", "role", "sent", "quoted", "reason", "sentence"),
+        *("first", "last", "messages", "role", "sent", "quoted", "before", "reason", "sentence"),
         *("tokens", "basis"),
     }
 

@@ -1,0 +1,216 @@
+"""Where `relevant` cuts: which turns and which quotes are sent beside the current message.
+
+The request grows at its end until it is full. Then the cut moves, and quotes go, in one step down
+to the low-water mark, so that the requests after it keep their beginning again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from chatsite.history.lexical.cues import asks_only, is_question
+from chatsite.history.path.overflow import Overflow
+from chatsite.history.path.quotes import Quotes
+from chatsite.history.path.turn_verdicts import TurnVerdict
+from chatsite.history.policies.lexical_quotes import QuotableMessages, QuotedHits, quote_hits
+from chatsite.history.values.counts import known_tokens
+from chatsite.history.values.layout import AddedMessage
+
+# Percent of the room for older turns and quotes that the newest turns may take.
+TAIL = 50
+# The rule for new quotes where no share is set. A message that is nothing but a question may have
+# SHARE percent of the room, but not more tokens than ENOUGH where these are LEAST percent of it.
+# Recall grows with the tokens of quotes and hardly with their share: at 4,000 tokens 60 % finds 7
+# points more than 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md).
+SHARE, ENOUGH, LEAST = 60, 2_400, 20
+# A question of up to SHORT tokens has all of that. A longer one brings more of what its answer
+# needs, and has less by the square: people who go on with their work ask in 40 tokens, people who
+# look for something that was said before in 15 to 25.
+SHORT = 18
+# Tokens for a message that says something before it asks, and for one that asks nothing; under a
+# share that is set, one part in so many of it.
+ALSO_ASKS, ASKS_NOTHING = 400, 200
+ALSO_PART, NOTHING_PART = 6, 24
+# The newest turns that a cut leaves where the room is enough for them.
+FLOOR = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalLayout:
+    """The newest turns from `cut` on, the quotes that stand before turns, and those for the current
+    message. `spared` are the marked turns for which there is room."""
+
+    cut: int
+    tail: Sequence[TurnVerdict]
+    spared: Sequence[TurnVerdict]
+    earlier: tuple[Quotes, ...]
+    new: QuotedHits
+
+
+def lay_out(overflow: Overflow) -> LexicalLayout:
+    """The previous layout with more at its end, where that fits; else one with less."""
+    plan = _Plan(overflow)
+    cut = overflow.previous_cut
+    if cut is not None and (kept := plan.kept(cut)) is not None:
+        return kept
+    return plan.cut_down()
+
+
+@dataclass(frozen=True)
+class _Plan:
+    overflow: Overflow
+
+    # ---- turns ---------------------------------------------------------------------------------
+    @cached_property
+    def spared(self) -> Sequence[TurnVerdict]:
+        """The marked turns, but for the oldest ones where not all fit."""
+        found = [turn for turn in self.overflow.verdict.sent if turn.kept_for]
+        while _tokens(found) > self.overflow.limit - self.overflow.fixed:
+            found.pop(0)
+        return found
+
+    @cached_property
+    def room(self) -> int:
+        """Tokens for all other turns and for quotes."""
+        return self.overflow.limit - self.overflow.fixed - _tokens(self.spared)
+
+    @cached_property
+    def loose(self) -> Sequence[TurnVerdict]:
+        """The turns that nothing is missing below: they may be the tail."""
+        last = self.overflow.last_not_loaded or 0
+        return [t for t in self.overflow.verdict.sent if not t.kept_for and t.first > last]
+
+    @cached_property
+    def most_tail(self) -> int:
+        """Tokens that the newest turns may take: all the room where nothing was searched for."""
+        return self.room * TAIL // 100 if self.overflow.evidence.recall else self.room
+
+    def newest(self, most: int) -> list[TurnVerdict]:
+        """The newest turns within `most` tokens, but two where the room is enough."""
+        found: list[TurnVerdict] = []
+        used = 0
+        for turn in reversed(self.loose):
+            used += turn.tokens
+            if used > (self.room if len(found) < FLOOR else most):
+                break
+            found.insert(0, turn)
+        return found
+
+    # ---- layouts -------------------------------------------------------------------------------
+    def kept(self, cut: int) -> LexicalLayout | None:
+        """The layout with the previous cut and all earlier quotes; None where that has no room, or
+        too little for what is asked for now."""
+        tail = [turn for turn in self.loose if turn.first >= cut]
+        floor = self.newest(0)
+        if (self.overflow.last_not_loaded or 0) >= cut or len(tail) < len(floor):
+            return None
+        if len(tail) > len(floor) and _tokens(tail) > self.most_tail:
+            return None
+        quotable, earlier = self._earlier(tail)
+        free = self.room - _tokens(tail) - _taken(earlier)
+        if free < 0 or (self.forces and self._wanted(quotable, earlier) > free):
+            return None
+        return self._layout(cut, tail, earlier, self._new(quotable, earlier, free))
+
+    def cut_down(self) -> LexicalLayout:
+        """The tail at its low-water mark; the oldest quotes go until the rest is at its own, or
+        until there is room for what is asked for now."""
+        low = self.overflow.low_water
+        tail = self.newest(self.most_tail * low // 100)
+        quotable, earlier = self._earlier(tail)
+        free = self.room - _tokens(tail)
+        down_to = max(0, self.room * low // 100 - _tokens(tail))
+        while earlier and _taken(earlier) > down_to:
+            earlier = earlier[1:]
+        while earlier and self.forces and self._wanted(quotable, earlier) > free - _taken(earlier):
+            earlier = earlier[1:]
+        new = self._new(quotable, earlier, free - _taken(earlier))
+        cut = tail[0].first if tail else self.overflow.verdict.current.first
+        return self._layout(cut, tail, earlier, new)
+
+    def _layout(
+        self, cut: int, tail: Sequence[TurnVerdict], earlier: tuple[Quotes, ...], new: QuotedHits
+    ) -> LexicalLayout:
+        return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
+
+    # ---- quotes --------------------------------------------------------------------------------
+    @cached_property
+    def asked(self) -> str:
+        return self.overflow.verdict.current.turn.entries[0].message.content or ""
+
+    @property
+    def forces(self) -> bool:
+        """Whether quotes for this message may push out older turns and quotes."""
+        return is_question(self.asked)
+
+    @cached_property
+    def most_new(self) -> int:
+        """Tokens that new quotes may take: a share for what only asks, less for the others."""
+        share = self.overflow.recall_share
+        most = self._most_for_a_question(share)
+        if share is None:
+            few = min(most, ALSO_ASKS if self.forces else ASKS_NOTHING)
+        else:
+            few = most // (ALSO_PART if self.forces else NOTHING_PART)
+        if not asks_only(self.asked):
+            return few
+        tokens = known_tokens(self.overflow.verdict.current.turn.entries[0].message).count
+        return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
+
+    def _most_for_a_question(self, share: int | None) -> int:
+        if share is not None:
+            return self.room * share // 100
+        return max(self.room * LEAST // 100, min(self.room * SHARE // 100, ENOUGH))
+
+    def _earlier(self, tail: Sequence[TurnVerdict]) -> tuple[QuotableMessages, tuple[Quotes, ...]]:
+        """What may be quoted beside these turns, and what stands before them, the oldest first."""
+        sent = sorted((*self.spared, *tail), key=lambda turn: turn.first)
+        recall = self.overflow.evidence.recall
+        hits = recall.hits if recall else ()
+        quotable = QuotableMessages.of(self.overflow.verdict, sent, hits)
+        quoted = {entry.seq for entry in self.overflow.quotes.entries}
+        found: list[Quotes] = []
+        for turn in reversed(sent):
+            if turn.turn.quoted and self._stood(turn.first):
+                quotes = quotable.earlier(turn, without=quoted)
+                quoted |= {entry.seq for entry in quotes.entries}
+                found += [quotes] if quotes.entries else []
+        return quotable, tuple(reversed(found))
+
+    def _stood(self, first: int) -> bool:
+        """Whether a turn's quotes were in the previous request, as far as that is known: what went
+        for want of room doesn't come back and change the beginning again."""
+        previous = self.overflow.evidence.previous
+        if previous is None or self.overflow.previous_cut is None:
+            return True
+        items = (item for item in previous.layout if isinstance(item, AddedMessage))
+        return any(item.kind == "recalled" and item.id == f"{first}" for item in items)
+
+    def _wanted(self, quotable: QuotableMessages, earlier: Sequence[Quotes]) -> int:
+        """Tokens that quotes for the current message would take if only their share bound them."""
+        return self._new(quotable, earlier, self.room).tokens
+
+    def _new(self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int) -> QuotedHits:
+        """The quotes for the current message: the same as in an earlier round of its turn."""
+        quoted = {entry.seq for quotes in earlier for entry in quotes.entries}
+        quoted |= {entry.seq for entry in self.overflow.quotes.entries}
+        current = self.overflow.verdict.current
+        if current.turn.quoted:
+            return QuotedHits.again(quotable.earlier(current, without=quoted), room=room)
+        return quote_hits(
+            quotable,
+            quoted=quoted,
+            room=room,
+            most=self.most_new,
+            reason=self.overflow.reason,
+        )
+
+
+def _taken(quotes: Sequence[Quotes]) -> int:
+    return sum(each.tokens for each in quotes)
+
+
+def _tokens(turns: Sequence[TurnVerdict]) -> int:
+    return sum(turn.tokens for turn in turns)

@@ -1,0 +1,168 @@
+"""Which older messages `relevant` quotes: those that were quoted for earlier messages, and new
+ones for the current message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from chatsite.history.lexical.price import worth
+from chatsite.history.path.quotes import Quotes
+from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.values.added_messages import (
+    BLOCK_TOKENS,
+    block_tokens,
+    can_be_quoted,
+    quote_tokens,
+)
+from chatsite.history.values.evidence import Hit
+from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.transcript import Entry
+
+NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
+STAYS = "it mattered for an earlier message and stays where it was quoted"
+ANSWERED = "the message that was answered"
+NO_ROOM = "it matters for this message, but there was no room to quote it"
+LESS = "it matters less for this message than what fills the share for quotes"
+
+
+@dataclass(frozen=True)
+class QuotableMessages:
+    """The messages of a path that may be quoted beside what is sent in place, `in_place`, and the
+    hits among them."""
+
+    turns: Mapping[int, TurnVerdict]
+    in_place: AbstractSet[int]
+    hits: Sequence[Hit]
+
+    @classmethod
+    def of(
+        cls, verdict: PathVerdict, sent: Iterable[TurnVerdict], hits: Sequence[Hit]
+    ) -> QuotableMessages:
+        return cls(
+            turns={entry.seq: turn for turn in verdict.older for entry in turn.turn.entries},
+            in_place={entry.seq for turn in sent for entry in turn.entries},
+            hits=hits,
+        )
+
+    @cached_property
+    def units(self) -> Mapping[int, Sequence[Entry]]:
+        """What quoting a hit takes, by the hit's sequence number: made once for several tries."""
+        return {hit.seq: self._unit(hit.seq) for hit in self.hits}
+
+    def _unit(self, seq: int) -> list[Entry]:
+        """The message, after the one it answers; nothing where it can't be quoted."""
+        turn = self.turns.get(seq)
+        if turn is None or turn.reason in NEVER_QUOTED or seq in self.in_place:
+            return []
+        wanted = (seq, turn.first)
+        unit = [entry for entry in turn.turn.entries if entry.seq in wanted]
+        unit = [entry for entry in unit if entry.seq not in self.in_place]
+        unit = [entry for entry in unit if entry.seq not in turn.apart]
+        return [entry for entry in unit if can_be_quoted(entry.message)]
+
+    def earlier(self, turn: TurnVerdict, *, without: AbstractSet[int]) -> Quotes:
+        """What was quoted before this turn, as far as it may be sent still, but for what newer
+        turns quote already."""
+        entries = [
+            entry
+            for seq in turn.turn.quoted
+            if seq not in without and (entry := self._stays(seq)) is not None
+        ]
+        return Quotes(
+            before=turn.first,
+            entries=tuple(sorted(entries, key=lambda entry: entry.seq)),
+            reasons=dict.fromkeys((entry.seq for entry in entries), "relevant"),
+            whys=dict.fromkeys((entry.seq for entry in entries), STAYS),
+        )
+
+    def _stays(self, seq: int) -> Entry | None:
+        """A message that was quoted: None where it is sent in place, or may not be sent now."""
+        turn = self.turns.get(seq)
+        if turn is None or seq in self.in_place:
+            return None
+        entry = next(entry for entry in turn.turn.entries if entry.seq == seq)
+        note = entry.message.source in BACKGROUND
+        if turn.reason in NEVER_QUOTED and not (note and turn.reason == "background"):
+            return None
+        if turn.apart.get(seq) in NEVER_QUOTED and not (note and not entry.excluded):
+            return None
+        return entry if can_be_quoted(entry.message) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedHits:
+    """New quotes, in path order, with a sentence for each. `left_out` are the reasons and sentences
+    of hits that are not quoted."""
+
+    entries: tuple[Entry, ...] = ()
+    whys: Mapping[int, str] = field(default_factory=dict)
+    left_out: Mapping[int, tuple[Reason, str]] = field(default_factory=dict)
+
+    @classmethod
+    def again(cls, quotes: Quotes, *, room: int) -> QuotedHits:
+        """What an earlier round of the same turn quoted, where there is still room for it."""
+        if quotes.tokens > room:
+            return cls()
+        return cls(entries=quotes.entries, whys=quotes.whys)
+
+    @property
+    def tokens(self) -> int:
+        return block_tokens(self.entries)
+
+
+def quote_hits(
+    quotable: QuotableMessages,
+    *,
+    quoted: AbstractSet[int],
+    room: int,
+    most: int,
+    reason: Reason,
+) -> QuotedHits:
+    """The hits of the most worth for their price, each with the message it answers, within `room`
+    and `most` tokens.
+
+    What is `quoted` already is not quoted again. A hit that doesn't fit is skipped, and the next
+    is tried; `reason` is that of a hit which exceeds the room itself.
+    """
+    units = {
+        seq: [entry for entry in unit if entry.seq not in quoted]
+        for seq, unit in quotable.units.items()
+        if seq not in quoted
+    }
+    entries: dict[int, Entry] = {}
+    whys: dict[int, str] = {}
+    left_out: dict[int, tuple[Reason, str]] = {}
+    used = BLOCK_TOKENS
+    for hit in _by_worth(quotable.hits, units):
+        if hit.seq in entries:
+            whys[hit.seq] = hit.why
+            continue
+        new = [entry for entry in units[hit.seq] if entry.seq not in entries]
+        cost = sum(map(quote_tokens, new))
+        if used + cost > min(room, most):
+            full = used + cost > room
+            left_out[hit.seq] = (reason, NO_ROOM) if full else ("not_relevant", LESS)
+            continue
+        used += cost
+        for entry in new:
+            entries[entry.seq] = entry
+            whys[entry.seq] = hit.why if entry.seq == hit.seq else ANSWERED
+    return QuotedHits(
+        entries=tuple(sorted(entries.values(), key=lambda entry: entry.seq)),
+        whys=whys,
+        left_out={seq: left for seq, left in left_out.items() if seq not in entries},
+    )
+
+
+def _by_worth(hits: Iterable[Hit], units: Mapping[int, Sequence[Entry]]) -> list[Hit]:
+    """The hits that add something, by their worth for their price."""
+    worths = [
+        (worth(hit.score, sum(map(quote_tokens, units[hit.seq]))), hit)
+        for hit in hits
+        if any(entry.seq == hit.seq for entry in units.get(hit.seq, ()))
+    ]
+    return [hit for _, hit in sorted(worths, key=lambda pair: pair[0], reverse=True)]
