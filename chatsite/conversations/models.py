@@ -109,7 +109,8 @@ class Message(models.Model):
     """One message of the tree. Children have larger `seq`; the active path is `on_path` by `seq`.
 
     `turn_seq` is the seq of the user message whose turn this belongs to (0 before the first), so
-    that a marked message is loaded with its whole turn.
+    that a marked message is loaded with its whole turn. `quoted`, on an answer, holds the seqs of
+    the older messages that were quoted before its question: references, never their text.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -141,6 +142,7 @@ class Message(models.Model):
     kv_size = models.IntegerField(default=-1)
     kv_start_position = models.IntegerField(default=-1)
     kv_status = models.SmallIntegerField(default=1)
+    quoted = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints = [

@@ -72,7 +72,13 @@ class Writes(Protocol):
         model: str = "",
     ) -> StartedTurn: ...
     def begin_calls(
-        self, *, turn: str, message: Message, results: Sequence[Message], answer: str
+        self,
+        *,
+        turn: str,
+        message: Message,
+        results: Sequence[Message],
+        answer: str,
+        quoted: Sequence[int] = (),
     ) -> tuple[MessageView, ...] | None: ...
     def end_call(self, *, turn: str, message: Message) -> MessageView | None: ...
     def save_checkpoints(self, written: Sequence[Checkpoint]) -> None: ...

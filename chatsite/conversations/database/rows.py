@@ -44,6 +44,7 @@ def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
         excluded=row.excluded,
         forgets_above=bool(forget_above) and row.seq == forget_above,
         at=row.created,
+        quoted=tuple(row.quoted),
     )
 
 

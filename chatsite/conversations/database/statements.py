@@ -53,6 +53,7 @@ ENTRY_FIELDS = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
     *("source", "reply_to", "tokens", "tokenizer", "basis"),
     *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
+    "quoted",
 )
 ENTRIES = Columns(Message, *ENTRY_FIELDS)
 # Conversation, true, the first seq wanted, and the conversation's next_seq.
@@ -88,7 +89,7 @@ TURN_END_WITH_RECEIPT = Columns(Turn, "state", "ended", "problem_code", "problem
 ANSWER_END = Columns(
     Message,
     *("content", "reasoning", "metadata", "state", "finish_reason"),
-    *("tokens", "tokenizer", "basis"),
+    *("tokens", "tokenizer", "basis", "quoted"),
 )
 # Messages, tokens, time, the turn where it has a receipt or None, and the conversation.
 ADD_TO_TOTALS = (

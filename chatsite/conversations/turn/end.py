@@ -60,6 +60,9 @@ def end_turn(
     for answer in (one for one in messages if one.role == "assistant"):
         _set_text(answer, text, reasoning, metadata)
         if answer.content or answer.reasoning:
+            if receipt is not None:
+                # With every version of an answer: each has quotes of its own.
+                answer.quoted = list(receipt.get("quoted", ()))
             _finish_answer(answer, state, tokens, finish_reason)
             finished.append(answer)
             view = view_of(answer, versions=versions_beside(answer))

@@ -116,6 +116,7 @@ def _started_retry(
         gone=tuple(str(one.id) for one in removed),
         text=written.content or "",
         reasoning=written.reasoning or "",
+        quoted=tuple(written.quoted),
     )
 
 

@@ -26,10 +26,16 @@ ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
 
 @writing
 def begin_calls(
-    *, turn: str, message: DomainMessage, results: Sequence[DomainMessage], answer: str
+    *,
+    turn: str,
+    message: DomainMessage,
+    results: Sequence[DomainMessage],
+    answer: str,
+    quoted: Sequence[int] = (),
 ) -> tuple[MessageView, ...] | None:
     """Store a finished `message` with tool calls, a preliminary result for each, and an empty row
-    with the id `answer` for the text that follows.
+    with the id `answer` for the text that follows. `quoted` are the sequence numbers of the
+    messages that were quoted before the question: the next round sends the same.
 
     Returns the views of the message and of the results; None where the turn has ended already.
     """
@@ -39,8 +45,8 @@ def begin_calls(
     conversation = row.turn.conversation  # type: ignore[union-attr]
     now = timezone.now()
     _fill(row, message, ROUND)
-    row.state, row.finish_reason = "complete", "tool_calls"
-    row.save(update_fields=ROUND)
+    row.state, row.finish_reason, row.quoted = "complete", "tool_calls", list(quoted)
+    row.save(update_fields=(*ROUND, "quoted"))
     add_to_totals(conversation, row)
     marked = place_at_end(
         conversation,

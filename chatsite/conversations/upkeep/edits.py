@@ -42,6 +42,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     row, found = _changeable(owner, message)
     before = found.content or ""
     summaries.mark_stale(row, found.seq)
+    _drop_quotes(row, found)
     found.content, found.reasoning = text, None
     # The provider's metadata and the cells of the engine's cache belong to the old text.
     found.metadata = ""
@@ -101,6 +102,7 @@ def _remove(row: Conversation, found: Message) -> None:
     above = found.parent
     summaries.erase_texts(row, found.seq)
     _unquote(row, found)
+    _drop_quotes(row, found)
     if found.role == "user" and above is not None:
         summaries.mark_stale(row, above.seq)  # its turn now includes the answers to the deleted one
     Message.objects.filter(parent=found).update(parent=above)
@@ -131,6 +133,18 @@ def _changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning("An answer is still being written here. Stop it first.")
     return row, found
+
+
+def _drop_quotes(row: Conversation, message: Message) -> None:
+    """No later request quotes the message, whatever that costs a provider's cache: what was quoted
+    was its old text."""
+    below = Message.objects.filter(conversation=row, seq__gt=message.seq, role="assistant")
+    changed = [
+        one for one in below.exclude(quoted=[]).only("id", "quoted") if message.seq in one.quoted
+    ]
+    for one in changed:
+        one.quoted = [seq for seq in one.quoted if seq != message.seq]
+    Message.objects.bulk_update(changed, ["quoted"], batch_size=CHUNK)
 
 
 def _unquote(row: Conversation, message: Message) -> None:

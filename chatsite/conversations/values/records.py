@@ -32,7 +32,8 @@ class StartedTurn:
 
     `asked` is the id of the user message that it answers, `reply_to` the message that this one
     replies to; `place` is the answer's sequence number. `loaded` is the input of its decision,
-    None for a turn that was found again. For the rest see `events.TurnStarted`.
+    None for a turn that was found again. `quoted` are the messages that were quoted for an answer
+    that is continued, by sequence number. For the rest see `events.TurnStarted`.
     """
 
     turn: str
@@ -48,6 +49,7 @@ class StartedTurn:
     gone: tuple[str, ...] = ()
     text: str = ""
     reasoning: str = ""
+    quoted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

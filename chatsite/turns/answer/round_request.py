@@ -111,7 +111,7 @@ def _written(turn: TurnProgress) -> Entry | None:
     if not turn.started.text:
         return None
     message = Message.assistant(turn.started.text, id=turn.started.answer)
-    return Entry(message=message, seq=turn.started.place)
+    return Entry(message=message, seq=turn.started.place, quoted=turn.started.quoted)
 
 
 def continued(decision: Decision, *, place: int, above: int) -> Decision:

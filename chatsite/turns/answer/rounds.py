@@ -66,8 +66,9 @@ class Rounds:
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
-            room = _room_left(request.decision)
-            await ToolRound(self.turn, self.services, room).run(finished)
+            decision = request.decision
+            tools = ToolRound(self.turn, self.services, _room_left(decision), decision.quoted)
+            await tools.run(finished)
             self.turn.finished = None
 
     async def _follow_owner(self) -> None:

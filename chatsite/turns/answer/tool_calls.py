@@ -43,11 +43,13 @@ AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """`room` are the tokens by which the turn may still grow."""
+    """`room` are the tokens by which the turn may still grow, `quoted` the messages that were
+    quoted before its question, by sequence number."""
 
     turn: TurnProgress
     services: TurnServices
     room: int
+    quoted: tuple[int, ...] = ()
 
     async def run(self, finished: Finished) -> None:
         """Run the calls that `finished` asks for. Stop ends them; a call without a result keeps
@@ -85,6 +87,7 @@ class ToolRound:
             message=counted,
             results=places,
             answer=answer,
+            quoted=self.quoted,
         )
         if views is None:
             raise ProviderError("This answer was ended elsewhere.", code="interrupted")

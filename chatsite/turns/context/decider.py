@@ -137,8 +137,8 @@ class Decider:
     ) -> Decision:
         """`previous` is the receipt of the request before this one."""
         context, transcript = inputs.context, inputs.transcript
-        if evidence.recall is not None and transcript.not_loaded.messages:
-            transcript = await self._with_hits(inputs, evidence.recall)
+        if context.settings.active_policy.quotes_stay and transcript.not_loaded.messages:
+            transcript = await self._with_sources(inputs, evidence.recall)
         choose = partial(
             decide,
             transcript,
@@ -162,11 +162,14 @@ class Decider:
             makes_room=partial(make_room, cleanup.value),
         )
 
-    async def _with_hits(self, inputs: DecisionInputs, recall: Recall) -> Transcript:
-        """The transcript with those turns of the hits that were not loaded yet."""
+    async def _with_sources(self, inputs: DecisionInputs, recall: Recall | None) -> Transcript:
+        """The transcript with those turns that may be quoted and were not loaded yet: the hits',
+        and those that were quoted for earlier messages."""
         transcript = inputs.transcript
         known = {entry.seq for entry in transcript.entries}
-        seqs = [hit.seq for hit in recall.hits if hit.seq not in known]
+        hits = {hit.seq for hit in recall.hits} if recall else set()
+        quoted = {seq for entry in transcript.entries for seq in entry.quoted}
+        seqs = sorted((hits | quoted) - known)
         if not seqs:
             return transcript
         found: Sequence[Entry] = await self.storage.run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -90,9 +90,11 @@ class Replay:
         context = self.context.with_settings(settings)
         previous: dict[str, object] | None = None
         unloaded: set[int] = set()
+        quoted: dict[int, tuple[int, ...]] = {}
         for place, answer, transcript in self._turns(settings):
             self.at(place)
-            path = replace(transcript, entries=_as_unloaded(transcript.entries, unloaded))
+            entries = _as_quoted(_as_unloaded(transcript.entries, unloaded), quoted)
+            path = replace(transcript, entries=entries)
             loaded = replace(self.loaded, transcript=path, receipt=previous)
             try:
                 decision = await self.decider.preview(context, loaded)
@@ -104,6 +106,7 @@ class Replay:
                 found.add(result, answer=answer, price=self.price, noted=noted)
                 previous = decision.to_dict()
                 unloaded.update(decision.unloads)
+                quoted[place] = decision.quoted
             self.tick()
         return found
 
@@ -135,6 +138,20 @@ def _as_unloaded(entries: Sequence[Entry], unloaded: AbstractSet[int]) -> tuple[
         if entry.message.kv_status != status:
             entry = replace(entry, message=replace(entry.message, kv_status=status))
         found.append(entry)
+    return tuple(found)
+
+
+def _as_quoted(
+    entries: Sequence[Entry], quoted: Mapping[int, tuple[int, ...]]
+) -> tuple[Entry, ...]:
+    """With what the simulated requests quoted before these messages, and nothing else quoted."""
+    found: list[Entry] = []
+    asked = 0
+    for entry in entries:
+        if entry.message.role == "user":
+            asked = entry.seq
+        now = quoted.get(asked, ()) if entry.message.role == "assistant" else ()
+        found.append(entry if entry.quoted == now else replace(entry, quoted=now))
     return tuple(found)
 
 
