@@ -78,9 +78,12 @@ class _Plan:
 
     @cached_property
     def loose(self) -> Sequence[TurnVerdict]:
-        """The turns that nothing is missing below: they may be the tail."""
-        last = self.overflow.last_not_loaded or 0
-        return [t for t in self.overflow.verdict.sent if not t.kept_for and t.first > last]
+        """The turns that may be the tail: nothing is missing below them. None while a marked turn
+        has no room: that one has the stronger claim."""
+        sent, last = self.overflow.verdict.sent, self.overflow.last_not_loaded or 0
+        if sum(bool(turn.kept_for) for turn in sent) > len(self.spared):
+            return []
+        return [turn for turn in sent if not turn.kept_for and turn.first > last]
 
     @cached_property
     def most_tail(self) -> int:

@@ -144,7 +144,8 @@ def quote_hits(
         new = [entry for entry in units[hit.seq] if entry.seq not in entries]
         cost = sum(map(quote_tokens, new))
         if used + cost > min(room, most):
-            full = used + cost > room
+            # A marked turn is among the hits only where it has no room in its place either.
+            full = used + cost > room or quotable.turns[hit.seq].kept_for is not None
             left_out[hit.seq] = (reason, NO_ROOM) if full else ("not_relevant", LESS)
             continue
         used += cost
