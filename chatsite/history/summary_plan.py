@@ -39,7 +39,7 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLoad:
     """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
-    running summary, 0 without one. `low_water` is a percentage of the `limit`."""
+    running summary, 0 without one. `low_water` is a percentage of what they leave of the limit."""
 
     fixed: int
     summary: int
@@ -56,17 +56,19 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ..
     """The oldest turns of the path below its summary, down to the low-water mark.
 
     None where there is room enough, or where none of them has a text to summarise. The newest turn
-    stays.
+    stays, and the one before it where both have room: as under the guard, since a turn that the
+    summary holds isn't sent in its place.
     """
     path = split_turns([entry for entry in entries if entry.message.role != "system"])
-    always = [entry for entry in entries if entry.message.role == "system"]
+    always = load.fixed + _tokens(e for e in entries if e.message.role == "system")
     sizes = [_tokens(summarised_entries(turn)) for turn in path]
-    rest = load.fixed + load.summary + _tokens(always) + sum(sizes)
-    if rest * 100 <= load.limit * FOLD_FROM:
+    rest = sum(sizes)
+    if (always + load.summary + rest) * 100 <= load.limit * FOLD_FROM:
         return ()
-    rest += max(0, most_tokens(load.limit) - load.summary)
+    room = load.limit - always - max(load.summary, most_tokens(load.limit))
+    stay = 2 if sum(sizes[-2:]) <= room else 1
     count = 0
-    while count < len(path) - 1 and rest * 100 > load.limit * load.low_water:
+    while count < len(path) - stay and rest * 100 > room * load.low_water:
         rest -= sizes[count]
         count += 1
     chosen = tuple(path[:count])

@@ -32,8 +32,8 @@ class OlderTurn:
     spared: bool
 
 
-# From the turns, oldest first, and how many tokens may stay (one strategy uses it): those that
-# stay.
+# From the turns, oldest first, and how many tokens those may keep that no mark spares (one strategy
+# uses it): the turns that stay.
 Keeps = Callable[[Sequence[CleanableTurn], int], Sequence[CleanableTurn]]
 
 
@@ -64,10 +64,11 @@ def _last(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTur
     return turns[-1:]
 
 
-def _what_fits(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    """The newest; spared turns stay wherever they are, and take their room first."""
+def _newer_share(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
+    """The newest, and two of them whatever their size: a message often refers to these. Spared
+    turns stay wherever they are."""
     loose = [turn for turn in turns if not turn.spared]
-    return _newest(loose, down_to - sum(turn.tokens for turn in turns if turn.spared))
+    return loose[-max(2, len(_newest(loose, down_to))) :]
 
 
 def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn]:
@@ -89,31 +90,37 @@ STRATEGIES: Mapping[str, CleanupStrategy] = MappingProxyType(
         "keepSystemPromptAndLastUserMessage": CleanupStrategy(
             words="Keep the last turn", keeps=_last
         ),
-        "removeOldestMessages": CleanupStrategy(words="Unload the oldest turns", keeps=_what_fits),
+        "removeOldestMessages": CleanupStrategy(
+            words="Unload the oldest turns", keeps=_newer_share
+        ),
     }
 )
 DEFAULT = "removeOldestMessages"
 
 
-def unload(strategy: str, turns: Sequence[CleanableTurn], *, down_to: int) -> frozenset[int]:
+def unload(
+    strategy: str, turns: Sequence[CleanableTurn], *, room: int, low_water: int
+) -> frozenset[int]:
     """The `first` of every turn to unload, of the older `turns`, oldest first.
 
-    Spared turns are never unloaded. `down_to` is how many tokens may stay under
-    `removeOldestMessages`; the others ignore it. Raises KeyError for an unknown strategy.
+    Spared turns are never unloaded. Under `removeOldestMessages` the others may keep `low_water`
+    percent of what the spared ones leave of `room` tokens, as under the guard; the other strategies
+    ignore both. Raises KeyError for an unknown strategy.
     """
-    stay = {turn.first for turn in STRATEGIES[strategy].keeps(turns, down_to)}
+    left = max(0, room - sum(turn.tokens for turn in turns if turn.spared))
+    stay = {turn.first for turn in STRATEGIES[strategy].keeps(turns, left * low_water // 100)}
     return frozenset(t.first for t in turns if not t.spared and t.first not in stay)
 
 
 def make_room(
-    strategy: str, turns: Sequence[CleanableTurn], *, room: int, down_to: int
+    strategy: str, turns: Sequence[CleanableTurn], *, room: int, low_water: int
 ) -> frozenset[int]:
     """Like `unload`, until the turns fit into `room` tokens.
 
     Where the strategy keeps too much, the oldest turns that it kept are unloaded too, and spared
     turns, oldest first, only when no others are left.
     """
-    gone = set(unload(strategy, turns, down_to=down_to))
+    gone = set(unload(strategy, turns, room=room, low_water=low_water))
     left = sum(turn.tokens for turn in turns if turn.first not in gone)
     for turn in sorted(turns, key=lambda turn: (turn.spared, turn.first)):
         if left <= room:

@@ -56,12 +56,16 @@ class TestTurnsToFold:
         assert firsts(talk(5), load(800, fixed=100)) == []
         assert firsts(talk(5), load(800, fixed=50, summary=51)) != []
 
-    def test_the_oldest_until_the_rest_and_the_summary_are_at_the_low_water_mark(self) -> None:
-        """A head of 150 and a summary of at most 150 leave room for two turns in 500 tokens."""
-        assert firsts(talk(7), load(1_000, fixed=150)) == [1, 3, 5, 7, 9]
+    def test_the_oldest_until_the_rest_is_at_the_low_water_mark_of_the_room(self) -> None:
+        """A head of 150 and a summary of at most 150 leave a room of 700 tokens: half of it holds
+        three turns."""
+        assert firsts(talk(7), load(1_000, fixed=150)) == [1, 3, 5, 7]
         assert firsts(talk(7), load(1_000, fixed=150, low_water=90)) == [1]
 
-    def test_never_the_newest_turn(self) -> None:
+    def test_not_the_newest_two_turns_where_they_fit_and_never_the_newest(self) -> None:
+        assert firsts(talk(5), load(600, low_water=1)) == [1, 3, 5]
+        assert firsts(talk(5), load(500, fixed=200, low_water=1)) == [1, 3, 5]
+        assert firsts(talk(5), load(500, fixed=226, low_water=1)) == [1, 3, 5, 7]
         assert firsts(talk(3), load(100, fixed=90)) == [1, 3]
         assert firsts(talk(1), load(100, fixed=90)) == []
 

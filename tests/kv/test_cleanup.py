@@ -26,22 +26,31 @@ turns = st.lists(st.tuples(st.integers(0, 300), st.booleans()), max_size=8).map(
 
 
 @pytest.mark.parametrize(
-    ("strategy", "down_to", "gone"),
+    ("strategy", "room", "gone"),
     [
         ("keepSystemPromptOnly", 500, {1, 5, 9, 11}),
         ("keepSystemPromptAndHalf", 0, {1, 5}),
         ("keepSystemPromptAndFirstUserMessage", 0, {5, 9, 11}),
         ("keepSystemPromptAndLastUserMessage", 0, {1, 5, 9}),
         ("removeOldestMessages", 500, set()),
-        ("removeOldestMessages", 400, {1}),
-        ("removeOldestMessages", 200, {1, 5}),
-        ("removeOldestMessages", 0, {1, 5, 9, 11}),
+        ("removeOldestMessages", 499, {1}),
+        ("removeOldestMessages", 399, {1, 5}),
+        ("removeOldestMessages", 0, {1, 5}),
     ],
 )
 def test_each_strategy_keeps_the_turns_in_its_name_and_the_spared_ones(
-    strategy: str, down_to: int, gone: set[int]
+    strategy: str, room: int, gone: set[int]
 ) -> None:
-    assert unload(strategy, TURNS, down_to=down_to) == gone
+    """The oldest are unloaded, but for two of the others, which `make_room` unloads at last."""
+    assert unload(strategy, TURNS, room=room, low_water=100) == gone
+
+
+@pytest.mark.parametrize(("room", "gone"), [(750, {1}), (748, {1, 5}), (200, {1, 5})])
+def test_the_low_water_mark_is_a_share_of_what_spared_turns_leave_of_the_room(
+    room: int, gone: set[int]
+) -> None:
+    """The newest three that no mark spares take 350 tokens, half of what 50 leave of 750."""
+    assert unload(DEFAULT, TURNS, room=room, low_water=50) == gone
 
 
 def test_half_means_tokens_and_a_turn_across_the_middle_is_unloaded_unless_it_is_the_newest() -> (
@@ -53,21 +62,21 @@ def test_half_means_tokens_and_a_turn_across_the_middle_is_unloaded_unless_it_is
         OlderTurn(5, 300, False),
         OlderTurn(7, 10, False),
     ]
-    assert unload("keepSystemPromptAndHalf", turns, down_to=0) == {1, 3, 5}
-    assert unload("keepSystemPromptAndHalf", turns[:3], down_to=0) == {1, 3}
+    assert unload("keepSystemPromptAndHalf", turns, room=0, low_water=50) == {1, 3, 5}
+    assert unload("keepSystemPromptAndHalf", turns[:3], room=0, low_water=50) == {1, 3}
 
 
 def test_the_first_turn_is_unloaded_too_if_it_alone_is_too_large() -> None:
     keep_first = "keepSystemPromptAndFirstUserMessage"
-    assert make_room(keep_first, TURNS, room=150, down_to=0) == {5, 9, 11}
-    assert make_room(keep_first, TURNS, room=149, down_to=0) == {1, 5, 9, 11}
+    assert make_room(keep_first, TURNS, room=150, low_water=50) == {5, 9, 11}
+    assert make_room(keep_first, TURNS, room=149, low_water=50) == {1, 5, 9, 11}
 
 
 def test_spared_turns_are_unloaded_last_and_the_oldest_of_them_first() -> None:
     spared = [OlderTurn(1, 60, True), OlderTurn(3, 60, False), OlderTurn(5, 60, True)]
-    assert make_room(DEFAULT, spared, room=120, down_to=60) == {3}
-    assert make_room(DEFAULT, spared, room=119, down_to=60) == {1, 3}
-    assert make_room(DEFAULT, spared, room=0, down_to=0) == {1, 3, 5}
+    assert make_room(DEFAULT, spared, room=120, low_water=50) == {3}
+    assert make_room(DEFAULT, spared, room=119, low_water=50) == {1, 3}
+    assert make_room(DEFAULT, spared, room=0, low_water=50) == {1, 3, 5}
 
 
 @repeatable
@@ -80,13 +89,13 @@ def test_spared_turns_are_unloaded_last_and_the_oldest_of_them_first() -> None:
 def test_afterwards_the_rest_fits_and_no_spared_turn_is_unloaded_before_the_others(
     strategy: str, turns: list[OlderTurn], room: int, low: int
 ) -> None:
-    gone = make_room(strategy, turns, room=room, down_to=room * low // 100)
+    gone = make_room(strategy, turns, room=room, low_water=low)
     stay = [turn for turn in turns if turn.first not in gone]
     assert gone <= {turn.first for turn in turns}
     assert sum(turn.tokens for turn in stay) <= room
     if any(turn.spared for turn in turns if turn.first in gone):
         assert all(turn.spared for turn in stay)
-    by_strategy = unload(strategy, turns, down_to=room * low // 100)
+    by_strategy = unload(strategy, turns, room=room, low_water=low)
     assert by_strategy <= gone
     assert not any(turn.spared for turn in turns if turn.first in by_strategy)
 

@@ -10,6 +10,7 @@ from chatsite.conformance.kit.search import Check
 
 NO_RECORD = "it returns messages without a record"
 KNOWS_NO_CLEANUP = "no cleanup ran before it"
+HAS_ITS_OWN_CUT = "it may drop what it likes; how much it keeps is measured"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ PROPERTIES: Mapping[str, Property] = {
     "P26": Property(
         "a cleanup takes whole older turns, spared ones never, and what it leaves stays",
         unbound="no cleanup runs in it",
+    ),
+    "P27": Property(
+        "the newest turns have the strongest claim: a cut leaves two where they fit, and its share "
+        "of the room",
+        unbound=HAS_ITS_OWN_CUT,
     ),
 }
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from chatsite.conformance.kit.cases import total_tokens
 from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import LEXICAL, STEPWISE, PolicyTrial
+from chatsite.conformance.policies.cut_checks import FLOOR, Claims
 from chatsite.history import Evidence, Previous
 from chatsite.history.policies.lexical_layout import TAIL
 
@@ -22,12 +23,13 @@ def p15_the_beginning_stays(trial: PolicyTrial) -> None:
 
 
 def p15_a_cut_stays_while_it_fits(trial: PolicyTrial) -> None:
-    """The tail begins elsewhere only when keeping the last beginning would exceed the limit."""
+    """The tail begins elsewhere only when keeping the last beginning would exceed the limit, or
+    leave room unused that a new cut would fill: below the low-water mark, or one of two turns."""
     before: PolicyTrial | None = None
     for now in _grown(trial):
         if before is not None and before.decision.cut is not None and now.decision.cut is not None:
             cut = before.decision.cut
-            if _tokens_from(now, cut) <= _room_of_tail(now):
+            if _tokens_from(now, cut) <= _room_of_tail(now) and not _leaves_room(now, cut):
                 assert now.decision.cut == cut, f"the beginning moved from {cut} though it fits"
         before = now
 
@@ -91,6 +93,19 @@ def _room_of_tail(trial: PolicyTrial) -> int:
     """`relevant` keeps a share of the limit for what it quotes, whether it needs it or not."""
     limit = trial.decision.limit
     return limit * TAIL // 100 if trial.subject == LEXICAL else limit
+
+
+def _leaves_room(trial: PolicyTrial, cut: int) -> bool:
+    """Whether a tail from `cut` on would be shorter than one that may be cut now."""
+    claims = Claims.of(trial)
+    room = claims.room - (trial.decision.limit - _room_of_tail(trial))
+    tail = [tokens for first, tokens in claims.turns if first >= cut]
+    above = [tokens for first, tokens in claims.turns if first < cut]
+    if not above:
+        return False
+    more = sum(tail) + above[-1]
+    low = max(0, room) * trial.decision.settings.low_water.value // 100
+    return more <= low or (len(tail) < FLOOR and more <= claims.room)
 
 
 def _tokens_from(trial: PolicyTrial, cut: int) -> int:

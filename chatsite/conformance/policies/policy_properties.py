@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import Check
-from chatsite.conformance.policies import cleanup_checks, growth_checks, record_checks
+from chatsite.conformance.policies import cleanup_checks, cut_checks, growth_checks, record_checks
 from chatsite.conformance.policies.adapter import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
 NAMES = tuple(variant.name for variant in VARIANTS)
@@ -103,6 +103,14 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
             cleanup_checks.p26_what_it_left_stays,
         ),
         absent=_only(CLEANED.name, reason="no cleanup runs in it"),
+    ),
+    "P27": PolicyProperty(
+        (
+            cut_checks.p27_the_newest_have_the_strongest_claim,
+            cut_checks.p27_a_cut_leaves_its_share_of_the_room,
+            cut_checks.p27_a_longer_length_keeps_the_tail,
+        ),
+        absent={"strategy": "it ranks what it chose itself, message by message"},
     ),
 }
 

@@ -19,11 +19,12 @@ from chatsite.history.values.reasons import Reason
 class MakesRoom(Protocol):
     """Says which turns to unload, by their `first`, so that the rest takes at most `room` tokens.
 
-    `down_to` is the low-water mark. `sizes` are oldest first and take more than `room`.
+    `low_water` is a percentage of the room that spared turns leave. `sizes` are oldest first and
+    take more than `room`.
     """
 
     def __call__(
-        self, sizes: Sequence[TurnSize], *, room: int, down_to: int
+        self, sizes: Sequence[TurnSize], *, room: int, low_water: int
     ) -> AbstractSet[int]: ...
 
 
@@ -68,7 +69,7 @@ class CleanupResult:
 
 
 def clean_up(
-    verdict: PathVerdict, cleaner: Cleaner, *, room: int, down_to: int, overflow_reason: Reason
+    verdict: PathVerdict, cleaner: Cleaner, *, room: int, low_water: int, overflow_reason: Reason
 ) -> tuple[PathVerdict, CleanupResult | None]:
     """The verdict after the cleanup, and what was unloaded; None where nothing was.
 
@@ -78,7 +79,7 @@ def clean_up(
     dropped = cleaner.makes_room(
         [TurnSize(turn.first, turn.tokens, bool(turn.kept_for)) for turn in verdict.sent],
         room=room,
-        down_to=down_to,
+        low_water=low_water,
     )
     unloaded = [turn for turn in verdict.sent if turn.first in dropped and not turn.kept_for]
     last = max((turn.first for turn in unloaded), default=0)

@@ -1,17 +1,24 @@
 """The guard: which turns are dropped when a request is larger than its limit.
 
-Whole turns are dropped, oldest first, down to the low-water mark, and not just to the limit: a cut
-that moves with every turn changes the prompt's beginning every time and defeats the provider's
-cache (measured: seven times the cost). So the cut of the previous request stays while it fits.
+Turns have a claim in this order: those that are spared (pinned, replied to), then the turn directly
+before the current message, then the one before it, and so on. Whole turns are dropped, oldest
+first, down to the low-water mark, and not just to the limit: a cut that moves with every turn
+changes the prompt's beginning every time and defeats the provider's cache (measured: seven times
+the cost). So the cut of the previous request stays while it fits.
 
-Turns that are spared (pinned, replied to) are dropped only when everything else is dropped and the
-limit itself is still exceeded; again oldest first.
+The low-water mark is a share of the room that is left for history: of the limit less what is
+always sent and less the spared turns. Of the whole limit it was a share that head and pins could
+use up alone, and then the last answer was dropped beside free tokens. For the same reason a cut
+always leaves the newest two turns where they fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+# "Make it shorter" needs the answer before it, and often the one before that.
+FLOOR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +48,59 @@ def guard(
     low_water: int,
     previous: int | None = None,
     last_not_loaded: int | None = None,
-    most: int | None = None,
 ) -> GuardCut:
     """Choose what is dropped so that `fixed` and the rest stay within `limit` tokens.
 
     `fixed` is what always stays: head, system messages and the current turn, which begins at the
-    sequence number `current`; at most `limit`. `low_water` is a percentage of the limit,
-    `previous` the cut of the last request. `last_not_loaded` is the last sequence number of turns
-    that would be sent too, had they been loaded: they are above all others, and what was loaded
-    exceeds the limit by itself. Nothing is dropped while all of it is within `most`, and nothing
-    spared for less: `most` is the `limit` itself unless a larger one is given.
+    sequence number `current`; at most `limit`. `low_water` is a percentage of the room for
+    history, `previous` the cut of the last request. `last_not_loaded` is the last sequence number
+    of turns that would be sent too, had they been loaded: they are above all others, and what was
+    loaded exceeds the limit by itself.
     """
-    total = fixed + sum(size.tokens for size in sizes)
-    most = limit if most is None else most
-    if total <= most and last_not_loaded is None:
-        return GuardCut()
     loose = [size for size in sizes if not size.spared]
     spared = [size for size in sizes if size.spared]
-    if previous is not None and (last_not_loaded is None or previous > last_not_loaded):
-        before = [size for size in loose if size.first < previous]
-        if total - sum(size.tokens for size in before) <= limit:
-            return _guard_cut(before, previous)
+    always = fixed + _tokens(spared)
     # What is not loaded is left out even if counts that were made again say that it fits.
-    dropped, total = _drop(loose, total=total, down_to=limit * low_water // 100)
-    cut = next((size.first for size in loose[len(dropped) :]), current)
-    if total > most:
-        more, _ = _drop(spared, total=total, down_to=most)
-        dropped += more
-    return _guard_cut(dropped, cut)
+    if always + _tokens(loose) <= limit and last_not_loaded is None:
+        return GuardCut()
+    if always > limit:
+        gone = [*loose, *spared[: _dropped_down_to(spared, limit - fixed)]]
+        return GuardCut(dropped=_firsts(gone), cut=current)
+    room = limit - always
+    low = room * low_water // 100
+    most_dropped = max(_dropped_down_to(loose, room), len(loose) - FLOOR)
+    dropped = min(_dropped_down_to(loose, low), most_dropped)
+    cut = loose[dropped].first if dropped < len(loose) else current
+    if previous is not None and (last_not_loaded or 0) < previous <= current:
+        before = sum(size.first < previous for size in loose)
+        kept = min(before, most_dropped)
+        if _still_holds(loose, kept, room=room, low=low):
+            dropped = kept
+            cut = previous if kept == before else loose[kept].first
+    return GuardCut(dropped=_firsts(loose[:dropped]), cut=cut)
 
 
-def _drop(sizes: Sequence[TurnSize], *, total: int, down_to: int) -> tuple[list[TurnSize], int]:
-    dropped: list[TurnSize] = []
-    for size in sizes:
-        if total <= down_to:
-            break
-        dropped.append(size)
-        total -= size.tokens
-    return dropped, total
+def _still_holds(loose: Sequence[TurnSize], dropped: int, *, room: int, low: int) -> bool:
+    """Whether a former cut is one that might be made now: what it leaves fits, and one more turn
+    would exceed the low-water mark. Room that was gained since (by a larger window, a pin taken
+    away, a shorter message) would otherwise stay empty for as long as the cut stays."""
+    left = _tokens(loose[dropped:])
+    return left <= room and (dropped == 0 or left + loose[dropped - 1].tokens > low)
 
 
-def _guard_cut(dropped: Sequence[TurnSize], cut: int | None) -> GuardCut:
-    return GuardCut(dropped=frozenset(size.first for size in dropped), cut=cut)
+def _dropped_down_to(sizes: Sequence[TurnSize], most: int) -> int:
+    """How many turns, oldest first, have to go so that the others take at most `most` tokens."""
+    left = _tokens(sizes)
+    for count, size in enumerate(sizes):
+        if left <= most:
+            return count
+        left -= size.tokens
+    return len(sizes)
+
+
+def _tokens(sizes: Sequence[TurnSize]) -> int:
+    return sum(size.tokens for size in sizes)
+
+
+def _firsts(sizes: Sequence[TurnSize]) -> frozenset[int]:
+    return frozenset(size.first for size in sizes)

@@ -41,9 +41,10 @@ class Overflow:
     `reason` is that of turns which are left out for want of room: the budget or the window.
     `last_not_loaded` is the last sequence number of turns that would be sent too, had they been
     loaded, None where there are none; `not_loaded_reason` is theirs while nothing is cut.
-    `low_water` is a percentage of the limit, `previous_cut` the cut of the last request under the
-    same settings. `recall_share` is the percentage of the room that new quotes may take, None for
-    the policy's own rule. `cleaner` is given where a cleanup may take the guard's place.
+    `low_water` is a percentage of the room for history: of the limit less `fixed` and less the
+    turns that marks spare. `previous_cut` is the cut of the last request under the same settings.
+    `recall_share` is the percentage of the room that new quotes may take, None for the policy's
+    own rule. `cleaner` is given where a cleanup may take the guard's place.
     """
 
     verdict: PathVerdict
@@ -60,14 +61,9 @@ class Overflow:
     cleaner: Cleaner | None
 
 
-def cut_oldest(
-    overflow: Overflow, *, reason: Reason | None = None, most: int | None = None
-) -> FittedPath:
-    """Let the guard drop the oldest turns, for `reason` where that isn't the overflow's own.
-
-    Nothing is dropped while the whole takes at most `most` tokens.
-    """
-    reason = reason or overflow.reason
+def cut_oldest(overflow: Overflow) -> FittedPath:
+    """Let the guard drop the oldest turns."""
+    reason = overflow.reason
     found = guard(
         [TurnSize(t.first, t.tokens, bool(t.kept_for)) for t in overflow.verdict.sent],
         fixed=overflow.fixed,
@@ -76,7 +72,6 @@ def cut_oldest(
         low_water=overflow.low_water,
         previous=overflow.previous_cut,
         last_not_loaded=overflow.last_not_loaded,
-        most=most,
     )
     is_cut = overflow.last_not_loaded is not None
     return FittedPath(
@@ -100,7 +95,7 @@ def clean_or_cut(overflow: Overflow) -> FittedPath:
         overflow.verdict,
         overflow.cleaner,
         room=overflow.limit - overflow.fixed,
-        down_to=max(0, overflow.limit * overflow.low_water // 100 - overflow.fixed),
+        low_water=overflow.low_water,
         overflow_reason=overflow.reason,
     )
     return FittedPath(

@@ -14,9 +14,9 @@ from chatsite.history.settings.triage_settings import ConversationSettings
 class Settings:
     """What applies to one turn. `tokens` is a budget; None means the model's window.
 
-    `low_water` is the percentage of the limit to which an overflow is cut, `recall_share` the one
-    that new quotes may take, None for the policy's own rule. `lock_reason` is a
-    sentence to read beside the lock, "" when nothing is locked.
+    `low_water` is the percentage of the room for history to which an overflow is cut,
+    `recall_share` the one that new quotes may take, None for the policy's own rule.
+    `lock_reason` is a sentence to read beside the lock, "" when nothing is locked.
     """
 
     policy: Setting[str]

@@ -108,14 +108,12 @@ class CleanupPreview:
         # A long conversation takes 8 us a message.
         older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
         fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
-        low = max(0, window.room * context.settings.low_water.value // 100 - fixed)
+        low, room = context.settings.low_water.value, window.room - fixed
         return CleanupOffers(
             note="",
             window=window.size,
             cleanup=cleanup,
-            offers=tuple(
-                _offer(name, older, down_to=low, room=window.room - fixed) for name in STRATEGIES
-            ),
+            offers=tuple(_offer(name, older, low_water=low, room=room) for name in STRATEGIES),
         )
 
     async def choose(self, request: PageRequest, strategy: str) -> tuple[int, ...]:
@@ -142,9 +140,9 @@ def _older(transcript: Transcript, decision: Decision) -> Iterator[_Older]:
             yield _Older(turn, sum(tokens_of(e.message) for e in usable), goes_along)
 
 
-def _offer(name: str, older: list[_Older], *, down_to: int, room: int) -> CleanupOffer:
+def _offer(name: str, older: list[_Older], *, low_water: int, room: int) -> CleanupOffer:
     along = [one for one in older if one.goes_along]
-    gone = unload(name, [one.held for one in along], down_to=down_to)
+    gone = unload(name, [one.held for one in along], room=room, low_water=low_water)
     last = max(gone, default=0)
     goes = [
         one

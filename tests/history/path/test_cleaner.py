@@ -151,7 +151,7 @@ class TestInsteadOfTheGuard:
     def test_the_strategy_decides_which_turns_are_unloaded(
         self, strategy: str, kept: list[int]
     ) -> None:
-        decision = decision_on(talk(6), strategy=strategy, window=window_for(5), historyLowWater=60)
+        decision = decision_on(talk(6), strategy=strategy, window=window_for(5), historyLowWater=40)
         assert sent(decision) == [*kept, 13]
         unloaded_turns = [seq for seq in range(1, 13, 2) if seq not in kept]
         assert decision.unloads == tuple(unloaded_turns)
@@ -175,7 +175,7 @@ class TestInsteadOfTheGuard:
     def test_unloaded_turns_stay_left_out_because_of_their_status(self) -> None:
         path = talk(6)
         first = decision_on(
-            path, strategy="removeOldestMessages", window=window_for(5), historyLowWater=60
+            path, strategy="removeOldestMessages", window=window_for(5), historyLowWater=40
         )
         longer = [*as_stored(path, first), answer(14, 40), user(15)]
         second = decision_on(longer, strategy="removeOldestMessages", window=window_for(5))

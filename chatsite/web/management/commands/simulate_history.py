@@ -77,7 +77,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--tokens", type=number_reader(1), help="the token budget")
         parser.add_argument(
-            "--low-water", type=number_reader(1, 100), help="percent of the budget kept at a cut"
+            "--low-water", type=number_reader(1, 100), help="percent of the room kept at a cut"
         )
         parser.add_argument("--selector", choices=POLICIES.selectors, help="relevant: who selects")
         parser.add_argument("--json", action="store_true", help="print JSON")
