@@ -23,6 +23,9 @@ class Property:
     unbound: str = ""
 
 
+QUOTES_NOTHING = "it quotes nothing of its own"
+
+
 PROPERTIES: Mapping[str, Property] = {
     "P1": Property(
         "every result follows its call, and every call has all its results",
@@ -91,6 +94,12 @@ PROPERTIES: Mapping[str, Property] = {
         "of the room",
         unbound=HAS_ITS_OWN_CUT,
     ),
+    "P28": Property(
+        "a quote stays before the message it was made for while the beginning stays, and nothing "
+        "is sent twice",
+        unbound=QUOTES_NOTHING,
+    ),
+    "P29": Property("the request is rebuilt from its receipt, byte for byte", unbound=NO_RECORD),
 }
 
 

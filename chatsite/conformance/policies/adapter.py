@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from types import MappingProxyType
 from typing import Protocol
 
 from chatsite.conformance.kit.cases import PLENTY, Case, CaseEntry, with_tokens
@@ -35,6 +36,7 @@ from chatsite.messages import Message
 LENGTH, LOW_WATER = 20, 50
 ROOMY = Window(PLENTY + 1, 1)
 OVER = ("over_budget", "over_window")
+NOTHING_QUOTED: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 def counted_head(*, prefilled: bool = False) -> Head:
@@ -54,7 +56,8 @@ class PolicyCase(Case):
     """Everything that `decide` takes, but for the policy.
 
     `options` are settings that some policies have, by their names in a template. `not_loaded` is
-    the part of the path that the store didn't read.
+    the part of the path that the store didn't read. `quoted` are the messages that were quoted for
+    earlier ones, by the sequence number of the answer that they are stored with.
     """
 
     head: tuple[Message, ...] = field(init=False)
@@ -67,6 +70,7 @@ class PolicyCase(Case):
     low_water: int = LOW_WATER
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
     not_loaded: NotLoaded = NotLoaded()
+    quoted: Mapping[int, tuple[int, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "head", self.agent_head.messages)
@@ -74,7 +78,8 @@ class PolicyCase(Case):
 
     @property
     def transcript(self) -> Transcript:
-        return Transcript(entries=stored_entries(self.entries), not_loaded=self.not_loaded)
+        entries = stored_entries(self.entries, quoted=self.quoted)
+        return Transcript(entries=entries, not_loaded=self.not_loaded)
 
     @property
     def afresh(self) -> PolicyCase:
@@ -95,10 +100,13 @@ class PolicyCase(Case):
         lines += [f"{name}: {value}" for name, value in self.options.items()]
         names = ("previous", "recall", "triaged", "summary", "chosen")
         found = {name: getattr(self.evidence, name) for name in names}
+        lines += [f"quoted: {dict(self.quoted)}"] * bool(self.quoted)
         return lines + [f"{name}: {value}" for name, value in found.items() if value is not None]
 
 
-def stored_entries(entries: Sequence[CaseEntry]) -> tuple[Entry, ...]:
+def stored_entries(
+    entries: Sequence[CaseEntry], *, quoted: Mapping[int, tuple[int, ...]] = NOTHING_QUOTED
+) -> tuple[Entry, ...]:
     """The kit's entries as those of `chatsite.history`."""
     return tuple(
         Entry(
@@ -108,6 +116,7 @@ def stored_entries(entries: Sequence[CaseEntry]) -> tuple[Entry, ...]:
             excluded=entry.excluded,
             forgets_above=entry.forgets_above,
             at=entry.at,
+            quoted=quoted.get(entry.seq, ()),
         )
         for entry in entries
     )

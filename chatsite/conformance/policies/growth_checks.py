@@ -10,7 +10,6 @@ from chatsite.conformance.kit.trials import PolicyRefused
 from chatsite.conformance.policies.adapter import LEXICAL, STEPWISE, PolicyTrial
 from chatsite.conformance.policies.cut_checks import FLOOR, Claims
 from chatsite.history import Evidence, Previous
-from chatsite.history.policies.lexical_layout import TAIL
 
 STEPS = 3
 
@@ -25,11 +24,13 @@ def p15_the_beginning_stays(trial: PolicyTrial) -> None:
 def p15_a_cut_stays_while_it_fits(trial: PolicyTrial) -> None:
     """The tail begins elsewhere only when keeping the last beginning would exceed the limit, or
     leave room unused that a new cut would fill: below the low-water mark, or one of two turns."""
+    if trial.subject == LEXICAL and (trial.case.quoted or trial.case.evidence.recall):
+        return  # Quotes take room too: P28 says when its beginning stays.
     before: PolicyTrial | None = None
-    for now in _grown(trial):
+    for now in grown(trial):
         if before is not None and before.decision.cut is not None and now.decision.cut is not None:
             cut = before.decision.cut
-            if _tokens_from(now, cut) <= _room_of_tail(now) and not _leaves_room(now, cut):
+            if _tokens_from(now, cut) <= now.decision.limit and not _leaves_room(now, cut):
                 assert now.decision.cut == cut, f"the beginning moved from {cut} though it fits"
         before = now
 
@@ -42,7 +43,7 @@ def p15_a_step_moves_the_cut_at_once(trial: PolicyTrial) -> None:
         return
     step = min(trial.decision.settings.step.value, max(1, trial.case.length))
     roomy = replace(trial, case=trial.case.unlimited)
-    places = [_place_of_cut(now) for now in _grown(roomy)]
+    places = [_place_of_cut(now) for now in grown(roomy)]
     for before, after in zip(places, places[1:], strict=False):
         assert after - before in (0, step), f"it moved from turn {before} to turn {after}"
 
@@ -57,7 +58,7 @@ def _place_of_cut(trial: PolicyTrial) -> int:
 
 def p20_what_stayed_the_same_is_counted(trial: PolicyTrial) -> None:
     before: PolicyTrial | None = None
-    for now in _grown(trial):
+    for now in grown(trial):
         if before is not None:
             same = _common_beginning(before, now)
             assert now.decision.leading == same, (
@@ -66,7 +67,7 @@ def p20_what_stayed_the_same_is_counted(trial: PolicyTrial) -> None:
         before = now
 
 
-def _grown(trial: PolicyTrial) -> list[PolicyTrial]:
+def grown(trial: PolicyTrial) -> list[PolicyTrial]:
     """The last few requests of the conversation, each with the receipt of the one before it."""
     asked = [place for place, entry in enumerate(trial.entries) if entry.message.role == "user"][
         -STEPS:
@@ -76,12 +77,22 @@ def _grown(trial: PolicyTrial) -> list[PolicyTrial]:
         previous = _receipt_of(found[-1]) if found else None
         evidence = replace(trial.case.evidence, previous=previous)
         path = trial.entries[: place + 1]
+        quoted = dict(trial.case.quoted)
+        for before in found:
+            if before.decision.quoted:
+                quoted |= {_answer_to(before, trial): before.decision.quoted}
         try:
-            case = replace(trial.case.with_entries(path), evidence=evidence)
+            case = replace(trial.case.with_entries(path), evidence=evidence, quoted=quoted)
             found.append(trial.subject.run(case))
         except PolicyRefused:
             found = []
     return found
+
+
+def _answer_to(before: PolicyTrial, trial: PolicyTrial) -> int:
+    """The number of the message that follows the current one of a former request."""
+    last = before.current[0].seq
+    return next((entry.seq for entry in trial.entries if entry.seq > last), 0)
 
 
 def _receipt_of(trial: PolicyTrial) -> Previous | None:
@@ -89,22 +100,15 @@ def _receipt_of(trial: PolicyTrial) -> Previous | None:
     return Previous.from_dict(json.loads(json.dumps(trial.decision.to_dict())))
 
 
-def _room_of_tail(trial: PolicyTrial) -> int:
-    """`relevant` keeps a share of the limit for what it quotes, whether it needs it or not."""
-    limit = trial.decision.limit
-    return limit * TAIL // 100 if trial.subject == LEXICAL else limit
-
-
 def _leaves_room(trial: PolicyTrial, cut: int) -> bool:
     """Whether a tail from `cut` on would be shorter than one that may be cut now."""
     claims = Claims.of(trial)
-    room = claims.room - (trial.decision.limit - _room_of_tail(trial))
     tail = [tokens for first, tokens in claims.turns if first >= cut]
     above = [tokens for first, tokens in claims.turns if first < cut]
     if not above:
         return False
     more = sum(tail) + above[-1]
-    low = max(0, room) * trial.decision.settings.low_water.value // 100
+    low = max(0, claims.room) * trial.decision.settings.low_water.value // 100
     return more <= low or (len(tail) < FLOOR and more <= claims.room)
 
 

@@ -73,6 +73,7 @@ def cases(draw: st.DrawFn) -> PolicyCase:
         low_water=dials.of((50, 1, 25, 75, 100)),
         options=options(Dials(draw(EVEN))),
         evidence=evidence([Dials(draw(EVEN)) for _ in range(5)], entries),
+        quoted=quoted(Dials(draw(EVEN)), entries),
         entries=entries,
     )
 
@@ -121,6 +122,17 @@ def recall(dials: Dials, seqs: range) -> Recall | None:
         return None
     hits = (Hit(seq=dials.of(seqs), score=1.0 - n, why="it says tea") for n in range(count))
     return Recall(hits=tuple(hits))
+
+
+def quoted(dials: Dials, entries: Sequence[CaseEntry]) -> dict[int, tuple[int, ...]]:
+    """What was quoted for up to three earlier messages: anything, also what isn't there or stands
+    below."""
+    answers = [entry.seq for entry in entries if entry.message.role == "assistant"]
+    seqs = range(1, entries[-1].seq + 3)
+    return {
+        dials.of(answers): tuple(dials.of(seqs) for _ in range(dials.of((1, 2, 3))))
+        for _ in range(dials.of((0, 0, 1, 2, 3)) if answers else 0)
+    }
 
 
 def triaged(dials: Dials, seqs: range) -> TriageChoice | None:

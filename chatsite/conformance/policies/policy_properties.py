@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 
 from chatsite.conformance.kit.properties import PROPERTIES
 from chatsite.conformance.kit.search import Check
-from chatsite.conformance.policies import cleanup_checks, cut_checks, growth_checks, record_checks
+from chatsite.conformance.policies import (
+    cleanup_checks,
+    cut_checks,
+    growth_checks,
+    quote_checks,
+    record_checks,
+)
 from chatsite.conformance.policies.adapter import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
 NAMES = tuple(variant.name for variant in VARIANTS)
@@ -112,6 +118,15 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
         ),
         absent={"strategy": "it ranks what it chose itself, message by message"},
     ),
+    "P28": PolicyProperty(
+        (
+            quote_checks.p28_nothing_is_sent_twice,
+            quote_checks.p28_a_quote_stays_while_the_beginning_stays,
+            quote_checks.p28_room_is_used_for_what_matters,
+            quote_checks.p28_others_send_no_earlier_quotes,
+        )
+    ),
+    "P29": PolicyProperty((quote_checks.p29_the_request_is_rebuilt,)),
 }
 
 

@@ -115,7 +115,7 @@ def p21_wrong_evidence_does_no_harm(trial: PolicyTrial) -> None:
 
 def p21_without_evidence_the_newest_are_sent(trial: PolicyTrial) -> None:
     """Missing evidence is replaced by the newest turns, with a note."""
-    bare = trial.subject.run(replace(trial.case, evidence=Evidence()))
+    bare = trial.subject.run(replace(trial.case, evidence=Evidence(), quoted={}))
     reasons = [bare.reasons[turn[0].seq] for turn in bare.older]
     ours = [reason for reason in reasons if reason in {"within_budget", "within_length", *LEFT}]
     kept = [reason for reason in ours if reason not in LEFT]
@@ -162,8 +162,8 @@ def p23_every_message_has_one_verdict(trial: PolicyTrial) -> None:
     assert not trial.sent & trial.quoted, "sent in place and quoted as well"
     assert decision.sent == len(told)
     for before, after in zip(runs, runs[1:], strict=False):
-        same = (before.reason, before.sentence, before.quoted)
-        assert same != (after.reason, after.sentence, after.quoted), (
+        same = (before.reason, before.sentence, before.before)
+        assert same != (after.reason, after.sentence, after.before), (
             "neighbours with the same verdict are one run"
         )
     assert all(verdict.sentence for verdict in decision.verdicts)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from chatsite.history.lexical.cues import asks_only, is_question
+from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.overflow import Overflow
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import TurnVerdict
@@ -33,8 +34,6 @@ SHORT = 18
 # share that is set, one part in so many of it.
 ALSO_ASKS, ASKS_NOTHING = 400, 200
 ALSO_PART, NOTHING_PART = 6, 24
-# The newest turns that a cut leaves where the room is enough for them.
-FLOOR = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +89,11 @@ class _Plan:
         """Tokens that the newest turns may take: all the room where nothing was searched for."""
         return self.room * TAIL // 100 if self.overflow.evidence.recall else self.room
 
+    @property
+    def low_tail(self) -> int:
+        """Tokens of the newest turns that a cut leaves."""
+        return self.most_tail * self.overflow.low_water // 100
+
     def newest(self, most: int) -> list[TurnVerdict]:
         """The newest turns within `most` tokens, but two where the room is enough."""
         found: list[TurnVerdict] = []
@@ -111,17 +115,22 @@ class _Plan:
             return None
         if len(tail) > len(floor) and _tokens(tail) > self.most_tail:
             return None
+        one_more = self.loose[len(self.loose) - len(tail) - 1 : len(self.loose) - len(tail)]
+        if one_more and _tokens((*one_more, *tail)) <= self.low_tail:
+            return None  # The room has grown since: a new cut leaves more.
         quotable, earlier = self._earlier(tail)
         free = self.room - _tokens(tail) - _taken(earlier)
-        if free < 0 or (self.forces and self._wanted(quotable, earlier) > free):
+        # With all the room where the message may push older things out: then it has to fit.
+        new = self._new(quotable, earlier, self.room if self.forces else free)
+        if free < 0 or new.tokens > free:
             return None
-        return self._layout(cut, tail, earlier, self._new(quotable, earlier, free))
+        return self._layout(cut, tail, earlier, new)
 
     def cut_down(self) -> LexicalLayout:
         """The tail at its low-water mark; the oldest quotes go until the rest is at its own, or
         until there is room for what is asked for now."""
         low = self.overflow.low_water
-        tail = self.newest(self.most_tail * low // 100)
+        tail = self.newest(self.low_tail)
         quotable, earlier = self._earlier(tail)
         free = self.room - _tokens(tail)
         down_to = max(0, self.room * low // 100 - _tokens(tail))

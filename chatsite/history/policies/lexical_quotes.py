@@ -24,6 +24,7 @@ from chatsite.history.values.transcript import Entry
 
 NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
 STAYS = "it mattered for an earlier message and stays where it was quoted"
+NOTE_STAYS = "a background task wrote it before an earlier message, where it stays quoted"
 ANSWERED = "the message that was answered"
 NO_ROOM = "it matters for this message, but there was no room to quote it"
 LESS = "it matters less for this message than what fills the share for quotes"
@@ -69,14 +70,14 @@ class QuotableMessages:
         turns quote already."""
         entries = [
             entry
-            for seq in turn.turn.quoted
+            for seq in dict.fromkeys(turn.turn.quoted)
             if seq not in without and (entry := self._stays(seq)) is not None
         ]
         return Quotes(
             before=turn.first,
             entries=tuple(sorted(entries, key=lambda entry: entry.seq)),
-            reasons=dict.fromkeys((entry.seq for entry in entries), "relevant"),
-            whys=dict.fromkeys((entry.seq for entry in entries), STAYS),
+            reasons={e.seq: "followed" if _is_note(e) else "relevant" for e in entries},
+            whys={e.seq: NOTE_STAYS if _is_note(e) else STAYS for e in entries},
         )
 
     def _stays(self, seq: int) -> Entry | None:
@@ -85,12 +86,16 @@ class QuotableMessages:
         if turn is None or seq in self.in_place:
             return None
         entry = next(entry for entry in turn.turn.entries if entry.seq == seq)
-        note = entry.message.source in BACKGROUND
+        note = _is_note(entry)
         if turn.reason in NEVER_QUOTED and not (note and turn.reason == "background"):
             return None
         if turn.apart.get(seq) in NEVER_QUOTED and not (note and not entry.excluded):
             return None
         return entry if can_be_quoted(entry.message) else None
+
+
+def _is_note(entry: Entry) -> bool:
+    return entry.message.source in BACKGROUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,16 +142,20 @@ def quote_hits(
     whys: dict[int, str] = {}
     left_out: dict[int, tuple[Reason, str]] = {}
     used = BLOCK_TOKENS
-    for hit in _by_worth(quotable.hits, units):
+    order = _by_worth(quotable.hits, units)
+    # Twice: once the message that it answers is quoted for another hit, a hit takes less.
+    for hit in (*order, *order):
         if hit.seq in entries:
             whys[hit.seq] = hit.why
             continue
         new = [entry for entry in units[hit.seq] if entry.seq not in entries]
         cost = sum(map(quote_tokens, new))
         if used + cost > min(room, most):
+            full = used + cost > room
             # A marked turn is among the hits only where it has no room in its place either.
-            full = used + cost > room or quotable.turns[hit.seq].kept_for is not None
-            left_out[hit.seq] = (reason, NO_ROOM) if full else ("not_relevant", LESS)
+            spared = quotable.turns[hit.seq].kept_for is not None
+            left = reason if full or spared else "not_relevant"
+            left_out[hit.seq] = (left, NO_ROOM if full else LESS)
             continue
         used += cost
         for entry in new:

@@ -85,7 +85,9 @@ def check_loaded_part(trial: PolicyTrial) -> None:
     if isinstance(wanted, Tokens) and NEVER_SENT & set(trial.reasons.values()):
         return  # storage counts messages that can't be sent too, and loads fewer
     hits = trial.case.evidence.recall.hits if trial.case.evidence.recall else ()
-    found = frozenset(hit.seq for hit in hits if trial.subject == LEXICAL)
+    quoted = [seq for seqs in trial.case.quoted.values() for seq in seqs]
+    sources = {*(hit.seq for hit in hits), *quoted}
+    found = frozenset(sources if trial.subject == LEXICAL else ())
     decision = trial.subject.run(load_part(trial.case, wanted, also=found)).decision
     assert decision.request == trial.decision.request
     # Above a gap of messages that weren't loaded, a pinned turn isn't known to touch the tail.
@@ -151,7 +153,7 @@ def check_plain_function(trial: PolicyTrial) -> None:
 
 def test_the_table_covers_every_property_and_policy() -> None:
     assert {variant.policy for variant in VARIANTS} == set(POLICIES.names)
-    assert list(PROPERTIES) == [f"P{number}" for number in range(1, 28)]
+    assert list(PROPERTIES) == [f"P{number}" for number in range(1, 30)]
     everything = {variant.name for variant in VARIANTS}
     assert set(POLICY_PROPERTIES) <= set(PROPERTIES)
     for name, bound in PROPERTIES.items():
