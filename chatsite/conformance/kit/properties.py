@@ -100,6 +100,7 @@ PROPERTIES: Mapping[str, Property] = {
         unbound=QUOTES_NOTHING,
     ),
     "P29": Property("the request is rebuilt from its receipt, byte for byte", unbound=NO_RECORD),
+    "P30": Property("what is said of what is left out is true", unbound=NO_RECORD),
 }
 
 

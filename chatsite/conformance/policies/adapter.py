@@ -35,8 +35,9 @@ from chatsite.messages import Message
 
 LENGTH, LOW_WATER = 20, 50
 ROOMY = Window(PLENTY + 1, 1)
-OVER = ("over_budget", "over_window")
 NOTHING_QUOTED: Mapping[int, tuple[int, ...]] = MappingProxyType({})
+NO_ROOM = ("over_budget", "over_window")
+LEFT_BY_CUT = (*NO_ROOM, "above_cut")
 
 
 def counted_head(*, prefilled: bool = False) -> Head:

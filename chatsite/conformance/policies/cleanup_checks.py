@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsite.conformance.policies.adapter import OVER, PolicyCase, PolicyTrial
+from chatsite.conformance.policies.adapter import LEFT_BY_CUT, PolicyCase, PolicyTrial
 
 
 def p24_what_was_unloaded_stays_out(trial: PolicyTrial) -> None:
@@ -33,9 +33,8 @@ def p26_a_cleanup_takes_whole_turns(trial: PolicyTrial) -> None:
         assert not trial.is_spared(turn), f"turn {first} is spared by a mark"
         assert not trial.sent & {entry.seq for entry in turn}
         assert {trial.reasons[entry.seq] for entry in turn} == {"unloaded"}
-    spared_went = any(
-        trial.reasons[first] in OVER for first, turn in turns.items() if trial.is_spared(turn)
-    )
+    spared = [first for first, turn in turns.items() if trial.is_spared(turn)]
+    spared_went = any(trial.reasons[first] in LEFT_BY_CUT for first in spared)
     loose = [turn for turn in trial.older if not trial.is_spared(turn)]
     if spared_went:
         assert not any(entry.seq in trial.sent for turn in loose for entry in turn)

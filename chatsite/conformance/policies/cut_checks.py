@@ -1,4 +1,5 @@
-"""Checks of a cut (P27): the newest turns have the strongest claim, and the room is used."""
+"""Checks of a cut: the newest turns have the strongest claim and the room is used (P27); what is
+said of what is left out is true (P30)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from chatsite.conformance.kit.cases import CaseEntry, total_tokens
 from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import LAST_N, LEXICAL, PolicyTrial
+from chatsite.conformance.policies.adapter import LAST_N, LEXICAL, NO_ROOM, PolicyTrial
 from chatsite.history import BACKGROUND, AddedMessage
+from chatsite.history.values.added_messages import BLOCK_TOKENS, LABEL_TOKENS, can_be_quoted
 from chatsite.kv.cleanup import DEFAULT
 
 FLOOR = 2
@@ -94,6 +96,33 @@ def p27_a_longer_length_keeps_the_tail(trial: PolicyTrial) -> None:
     if not trial.sent <= more.sent:
         p27_a_cut_leaves_its_share_of_the_room(more)
         p27_the_newest_have_the_strongest_claim(more)
+
+
+def p30_no_room_is_said_only_where_there_was_none(trial: PolicyTrial) -> None:
+    """Whatever is left out for want of room exceeds what is left of the limit."""
+    free = trial.decision.limit - trial.decision.tokens
+    whole = trial.subject.run(trial.case.unlimited)
+    sizes = {message.id: total_tokens([message]) for message in whole.request}
+    for turn in trial.older:
+        for entry in turn:
+            if trial.reasons[entry.seq] not in NO_ROOM:
+                continue
+            tokens = sum(sizes.get(each.message.id, 0) for each in turn)
+            if trial.subject == LEXICAL:  # A quote takes more than its message.
+                tokens += BLOCK_TOKENS + 2 * LABEL_TOKENS
+            assert tokens > free, f"turn {turn[0].seq} takes {tokens}, and {free} are free"
+
+
+def p30_not_relevant_is_said_only_where_somebody_looked(trial: PolicyTrial) -> None:
+    """A search looks at texts, a fast model at whole turns; without either nobody knows."""
+    evidence = trial.case.evidence
+    for entry in trial.entries:
+        if trial.reasons[entry.seq] == "not_relevant":
+            if trial.subject == LEXICAL:
+                assert evidence.recall is not None, "nothing was searched"
+                assert can_be_quoted(entry.message), f"{entry.seq} has no text to search"
+            else:
+                assert evidence.triaged is not None, "no model was asked"
 
 
 def _not_summarised(trial: PolicyTrial) -> list[tuple[CaseEntry, ...]]:

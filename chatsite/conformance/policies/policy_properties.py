@@ -127,6 +127,13 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
         )
     ),
     "P29": PolicyProperty((quote_checks.p29_the_request_is_rebuilt,)),
+    "P30": PolicyProperty(
+        (
+            cut_checks.p30_no_room_is_said_only_where_there_was_none,
+            cut_checks.p30_not_relevant_is_said_only_where_somebody_looked,
+        ),
+        absent={"strategy": "its messages are fitted before broken groups of calls are dropped"},
+    ),
 }
 
 

@@ -9,8 +9,8 @@ from chatsite.conformance.kit.cases import total_tokens
 from chatsite.conformance.policies.adapter import (
     ALL,
     LAST_N,
+    LEFT_BY_CUT,
     LEXICAL,
-    OVER,
     STRATEGY,
     SUMMARY,
     PolicyTrial,
@@ -20,7 +20,10 @@ from chatsite.history.values.layout import message_digest
 from chatsite.messages import Message
 
 SPARED = ("pinned", "replied_to")
-LEFT = ("over_length", "over_budget", "over_window", "not_relevant", "not_chosen", "summarised")
+LEFT = (
+    *("over_length", "over_budget", "over_window", "above_cut", "not_relevant", "not_chosen"),
+    *("low_priority", "summarised"),
+)
 NEED_EVIDENCE = (LEXICAL, SUMMARY, STRATEGY)
 
 
@@ -29,7 +32,7 @@ def p7_pins_are_kept(trial: PolicyTrial) -> None:
     for turn in trial.older:
         left_out = any(entry.excluded for entry in turn) or turn[0].seq < trial.marker
         if any(entry.pinned for entry in turn) and not left_out and turn[0].seq not in trial.sent:
-            assert trial.reasons[turn[0].seq] in OVER or turn[0].seq in trial.quoted
+            assert trial.reasons[turn[0].seq] in LEFT_BY_CUT or turn[0].seq in trial.quoted
             rest = [other for other in trial.older if not trial.is_spared(other)]
             assert not any(other[0].seq in trial.sent for other in rest)
 
@@ -48,7 +51,7 @@ def p11_length_counts_user_messages(trial: PolicyTrial) -> None:
     inside = counted[-(-over // step) * step :]
     assert len(counted) <= most or most - step < len(inside) <= most
     for entry in counted:
-        marked = {"above_marker", "excluded", "unloaded", *SPARED, *OVER}
+        marked = {"above_marker", "excluded", "unloaded", *SPARED, *LEFT_BY_CUT}
         outside, near = marked | {"over_length"}, marked | {"within_length", "current"}
         assert trial.reasons[entry.seq] in (near if entry in inside else outside)
     unmarked = trial.unguarded.sent & {entry.seq for entry in counted}

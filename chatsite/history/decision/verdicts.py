@@ -28,6 +28,7 @@ _SENTENCES: Mapping[Reason, str] = {
     "summarised": "the running summary stands for it",
     "strategy": "the agent's strategy chose it",
     "not_chosen": "the agent's strategy didn't choose it",
+    "low_priority": "the agent's strategy gives it a lower priority than what is sent",
     "background": "written by a background task",
     "followed": "a background task wrote it directly before this message",
     "unloaded": "unloaded by a cleanup, until you bring it back",
@@ -68,7 +69,21 @@ def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
         return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"
     if reason == "over_window":
         return f"left out because the model's window of {window.size:,} tokens is full"
+    if reason == "above_cut":
+        return (
+            f"above the cut: when {_bound(settings, window)} is full, the oldest turns go at once, "
+            f"down to the low-water mark ({settings.low_water.value} %), so that the beginning "
+            "then stays the same"
+        )
     return _SENTENCES[reason]
+
+
+def _bound(settings: Settings, window: Window) -> str:
+    """What limits the request, in words."""
+    budget = settings.tokens.value
+    if budget is not None and budget <= window.room:
+        return f"the budget of {budget:,} tokens"
+    return f"the model's window of {window.size:,} tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from chatsite.history.path.guard import TurnSize
-from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict, below_unloaded
+from chatsite.history.path.turn_verdicts import (
+    PathVerdict,
+    TurnVerdict,
+    below_unloaded,
+    without_room,
+)
 from chatsite.history.values.reasons import Reason
 
 
@@ -82,11 +87,14 @@ def clean_up(
         low_water=low_water,
     )
     unloaded = [turn for turn in verdict.sent if turn.first in dropped and not turn.kept_for]
+    free = room - sum(turn.tokens for turn in verdict.sent if turn.first not in dropped)
     last = max((turn.first for turn in unloaded), default=0)
 
     def after(turn: TurnVerdict) -> TurnVerdict:
+        if turn.first in dropped and not turn.kept_for:
+            return replace(turn, reason="unloaded", why="")
         if turn.first in dropped:
-            return replace(turn, reason=overflow_reason if turn.kept_for else "unloaded", why="")
+            return without_room(turn, overflow_reason, free=free)
         if turn.is_sent and turn.kept_for and turn.first < last:
             return replace(turn, reason=turn.kept_for, why="")
         return turn

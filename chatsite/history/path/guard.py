@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 # "Make it shorter" needs the answer before it, and often the one before that.
 FLOOR = 2
@@ -33,10 +34,24 @@ class TurnSize:
 @dataclass(frozen=True, slots=True)
 class GuardCut:
     """The `first` of each dropped turn. `cut` is where the unbroken rest begins, None when
-    everything fits."""
+    everything fits. For the dropped turns in `no_room` there is none beside what is sent; the
+    others went with them, or to get down to the low-water mark."""
 
     dropped: frozenset[int] = frozenset()
     cut: int | None = None
+    no_room: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, dropped: Sequence[TurnSize], *, cut: int, free: int) -> GuardCut:
+        """`free` is how many tokens are left beside what is sent.
+
+        Of the turns that no mark spares only the newest dropped ones are looked at, up to one that
+        would fit: the others are above that one, and a verdict a turn would make long receipts.
+        """
+        loose = [size for size in dropped if not size.spared]
+        newest = list(takewhile(lambda size: size.tokens > free, reversed(loose)))
+        spared = [size for size in dropped if size.spared and size.tokens > free]
+        return cls(dropped=_firsts(dropped), cut=cut, no_room=_firsts([*newest, *spared]))
 
 
 def guard(
@@ -64,8 +79,9 @@ def guard(
     if always + _tokens(loose) <= limit and last_not_loaded is None:
         return GuardCut()
     if always > limit:
-        gone = [*loose, *spared[: _dropped_down_to(spared, limit - fixed)]]
-        return GuardCut(dropped=_firsts(gone), cut=current)
+        count = _dropped_down_to(spared, limit - fixed)
+        free = limit - fixed - _tokens(spared[count:])
+        return GuardCut.of([*loose, *spared[:count]], cut=current, free=free)
     room = limit - always
     low = room * low_water // 100
     most_dropped = max(_dropped_down_to(loose, room), len(loose) - FLOOR)
@@ -77,7 +93,7 @@ def guard(
         if _still_holds(loose, kept, room=room, low=low):
             dropped = kept
             cut = previous if kept == before else loose[kept].first
-    return GuardCut(dropped=_firsts(loose[:dropped]), cut=cut)
+    return GuardCut.of(loose[:dropped], cut=cut, free=room - _tokens(loose[dropped:]))
 
 
 def _still_holds(loose: Sequence[TurnSize], dropped: int, *, room: int, low: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from chatsite.history.path.cleaner import Cleaner, CleanupResult, clean_up
 from chatsite.history.path.guard import GuardCut, TurnSize, guard
 from chatsite.history.path.quotes import Quotes
-from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.path.turn_verdicts import MARKS_FILL_IT, PathVerdict, TurnVerdict
 from chatsite.history.values.evidence import Evidence, RunningSummary
 from chatsite.history.values.reasons import Reason
 from chatsite.messages import Message
@@ -38,7 +38,7 @@ class Overflow:
     """A path that doesn't fit. Of `limit` tokens `fixed` are taken already: by the head, the
     current turn, quotes and a strategy's texts.
 
-    `reason` is that of turns which are left out for want of room: the budget or the window.
+    `reason` is that of turns for which there is no room: the budget or the window.
     `last_not_loaded` is the last sequence number of turns that would be sent too, had they been
     loaded, None where there are none; `not_loaded_reason` is theirs while nothing is cut.
     `low_water` is a percentage of the room for history: of the limit less `fixed` and less the
@@ -63,7 +63,6 @@ class Overflow:
 
 def cut_oldest(overflow: Overflow) -> FittedPath:
     """Let the guard drop the oldest turns."""
-    reason = overflow.reason
     found = guard(
         [TurnSize(t.first, t.tokens, bool(t.kept_for)) for t in overflow.verdict.sent],
         fixed=overflow.fixed,
@@ -75,8 +74,8 @@ def cut_oldest(overflow: Overflow) -> FittedPath:
     )
     is_cut = overflow.last_not_loaded is not None
     return FittedPath(
-        verdict=after_guard(found, overflow.verdict, reason, spared=overflow.reason),
-        not_loaded_reason=reason if is_cut else overflow.not_loaded_reason,
+        verdict=after_guard(found, overflow.verdict, no_room=overflow.reason),
+        not_loaded_reason="above_cut" if is_cut else overflow.not_loaded_reason,
         cut=found.cut,
         quotes=overflow.quotes,
     )
@@ -108,20 +107,28 @@ def clean_or_cut(overflow: Overflow) -> FittedPath:
 
 
 def after_guard(
-    found: GuardCut, verdict: PathVerdict, reason: Reason, *, spared: Reason
+    found: GuardCut, verdict: PathVerdict, *, no_room: Reason, above: Reason = "above_cut"
 ) -> PathVerdict:
-    """The verdict after the guard: `reason` for what was dropped, `spared` for what was dropped
-    in spite of a mark. Turns above the cut that a mark saved say so."""
+    """The verdict after the guard: `no_room` for what has none beside what is sent, `above` for
+    the other turns above the cut. Turns above it that a mark saved say so.
+
+    With another reason `above`, that is the one of every turn that no mark spares.
+    """
     cut = found.cut
     if cut is None:
         return verdict
+    marks_fill_it = any(turn.kept_for and turn.first in found.dropped for turn in verdict.sent)
 
     def after(turn: TurnVerdict) -> TurnVerdict:
-        if turn.first in found.dropped:
-            return replace(turn, reason=spared if turn.kept_for else reason, why="")
-        if turn.is_sent and turn.kept_for and turn.first < cut:
-            return replace(turn, reason=turn.kept_for, why="")
-        return turn
+        if turn.first not in found.dropped:
+            if turn.is_sent and turn.kept_for and turn.first < cut:
+                return replace(turn, reason=turn.kept_for, why="")
+            return turn
+        if above != "above_cut" and not turn.kept_for:
+            return replace(turn, reason=above, why="")
+        if turn.first in found.no_room:
+            return replace(turn, reason=no_room, why="")
+        return replace(turn, reason="above_cut", why=MARKS_FILL_IT if marks_fill_it else "")
 
     older = tuple(after(turn) for turn in verdict.older)
     return replace(verdict, older=older, tail=max(verdict.tail, cut))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.values.counts import sum_tokens
@@ -21,6 +21,8 @@ from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 from chatsite.messages import Message
+
+MARKS_FILL_IT = "left out because turns that are pinned or replied to fill the room"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,13 @@ def judge_path(
         tail=max(tail, min(marker, current.first), below_unloaded(older, current.first)),
         reached=choice.reached,
     )
+
+
+def without_room(turn: TurnVerdict, no_room: Reason, *, free: int) -> TurnVerdict:
+    """The verdict on a marked turn that is left out, with `free` tokens beside what is sent."""
+    if turn.tokens > free:
+        return replace(turn, reason=no_room, why="")
+    return replace(turn, reason="above_cut", why=MARKS_FILL_IT)
 
 
 def judge_current(turn: Turn) -> TurnVerdict:

@@ -7,13 +7,16 @@ request keeps its beginning and a provider's cache serves it.
 
 from __future__ import annotations
 
-from chatsite.history.path.guard import GuardCut
+from chatsite.history.lexical.words import terms
+from chatsite.history.path.guard import GuardCut, TurnSize
 from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
 from chatsite.history.path.quotes import Quotes
+from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
 from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
 from chatsite.history.policies.lexical_quotes import QuotedHits
+from chatsite.history.values.added_messages import can_be_quoted
 from chatsite.history.values.reasons import Reason
 
 NOT_SEARCHED = "Older messages were not searched: the newest turns are sent."
@@ -22,36 +25,61 @@ NOT_SEARCHED = "Older messages were not searched: the newest turns are sent."
 def cut_and_recall(overflow: Overflow) -> FittedPath:
     """The newest turns with what was quoted for them, and quotes for the current message."""
     layout = lay_out(overflow)
-    searched = overflow.evidence.recall is not None
-    reason: Reason = "not_relevant" if searched else overflow.reason
+    reason: Reason = "not_relevant" if _was_searched(overflow) else "above_cut"
     cut_above = overflow.last_not_loaded is not None
+    verdict = after_guard(
+        _dropped(overflow, layout), overflow.verdict, no_room=overflow.reason, above=reason
+    )
+    gathered = overflow.evidence.recall is not None or overflow.evidence.notes
     return FittedPath(
-        verdict=after_guard(
-            _dropped(overflow, layout), overflow.verdict, reason, spared=overflow.reason
-        ),
+        verdict=verdict,
         not_loaded_reason=reason if cut_above else overflow.not_loaded_reason,
         cut=layout.cut,
-        quotes=_with_hits(overflow.quotes, layout.new),
+        quotes=_with_hits(overflow.quotes, layout.new, verdict),
         earlier_quotes=layout.earlier,
-        notes=() if searched or overflow.evidence.notes else (NOT_SEARCHED,),
+        notes=() if gathered else (NOT_SEARCHED,),
     )
+
+
+def _was_searched(overflow: Overflow) -> bool:
+    """Whether older messages were looked at: "Thanks!" has no word to search for."""
+    recall = overflow.evidence.recall
+    asked = overflow.verdict.current.turn.entries[0].message.content or ""
+    return recall is not None and bool(recall.hits or terms(asked))
 
 
 def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
     stay = {turn.first for turn in (*layout.tail, *layout.spared)}
-    dropped = frozenset(turn.first for turn in overflow.verdict.sent if turn.first not in stay)
-    return GuardCut(dropped=dropped, cut=layout.cut)
+    sizes = [TurnSize(t.first, t.tokens, bool(t.kept_for)) for t in overflow.verdict.sent]
+    taken = sum(size.tokens for size in sizes if size.first in stay)
+    quoted = sum(quotes.tokens for quotes in layout.earlier) + layout.new.tokens
+    return GuardCut.of(
+        [size for size in sizes if size.first not in stay],
+        cut=layout.cut,
+        free=overflow.limit - overflow.fixed - taken - quoted,
+    )
 
 
-def _with_hits(notes: Quotes, new: QuotedHits) -> Quotes:
-    """The notes of background tasks and the new quotes, as one message."""
+def _with_hits(notes: Quotes, new: QuotedHits, verdict: PathVerdict) -> Quotes:
+    """The notes of background tasks and the new quotes, as one message.
+
+    Tool calls, their results and blank answers aren't searched: so nobody knows whether they
+    matter.
+    """
     relevant: dict[int, Reason] = dict.fromkeys((e.seq for e in new.entries), "relevant")
+    left_out: dict[int, tuple[Reason, str]] = {
+        entry.seq: ("above_cut", "")
+        for turn in verdict.older
+        if turn.reason == "not_relevant"
+        for entry in turn.turn.entries
+        if not can_be_quoted(entry.message)
+    }
     return Quotes(
         before=notes.before,
         entries=tuple(sorted((*notes.entries, *new.entries), key=lambda entry: entry.seq)),
         reasons={**notes.reasons, **relevant},
         whys={**notes.whys, **new.whys},
-        left_out=new.left_out,
+        left_out=left_out | dict(new.left_out),
     )
 
 

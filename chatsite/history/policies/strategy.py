@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chatsite.history.path.overflow import cut_oldest
@@ -70,21 +70,34 @@ def _chosen_messages(
         tokens_of_seq={seq: count for seq, count in tokens.items() if seq in usable},
     )
     texts, first, notes = _leading(layout, path)
-    dropped = {dropped.item for dropped in layout.dropped if isinstance(dropped.item, int)}
+    free = available_tokens - layout.tokens
+    dropped: dict[int, Reason] = {
+        item.item: overflow_reason if item.tokens > free else "low_priority"
+        for item in layout.dropped
+        if isinstance(item.item, int)
+    }
 
     def rule(turn: Turn) -> TurnRule:
         sent = {e.seq for e in turn.entries if e.seq in layout.kept and e.seq >= first}
         apart: dict[int, Reason] = {
-            entry.seq: overflow_reason if entry.seq in dropped else "not_chosen"
+            entry.seq: dropped.get(entry.seq, "not_chosen")
             for entry in turn.entries
             if entry.seq not in sent
         }
         if sent:
             return TurnRule(reason="strategy", apart=apart)
-        lost = any(entry.seq in dropped for entry in turn.entries)
-        return TurnRule(reason=overflow_reason if lost else "not_chosen")
+        lost = [dropped[entry.seq] for entry in turn.entries if entry.seq in dropped]
+        return TurnRule(reason=_of_whole(lost))
 
     return PolicyChoice(rule=rule, tail=None, texts=texts, notes=notes)
+
+
+def _of_whole(lost: Sequence[Reason]) -> Reason:
+    """The reason of a turn of which nothing is sent, from those of its chosen messages: there was
+    no room for the turn only where there was none for any of them."""
+    if not lost:
+        return "not_chosen"
+    return "low_priority" if "low_priority" in lost else lost[0]
 
 
 def _usable(path: Path, layout: SlotLayout) -> set[int]:

@@ -13,6 +13,8 @@ from chatsite.history.values.evidence import RunningSummary
 from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
 
+ABOVE_SUMMARY = "above the first message that the running summary holds"
+
 
 def cut_and_summarise(overflow: Overflow) -> FittedPath:
     """The summary replaces all that it covers; the tail begins right after it."""
@@ -26,7 +28,7 @@ def cut_and_summarise(overflow: Overflow) -> FittedPath:
         note = "There is no room for the summary: it isn't sent."
     if source is None or note:
         return replace(cut_oldest(overflow), notes=(note,) if note else ())
-    verdict, begins = _covered(overflow.verdict, source, overflow.reason)
+    verdict, begins = _covered(overflow.verdict, source)
     last = overflow.last_not_loaded
     fitted = cut_oldest(
         replace(
@@ -44,9 +46,7 @@ def cut_and_summarise(overflow: Overflow) -> FittedPath:
     )
 
 
-def _covered(
-    verdict: PathVerdict, source: RunningSummary, overflow_reason: Reason
-) -> tuple[PathVerdict, int]:
+def _covered(verdict: PathVerdict, source: RunningSummary) -> tuple[PathVerdict, int]:
     """The verdict with `summarised` for each turn that is whole within the summary, and where the
     first turn below the summary begins.
 
@@ -62,8 +62,9 @@ def _covered(
         elif turn.kept_for and turn.is_sent:
             turn = replace(turn, reason=turn.kept_for)
         elif turn.is_sent:
-            reason: Reason = "summarised" if turn.first >= source.first else overflow_reason
-            turn = replace(turn, reason=reason, why="")
+            covered = turn.first >= source.first
+            reason: Reason = "summarised" if covered else "above_cut"
+            turn = replace(turn, reason=reason, why="" if covered else ABOVE_SUMMARY)
         older.append(turn)
     begins = begins or verdict.current.first
     return replace(verdict, older=tuple(older), tail=max(verdict.tail, begins)), begins

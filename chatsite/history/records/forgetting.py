@@ -42,6 +42,7 @@ _SETTING = {
     "over_length": "length",
     "within_budget": "tokens",
     "over_budget": "tokens",
+    "above_cut": "tokens",
 }
 
 

@@ -242,8 +242,11 @@ def test_a_budget_cuts_whole_turns_down_to_the_low_water_mark() -> None:
     # The room is 90 tokens beside the head and the current message; two turns take 40.
     assert decision.tokens == HEAD_TOKENS + 10 + 40
     assert decision.cut == decision.horizon == sent(decision)[0]
-    assert reasons(decision)[0][2] == "over_budget"
-    assert "tokens" in decision.verdicts[1].sentence
+    assert reasons(decision)[0][2] == "above_cut"
+    assert decision.verdicts[1].sentence == (
+        f"above the cut: when the budget of {HEAD_TOKENS + 100} tokens is full, the oldest turns "
+        "go at once, down to the low-water mark (50 %), so that the beginning then stays the same"
+    )
 
 
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)

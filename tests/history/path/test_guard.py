@@ -62,6 +62,24 @@ class TestTheNewestTwo:
         assert kept(sizes, limit=399) == [1]
 
 
+class TestWhatIsSaidOfDroppedTurns:
+    def test_no_room_is_said_of_the_newest_of_them_while_they_do_not_fit(self) -> None:
+        sizes = turns(10, 70, 10, 80, 60, 30)
+        cut = guard(sizes, fixed=0, current=CURRENT, limit=150, low_water=100)
+        assert cut.cut == 9
+        assert cut.no_room == {7}
+        assert cut.dropped - cut.no_room == {1, 3, 5}
+
+    def test_a_pin_without_room_keeps_the_others_out_and_they_say_so(self) -> None:
+        path = [user(1, 40, pinned=True), user(2, 20), user(3, 90, pinned=True), user(4)]
+        decision = decision_on(path, historyPolicy="all", historyTokens=120)
+        assert in_place(decision) == [3, 4]
+        assert [(v.reason, v.sentence) for v in decision.verdicts[:2]] == [
+            ("over_budget", "left out to stay within the budget of 120 tokens"),
+            ("above_cut", "left out because turns that are pinned or replied to fill the room"),
+        ]
+
+
 class TestAFormerCut:
     @staticmethod
     def cut(sizes: Sequence[TurnSize], previous: int, *, limit: int) -> int | None:

@@ -31,7 +31,7 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.messages import Message, Role, Source, TokenCount
+from chatsite.messages import Message, Role, Source, TokenCount, ToolCall
 
 HEAD = counted_head()
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)
@@ -145,19 +145,19 @@ class TestTokens:
         shares = [share for share, same in zip(leading[1:], stays, strict=True) if same]
         assert min(shares) > 0.4
 
-    def test_messages_that_were_not_loaded_are_over_the_budget(self) -> None:
+    def test_messages_that_were_not_loaded_are_above_the_cut(self) -> None:
         whole = decision_on(chat(20), "tokens", tokens=600)
         not_loaded = NotLoaded(messages=20, users=10, tokens=1_000, first=1, last=20)
         part = decision_on(chat(20, start=10), "tokens", tokens=600, not_loaded=not_loaded)
         assert in_place(part) == in_place(whole)
-        assert reason_of(part, 1) == "over_budget"
+        assert reason_of(part, 1) == "above_cut"
         assert part.horizon == whole.horizon
 
     def test_new_token_counts_never_bring_back_messages_that_were_not_loaded(self) -> None:
         not_loaded = NotLoaded(messages=20, users=10, tokens=1, first=1, last=20)
         part = decision_on(chat(12, start=10), "tokens", tokens=9_000, not_loaded=not_loaded)
         assert part.cut is not None
-        assert reason_of(part, 1) == "over_budget"
+        assert reason_of(part, 1) == "above_cut"
 
 
 class TestNotLoaded:
@@ -274,9 +274,27 @@ class TestQuotes:
     def test_without_a_search_the_newest_are_sent_with_a_note(self) -> None:
         decision = decision_on(chat(30), "relevant", tokens=1_000)
         assert decision.notes == ("Older messages were not searched: the newest turns are sent.",)
-        assert reason_of(decision, 4) == "over_budget"
+        assert reason_of(decision, 4) == "above_cut"
         noted = decision_on(chat(30), "relevant", tokens=1_000, evidence=Evidence(notes=("So.",)))
         assert noted.notes == ("So.",)
+
+    def test_nothing_is_said_of_relevance_where_nothing_was_looked_at(self) -> None:
+        """Results of tools aren't searched, and a message without a word can't be searched for."""
+        path = chat(30)
+        call = ToolCall(id="c", name="search")
+        asked = Message.assistant(None, id="m2", calls=(call,))
+        path[1] = replace(path[1], message=with_tokens(asked, 50))
+        found = Message.tool("{}", id="m3", call_id="c")
+        path[2] = replace(path[2], message=with_tokens(found, 50))
+        searched = Evidence(recall=Recall(hits=()))
+        decision = decision_on(path, "relevant", tokens=1_000, evidence=searched)
+        assert [reason_of(decision, seq) for seq in (1, 2, 3, 4)] == [
+            *("not_relevant", "above_cut", "above_cut", "not_relevant"),
+        ]
+        thanks = replace(path[-1].message, content="Thanks!")
+        path[-1] = replace(path[-1], message=thanks)
+        nothing = decision_on(path, "relevant", tokens=1_000, evidence=searched)
+        assert reason_of(nothing, 1) == "above_cut"
 
 
 class TestBackground:
@@ -354,9 +372,9 @@ class TestSummary:
         decision = decision_on(chat(10), "summary", tokens=900, evidence=summary(7))
         assert in_place(decision)[0] == 7
 
-    def test_turns_between_summary_and_tail_are_reported_as_over_budget(self) -> None:
+    def test_turns_between_summary_and_tail_are_above_the_cut(self) -> None:
         decision = decision_on(chat(30), "summary", tokens=900, evidence=summary(8))
-        assert reason_of(decision, 9) == "over_budget"
+        assert reason_of(decision, 9) == "above_cut"
         assert reason_of(decision, 8) == "summarised"
 
     def test_a_pinned_turn_stays_whole_below_the_summary(self) -> None:
@@ -475,6 +493,22 @@ class TestStrategy:
         )
         assert in_place(decision) == [9, 10, 17, 18, 19, 20, 21]
         assert reason_of(decision, 1) == "over_budget"
+
+    def test_what_would_fit_is_not_said_to_have_no_room(self) -> None:
+        slots = (
+            StrategySlot(name="old", priority=0, items=(1, 2, 3, 4)),
+            StrategySlot(name="new", priority=1, items=(17, 18)),
+        )
+        path = chat(10)
+        path[1] = replace(path[1], message=with_tokens(path[1].message, 250))
+        path[2] = replace(path[2], message=with_tokens(path[2].message, 120))
+        path[3] = replace(path[3], message=with_tokens(path[3].message, 120))
+        decision = decision_on(
+            path, "strategy", tokens=HEAD_TOKENS + 10 + 150, evidence=strategy_choice(*slots)
+        )
+        assert in_place(decision) == [17, 18, 21]
+        assert reason_of(decision, 3) == "over_budget"
+        assert reason_of(decision, 1) == "low_priority"
 
     def test_pins_are_kept_and_take_their_room_first(self) -> None:
         entries = chat(10)
