@@ -12,7 +12,8 @@ from tests.bench.dialogues import Dialogue, Question, Spoken
 from tests.bench.sent.bill import Bill, SentRequest, in_time
 from tests.bench.sent.chart import Panel, Series, draw
 from tests.bench.sent.replays import replay_dialogue
-from tests.bench.sent.senders import SYSTEM, Plan, whole_messages
+from tests.bench.sent.senders import SYSTEM, Plan, PolicySender, Search, whole_messages
+from tests.bench.sent.talks import talk_of
 
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
 PLANS = {
@@ -105,6 +106,19 @@ def test_an_early_message_is_found_again_only_by_a_search() -> None:
     found = dialogue(*long_talk(30), questions=(question,))
     bills = replay_dialogue(found, PLANS, frozenset())
     assert (bills["relevant"].complete, bills["tokens"].complete) == (1, 0)
+
+
+async def test_what_was_quoted_stays_in_the_next_request() -> None:
+    question = said(60, "Where does the key to the boathouse hang?")
+    talk = await talk_of(
+        dialogue(*long_talk(30), question, said(61, "In the pantry."), said(62, "I see."))
+    )
+    sender, search = PolicySender(PLANS["relevant"]), Search()
+    first = sender.send(talk.path[:61], search)
+    then = sender.send(talk.path, search)
+    assert first is not None and then is not None
+    assert 1 in first.whole & then.whole
+    assert then.leading == first.tokens
 
 
 def test_the_picture_is_drawn_with_every_line_of_every_set() -> None:

@@ -36,6 +36,7 @@ CAPTION = (
 
 LANGCHAIN = "langchain-core"
 WORDS, VECTORS = "relevant, words", "relevant, vectors"
+FEW_QUOTES = "relevant, share 25"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ LINES: Mapping[str, Line] = {
     "tokens": Line(template={"historyPolicy": "tokens"}),
     LANGCHAIN: Line(template=None),
     WORDS: Line(template={"historyPolicy": "relevant"}),
+    FEW_QUOTES: Line(template={"historyPolicy": "relevant", "historyRecallShare": 25}),
     VECTORS: Line(template={"historyPolicy": "relevant"}, vectors=True),
 }
 
@@ -103,6 +105,7 @@ class Target:
 TARGETS = (
     Target(data="locomo", key=("tokens", 4_000), units=600),
     Target(data="locomo", key=(WORDS, 4_000), units=950, by_message=73, all_of_it=78),
+    Target(data="locomo", key=(FEW_QUOTES, 4_000), units=560, by_message=63, all_of_it=70),
     Target(data="beam", key=(WORDS, 8_000), units=3_000, all_of_it=36),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any, Protocol
+from typing import Protocol
 
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
@@ -131,7 +131,7 @@ class PolicySender:
             return None
         if keep:
             self._previous = previous_of(decision)
-            self._quoted[current.seq] = quoted_for(decision)
+            self._quoted[current.seq] = decision.quoted
         return SentRequest(decision.tokens, decision.leading, whole_messages(decision.layout))
 
     def _recall(self, path: Sequence[Entry], search: Search) -> Recall | None:
@@ -147,19 +147,7 @@ class PolicySender:
         for entry in older[len(self._older) :]:
             quoted = self._quoted.pop(entry.seq - 1, ())
             answers = quoted and entry.message.role != "user"
-            self._older.append(replace_quoted(entry, quoted) if answers else entry)
-
-
-def quoted_for(decision: Decision) -> tuple[int, ...]:
-    """The sequence numbers of what was quoted for the current message, for the next requests."""
-    found: tuple[int, ...] = getattr(decision, "quoted", ())
-    return found
-
-
-def replace_quoted(entry: Entry, quoted: tuple[int, ...]) -> Entry:
-    """The answer of a message for which these were quoted."""
-    known: dict[str, Any] = {"quoted": quoted}
-    return replace(entry, **known)
+            self._older.append(replace(entry, quoted=quoted) if answers else entry)
 
 
 def whole_messages(layout: Sequence[LayoutItem]) -> frozenset[int]:
