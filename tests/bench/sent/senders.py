@@ -13,11 +13,15 @@ from chatsite.history import (
     Entry,
     Evidence,
     Head,
+    NotLoaded,
     Previous,
     Recall,
+    Tokens,
     Transcript,
+    Users,
     Window,
     decide,
+    reach,
     resolve,
 )
 from chatsite.history.lexical.index import Index, Line
@@ -27,6 +31,7 @@ from chatsite.history.values.evidence import Hit
 from chatsite.history.values.layout import AddedMessage, LayoutItem
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
+from chatsite.turns.context.loaded_path import as_storage_loads
 from tests.bench.sent.bill import SentRequest
 from tests.bench.sent.talks import counted, tokens
 
@@ -110,7 +115,9 @@ class PolicySender:
         self._limit, self._vectors = plan.limit, plan.vectors
         self._searches = self._settings.active_policy.evidence == LEXICAL.evidence
         self._previous: Previous | None = None
+        self._reach = reach(self._settings, room=WINDOW.room)
         self._older: list[Entry] = []
+        self._taken = [0]
         self._quoted: dict[int, tuple[int, ...]] = {}
 
     def send(
@@ -118,13 +125,14 @@ class PolicySender:
     ) -> SentRequest | None:
         *older, current = path
         self._follow(older)
+        recall = self._recall(path, search)
         try:
             decision = decide(
-                Transcript(entries=(*self._older, current)),
+                self._loaded(current, recall),
                 self._settings,
                 head=HEAD,
                 window=WINDOW,
-                evidence=Evidence(previous=self._previous, recall=self._recall(path, search)),
+                evidence=Evidence(previous=self._previous, recall=recall),
                 agent="bench",
             )
         except PromptTooLarge:
@@ -148,6 +156,51 @@ class PolicySender:
             quoted = self._quoted.pop(entry.seq - 1, ())
             answers = quoted and entry.message.role != "user"
             self._older.append(replace(entry, quoted=quoted) if answers else entry)
+            self._taken.append(self._taken[-1] + tokens([entry.message]))
+
+    def _loaded(self, current: Entry, recall: Recall | None) -> Transcript:
+        """What storage loads for the policy, which decides the same of it as of the whole path."""
+        if isinstance(self._reach, Users):
+            return as_storage_loads((*self._older, current), self._reach)
+        first = 0
+        if isinstance(self._reach, Tokens):
+            first = self._first_within(self._reach.tokens)
+        tail = self._older[first:]
+        wanted = {hit.seq for hit in recall.hits} if recall else set()
+        wanted |= {seq for entry in tail for seq in entry.quoted}
+        turns = {self._turn_of(seq - 1) for seq in wanted if seq <= first}
+        above = [entry for turn in sorted(turns) for entry in self._turn(turn, first)]
+        return Transcript(
+            entries=(*above, *tail, current),
+            not_loaded=NotLoaded(
+                messages=first - len(above),
+                users=sum(e.message.role == "user" for e in self._older[:first]) - len(turns),
+                tokens=self._taken[first] - tokens(entry.message for entry in above),
+                first=1,
+                last=first,
+            )
+            if first > len(above)
+            else NotLoaded(),
+        )
+
+    def _first_within(self, most: int) -> int:
+        """The place of the turn at which the newest whole turns exceed `most` tokens."""
+        for place in range(len(self._older) - 1, 0, -1):
+            opens = self._older[place].message.role == "user"
+            if opens and self._taken[-1] - self._taken[place] > most:
+                return place
+        return 0
+
+    def _turn_of(self, place: int) -> int:
+        while place and self._older[place].message.role != "user":
+            place -= 1
+        return place
+
+    def _turn(self, first: int, end: int) -> Sequence[Entry]:
+        last = first + 1
+        while last < end and self._older[last].message.role != "user":
+            last += 1
+        return self._older[first:last]
 
 
 def whole_messages(layout: Sequence[LayoutItem]) -> frozenset[int]:
