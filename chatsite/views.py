@@ -47,7 +47,8 @@ class Quote(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView(Record):
-    """A stored message as the page shows it. `state` is that of its writing.
+    """A stored message as the page shows it. `state` is that of its writing; of a user message
+    that of its turn, where nothing of an answer is stored.
 
     `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
     `problem` is what went wrong with the turn, said of the user message that began it; of an

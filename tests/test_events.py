@@ -132,7 +132,7 @@ EVENTS: tuple[Event | Reply, ...] = (
         turn="t", state="complete", message=ANSWER, receipt={}, problem=None, messages=(RESULT,)
     ),
     Renamed(title="Journey"),
-    Marked(message="m1", pinned=True, excluded=False, forget_above=0),
+    Marked(message="m1", pinned=True, excluded=False, forget_above=0, state="complete"),
     SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
     PathChanged(),
     CacheChanged(status={"m1": -1}),

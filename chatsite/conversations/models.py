@@ -10,6 +10,8 @@ from django.db.models import Q
 
 # For `on_path=True` Django writes a bare column, for which SQLite uses no index: 0.1 s, not 1 ms.
 ON_PATH = Q(on_path__in=(True,))
+# A user message in one of these states isn't sent again with later ones.
+UNANSWERED = ("failed", "interrupted")
 STATES = [(state, state) for state in ("running", "complete", "stopped", "failed", "interrupted")]
 
 
@@ -110,7 +112,8 @@ class Message(models.Model):
 
     `turn_seq` is the seq of the user message whose turn this belongs to (0 before the first), so
     that a marked message is loaded with its whole turn. `quoted`, on an answer, holds the seqs of
-    the older messages that were quoted before its question: references, never their text.
+    the older messages that were quoted before its question: references, never their text. `state`
+    of a user message is "complete", or that of its turn where nothing of an answer was stored.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

@@ -78,7 +78,12 @@ from chatsite.conversations.upkeep.lifecycle import (
     undelete_conversation,
 )
 from chatsite.conversations.upkeep.maintenance import Maintenance, purge
-from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
+from chatsite.conversations.upkeep.marks import (
+    exclude_message,
+    forget_above_message,
+    leave_unanswered_message,
+    pin_message,
+)
 
 __all__ = [
     "Maintenance",
@@ -102,6 +107,7 @@ __all__ = [
     "end_interrupted",
     "end_turn",
     "exclude_message",
+    "leave_unanswered_message",
     "find_upload",
     "fold_summary",
     "forget_above_message",

@@ -18,6 +18,7 @@ from chatsite.history.values.marks import (
     excluded_answers,
     is_background,
     is_excluded,
+    is_unanswered,
 )
 from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
@@ -76,9 +77,9 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ..
 
 
 def summarised_entries(turn: Turn) -> tuple[Entry, ...]:
-    """The messages of a turn that a summary takes up: no greeting, no message that is left out or
-    that a background task wrote."""
-    if turn.user is None or is_excluded(turn) or is_background(turn):
+    """The messages of a turn that a summary takes up: no greeting, no message that is left out,
+    that was never answered or that a background task wrote."""
+    if turn.user is None or is_excluded(turn) or is_background(turn) or is_unanswered(turn):
         return ()
     apart = excluded_answers(turn) | background_answers(turn)
     return tuple(entry for entry in turn.entries if entry.seq not in apart)

@@ -31,7 +31,7 @@ import { SummaryWindow } from "./transcript/summary-window.js";
 import { Transcript } from "./transcript/transcript.js";
 
 /**
- * @import { Quote } from "./types/wire.js"
+ * @import { MarkName, Quote } from "./types/wire.js"
  * @import { State } from "./types/state.js"
  * @import { Item } from "./state/items.js"
  */
@@ -40,6 +40,7 @@ const MARKED = {
   pinned: ["Unpinned.", "Pinned. Its turn is sent from now on."],
   excluded: ["Taken back in.", "Left out."],
   forget_above: ["What is above is remembered again.", "What is above is forgotten."],
+  unanswered: ["Sent along with later messages from now on.", "No longer sent along."],
 };
 const page = readPage();
 claimTab(page.owner);
@@ -78,6 +79,7 @@ const transcript = new Transcript({
     if (frame.panelOpen) void panel.showTurn(turn);
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
+  include,
   retry: (id) => session.retry(id),
   continueAnswer: (id) => session.continueAnswer(id),
   show: (id) => showVersion(page, id).then(() => announce("Another version of the answer is shown."), showError),
@@ -99,6 +101,7 @@ const why = new WhyWindow({
   askAgain: (item) => composer.replyTo(quoteOf(item), lastAsked()),
   remember,
   takeBack: (id) => mark(id, "excluded", false),
+  include,
   bringBack,
 });
 const summary = new SummaryWindow({ page, state: () => session.state });
@@ -163,11 +166,21 @@ function open(target) {
 
 /**
  * @param {string} id
- * @param {"pinned"|"excluded"|"forget_above"} name
+ * @param {MarkName} name
  * @param {boolean} on
  */
 function mark(id, name, on) {
   session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), showError);
+}
+
+/**
+ * Sends a message along whose answer failed; it can be taken back.
+ * @param {string} id
+ */
+function include(id) {
+  session.mark(id, "unanswered", false).then(() => toast(MARKED.unanswered[0], {
+    label: "Undo", act: () => mark(id, "unanswered", true), about: "unanswered",
+  }), showError);
 }
 
 /**

@@ -142,6 +142,7 @@ def import_and_read(content: bytes) -> WholePath:
         messages=saved.messages,
         pinned=saved.pinned,
         excluded=saved.excluded,
+        unanswered=saved.unanswered,
         forget_above=saved.forget_above,
     )
     return queries.whole_path(owner=ADA, conversation=stored.id)
@@ -234,6 +235,12 @@ class TestResuming:
         found = row(again.conversation.id)
         assert (found.marked, found.forget_above) == (2, 0 if seq == 1 else seq)
 
+    def test_a_message_whose_answer_failed_stays_unanswered(self, chat: str) -> None:
+        store.end_turn(turn=begin(chat, "q4").turn, state="failed", text="")
+        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
+        again = import_and_read(content)
+        assert [e.seq for e in again.entries if e.unanswered] == [7]
+
     def test_token_ids_of_the_engine_are_imported_and_no_other_metadata(self) -> None:
         own = '{"engine":{"model":"smol","ids":[5,6]}}'
         said = [Message.user("Hi", id=new_id())]
@@ -295,6 +302,8 @@ DAMAGES = [
     ("settings", {"policy": "lastN"}, "settings.length"),
     ("asked", {"temperature": float("inf")}, "asked"),
     ("messages.0.pinned", "yes", "messages.0.pinned"),
+    ("messages.0.unanswered", 1, "messages.0.unanswered"),
+    ("messages.1.unanswered", True, "messages.1: only a user's message can be unanswered"),
     ("messages.0.kv", [1, 2], "messages.0.kv"),
     ("messages.0.kv", {"status": 7}, "messages.0.kv.status: input should be -1, 0 or 1"),
     ("messages.0.kv", {"size": -5}, "messages.0.kv.size"),

@@ -115,6 +115,8 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
   it("when a turn fails: the problem belongs to the question", () => {
     const problem = { code: "provider", message: "The model is down." };
     leadsTo([snapshot([]), STARTED, ended({ state: "failed", problem })], snapshot([{ ...ASKED, problem }]));
+    const alone = { ...ASKED, state: "failed", problem };
+    leadsTo([snapshot([]), STARTED, ended({ state: "failed", problem, messages: [alone] })], snapshot([alone]));
   });
 
   it("when the conversation is renamed, marked, summarised and cleared", () => {
@@ -124,8 +126,11 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
     const history = { historyPolicy: "none" };
     leadsTo([opened, { type: "history_chosen", history }],
       snapshot([ASKED], { conversation: { ...CONVERSATION, history } }));
-    leadsTo([opened, { type: "marked", message: "u", pinned: true, excluded: false, forget_above: 1 }],
+    leadsTo([opened, { type: "marked", message: "u", pinned: true, excluded: false, forget_above: 1, state: "complete" }],
       snapshot([{ ...ASKED, pinned: true }], { forget_above: 1 }));
+    const alone = { ...ASKED, state: "failed" };
+    leadsTo([snapshot([alone]), { type: "marked", message: "u", pinned: false, excluded: false, forget_above: 0, state: "complete" }],
+      snapshot([ASKED]));
     const summary = { on: true, version: 2, messages: 8, by: "a model", last: 8 };
     leadsTo([opened, { type: "summary_changed", summary }], snapshot([ASKED], { summary }));
     leadsTo([snapshot([ASKED], { summary, forget_above: 1 }), { type: "cleared" }], snapshot([]));

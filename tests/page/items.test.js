@@ -113,6 +113,16 @@ describe("the place of a message under a decision", () => {
     assert.equal(contextStatus(replied, at(1, { unloaded: true })).out, false);
   });
 
+  it("offers to send an unanswered message along, wherever it stands", () => {
+    const alone = verdict(3, 3, { sent: false, reason: "unanswered", sentence: "its answer failed" });
+    const mark = { kind: "unanswered", sentence: "its answer failed" };
+    for (const horizon of [1, 5]) {
+      assert.deepEqual(contextStatus(decision([alone], { horizon }), at(3)), { out: true, mark, verdict: alone });
+    }
+    const answered = verdict(3, 3, { reason: "unanswered", sent: false });
+    assert.equal(contextStatus(decision([answered]), at(3, { role: "assistant" })).mark, null);
+  });
+
   it("is unknown before a decision and before it is stored", () => {
     assert.deepEqual(contextStatus(null, at(1)), { out: false, mark: null, verdict: null });
     assert.deepEqual(contextStatus(decision([]), at(null)), { out: false, mark: null, verdict: null });

@@ -40,6 +40,7 @@ async def test_every_open_page_gets_a_new_mark_and_a_fresh_page_shows_it(server:
             "pinned": True,
             "excluded": False,
             "forget_above": 0,
+            "state": "complete",
         }
         for each in (page, other):
             assert await each.until("marked") == told

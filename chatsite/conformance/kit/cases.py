@@ -20,6 +20,7 @@ C = TypeVar("C", bound="Case")
 class CaseEntry:
     """A message of the path in its place: `seq` orders the path, with gaps. Marks are the user's.
 
+    `unanswered`: the answer to this user message failed, with nothing of it stored.
     `forgets_above`: nothing above this message may be sent. `at` is when it was stored.
     """
 
@@ -27,6 +28,7 @@ class CaseEntry:
     seq: int
     pinned: bool = False
     excluded: bool = False
+    unanswered: bool = False
     forgets_above: bool = False
     at: datetime | None = None
 
@@ -78,10 +80,11 @@ class Case:
 
 
 def entry_in_short(entry: CaseEntry) -> str:
-    """3u* is a pinned user message with number 3; ! excluded, ^ forgets above, ~ background,
-    - unloaded."""
+    """3u* is a pinned user message with number 3; ! excluded, ? unanswered, ^ forgets above,
+    ~ background, - unloaded."""
     message = entry.message
-    marks = "*" * entry.pinned + "!" * entry.excluded + "^" * entry.forgets_above
+    marks = "*" * entry.pinned + "!" * entry.excluded + "?" * entry.unanswered
+    marks += "^" * entry.forgets_above
     marks += "~" * (message.source != "web") + "-" * (message.kv_status <= 0)
     reply = f">{message.reply_to}" if message.reply_to else ""
     return f"{entry.seq}{message_in_short(message, marks + reply)}"

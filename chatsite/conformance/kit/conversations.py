@@ -43,7 +43,7 @@ TEXTS = (
 HUGE = "A very long message. " * 400
 OPENINGS = ("", "", "", "a", "aa", "s", "sa", "sas", "oa", "c")
 USER_MARKS = (
-    *[""] * 8, "pin", "exclude", "forget", "scheduled", "briefing", "unload", "unload",
+    *[""] * 8, "pin", "exclude", "forget", "scheduled", "briefing", "unload", "unload", "fail",
 )  # fmt: skip
 ANSWER_MARKS = ("", "", "", "", "", "", "", "", "pin", "exclude", "forget", "system", "unload")
 
@@ -80,14 +80,16 @@ class PathWriter:
                 seq=seq,
                 pinned=mark == "pin",
                 excluded=mark == "exclude",
+                unanswered=mark == "fail",
                 forgets_above=mark == "forget",
                 at=NOON + timedelta(hours=len(self.entries)) if self.timed else None,
             )
         )
 
     def turn(self, body: str, *, text: str, mark: str, answer_mark: str) -> None:
+        """With the mark "fail" nothing of an answer is there, but maybe a background task's."""
         self.add(Message.user(text, id=self._id()), mark)
-        self.answers(body, text=text, mark=answer_mark)
+        self.answers("b" * body.count("b") if mark == "fail" else body, text=text, mark=answer_mark)
 
     def answers(self, body: str, *, text: str, mark: str = "") -> None:
         if mark == "system":

@@ -10,6 +10,7 @@ from chatsite.conformance.kit.search import Check
 
 NO_RECORD = "it returns messages without a record"
 KNOWS_NO_CLEANUP = "no cleanup ran before it"
+KNOWS_NO_FAILURE = "it isn't told which answers failed"
 HAS_ITS_OWN_CUT = "it may drop what it likes; how much it keeps is measured"
 
 
@@ -101,6 +102,9 @@ PROPERTIES: Mapping[str, Property] = {
     ),
     "P29": Property("the request is rebuilt from its receipt, byte for byte", unbound=NO_RECORD),
     "P30": Property("what is said of what is left out is true", unbound=NO_RECORD),
+    "P31": Property(
+        "a message whose answer failed isn't sent again with later ones", unbound=KNOWS_NO_FAILURE
+    ),
 }
 
 

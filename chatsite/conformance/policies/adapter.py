@@ -115,6 +115,7 @@ def stored_entries(
             seq=entry.seq,
             pinned=entry.pinned,
             excluded=entry.excluded,
+            unanswered=entry.unanswered,
             forgets_above=entry.forgets_above,
             at=entry.at,
             quoted=quoted.get(entry.seq, ()),

@@ -81,7 +81,8 @@ def _by_tokens(entries: Sequence[CaseEntry], wanted: Tokens) -> int:
 def _takes_no_room(entry: CaseEntry) -> bool:
     """Whether its turn may be left out, so that more of the path has room."""
     said = entry.message
-    return entry.excluded or said.source in BACKGROUND or said.kv_status <= 0
+    left_out = entry.excluded or entry.unanswered
+    return left_out or said.source in BACKGROUND or said.kv_status <= 0
 
 
 def _with_system(entries: Sequence[CaseEntry]) -> list[list[CaseEntry]]:

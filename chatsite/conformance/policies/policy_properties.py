@@ -13,6 +13,7 @@ from chatsite.conformance.policies import (
     growth_checks,
     quote_checks,
     record_checks,
+    unanswered_checks,
 )
 from chatsite.conformance.policies.adapter import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
@@ -133,6 +134,12 @@ POLICY_PROPERTIES: Mapping[str, PolicyProperty] = {
             cut_checks.p30_not_relevant_is_said_only_where_somebody_looked,
         ),
         absent={"strategy": "its messages are fitted before broken groups of calls are dropped"},
+    ),
+    "P31": PolicyProperty(
+        (
+            unanswered_checks.p31_an_unanswered_message_stays_out,
+            unanswered_checks.p31_once_it_is_included_it_is_as_any_other,
+        )
     ),
 }
 

@@ -51,7 +51,7 @@ def p11_length_counts_user_messages(trial: PolicyTrial) -> None:
     inside = counted[-(-over // step) * step :]
     assert len(counted) <= most or most - step < len(inside) <= most
     for entry in counted:
-        marked = {"above_marker", "excluded", "unloaded", *SPARED, *LEFT_BY_CUT}
+        marked = {"above_marker", "excluded", "unloaded", "unanswered", *SPARED, *LEFT_BY_CUT}
         outside, near = marked | {"over_length"}, marked | {"within_length", "current"}
         assert trial.reasons[entry.seq] in (near if entry in inside else outside)
     unmarked = trial.unguarded.sent & {entry.seq for entry in counted}

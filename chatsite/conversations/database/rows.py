@@ -36,6 +36,11 @@ def message_of(row: models.Message) -> Message:
 QUOTED = 200
 
 
+def is_unanswered(row: models.Message) -> bool:
+    """Whether its answer failed, with nothing of it stored."""
+    return row.role == "user" and row.state in models.UNANSWERED
+
+
 def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
     return Entry(
         message=message_of(row),
@@ -43,6 +48,7 @@ def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
         pinned=row.pinned,
         excluded=row.excluded,
         forgets_above=bool(forget_above) and row.seq == forget_above,
+        unanswered=is_unanswered(row),
         at=row.created,
         quoted=tuple(row.quoted),
     )

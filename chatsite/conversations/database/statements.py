@@ -53,7 +53,7 @@ ENTRY_FIELDS = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
     *("source", "reply_to", "tokens", "tokenizer", "basis"),
     *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
-    "quoted",
+    *("quoted", "state"),
 )
 ENTRIES = Columns(Message, *ENTRY_FIELDS)
 # Conversation, true, the first seq wanted, and the conversation's next_seq.
@@ -80,7 +80,7 @@ RUNNING_TURNS = Columns(Turn, "id", "conversation", "mode", "asked", "problem_co
 # Turn.
 STILL_RUNNING = "id = %s AND state = 'running'"
 MESSAGES_OF_TURN = Columns(
-    Message, *ENTRY_FIELDS, "state", "finish_reason", "conversation", "parent", "turn"
+    Message, *ENTRY_FIELDS, "finish_reason", "conversation", "parent", "turn"
 )
 # Turn.
 RUNNING_IN_TURN = "turn_id = %s AND state = 'running'"

@@ -35,9 +35,9 @@ SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 class ImportedConversation:
     """A file that was read. Its messages get new ids, so that a file can be restored repeatedly.
 
-    No message is in the cache; unloaded ones stay unloaded. `pinned` and `excluded` are ids. The
-    first `forget_above` messages are above the marker. `settings` are those of the last turn, None
-    where the file has none; `history` is the choice that was kept.
+    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` and `unanswered`
+    are ids. The first `forget_above` messages are above the marker. `settings` are those of the
+    last turn, None where the file has none; `history` is the choice that was kept.
     """
 
     agent: str
@@ -45,6 +45,7 @@ class ImportedConversation:
     messages: tuple[Message, ...]
     pinned: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
+    unanswered: frozenset[str] = frozenset()
     forget_above: int = 0
     settings: SavedSettings | None = None
     history: Mapping[str, str] = field(default_factory=dict)
@@ -110,6 +111,7 @@ def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
         source=message.source,
         pinned=entry.pinned,
         excluded=entry.excluded,
+        unanswered=entry.unanswered,
         kv=book,
     )
 
@@ -127,6 +129,7 @@ def read_export(content: bytes) -> ImportedConversation:
         messages=messages,
         pinned=frozenset(message.id for message, item in pairs if item.pinned),
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
+        unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
         forget_above=saved.forget_above,
         settings=saved.settings,
         history=saved.history,

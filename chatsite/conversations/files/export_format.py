@@ -108,6 +108,7 @@ class SavedMessage(BaseModel):
     source: Source = "web"
     pinned: bool = False
     excluded: bool = False
+    unanswered: bool = False
     kv: SavedBook = Field(default_factory=SavedBook)
 
 
@@ -189,6 +190,8 @@ def _require_marks(saved: SavedConversation) -> None:
     for place, message in enumerate(saved.messages):
         if message.pinned and message.excluded:
             raise BadRestore(f"messages.{place}: it is both pinned and left out. {KEPT}")
+        if message.unanswered and message.role != "user":
+            raise BadRestore(f"messages.{place}: only a user's message can be unanswered. {KEPT}")
     if saved.forget_above > len(saved.messages):
         raise BadRestore(
             f"forget_above: {saved.forget_above} messages stand above the marker, and there are "

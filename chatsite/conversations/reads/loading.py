@@ -18,7 +18,7 @@ from chatsite.conversations.database.statements import (
     FINISHED_BETWEEN,
     NTH_LAST_USER,
 )
-from chatsite.conversations.models import Conversation
+from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.reads.ownership import (
     free_or_owned,
     messages_on_path,
@@ -195,16 +195,16 @@ def _cut_by_users(row: Conversation, users: int) -> int:
 def _cut_by_tokens(row: Conversation, tokens: int) -> int:
     """The seq of the turn at which the newest whole turns exceed `tokens`; 0 where they don't.
 
-    Turns that a mark, a cleanup or a background task may leave out aren't counted, so that rather
-    too much is read than too little.
+    Turns that a mark, a cleanup, a background task or a failed answer may leave out aren't counted,
+    so that rather too much is read than too little.
     """
     if row.path_tokens <= tokens:
         return 0
-    columns = ("turn_seq", "tokens", "excluded", "kv_status", "source")
+    columns = ("turn_seq", "tokens", "excluded", "kv_status", "source", "role", "state")
     newest = messages_on_path(row).exclude(state="running").order_by("-seq").values_list(*columns)
     left, size, counts = tokens, 0, True
     turn: int | None = None
-    for turn_seq, count, excluded, kv_status, source in newest.iterator(chunk_size=500):
+    for turn_seq, count, excluded, kv_status, source, *kind in newest.iterator(chunk_size=500):
         if turn is not None and turn_seq != turn:
             left -= size if counts else 0
             if left < 0:
@@ -212,6 +212,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
             size, counts = 0, True
         turn, size = turn_seq, size + count
         kept_out = excluded or kv_status != LOADED or source in BACKGROUND
+        kept_out = kept_out or (kind[0] == "user" and kind[1] in UNANSWERED)
         counts = counts and not kept_out
     return 0
 

@@ -22,11 +22,15 @@ from chatsite.conversations.database.statements import (
     TURN_END_WITH_RECEIPT,
 )
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.models import UNANSWERED, Message, Turn
+from chatsite.conversations.reads.answers import user_message_of
+from chatsite.conversations.reads.ownership import messages_on_path
+from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
+from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
-from chatsite.views import Problem, State
+from chatsite.views import MessageView, Problem, State
 
 
 @writing
@@ -46,7 +50,8 @@ def end_turn(
 
     Answer, receipt and usage are stored together. `text` and `reasoning` None keep the last
     checkpoint. An empty answer is deleted, and the answer that it would have replaced is restored.
-    Tool calls that haven't ended keep their preliminary result.
+    Where there is none and nobody stopped the turn, the user message is unanswered. Tool calls that
+    haven't ended keep their preliminary result.
     """
     row = RUNNING_TURNS.first(STILL_RUNNING + for_update(RUNNING_TURNS.table), key(turn))
     if row is None:
@@ -69,6 +74,8 @@ def end_turn(
         else:
             answer.delete()
             changed += restore_previous_answer(row)
+    if view is None or row.mode == "again":
+        changed += _mark_unanswered(row, state)
     _add_to_totals(row, finished, has_receipt=receipt is not None)
     return FinishedTurn(
         turn=turn,
@@ -94,6 +101,27 @@ def _store_turn_end(
     row.receipt = receipt
     TURN_END_WITH_RECEIPT.update(row)
     return receipt
+
+
+def _mark_unanswered(row: Turn, state: State) -> Sequence[MessageView]:
+    """The user message with its new state, where that changed: unanswered where nothing of an
+    answer is stored, and complete again where something is. A stopped turn changes nothing: the
+    person who stopped it may refer to the message."""
+    asked = user_message_of(row)
+    if asked is None:
+        return ()
+    below = messages_on_path(row.conversation).filter(seq__gt=asked.seq)
+    if below.exclude(source__in=BACKGROUND).exists():
+        now: State = "complete"
+    elif state == "stopped":
+        return ()
+    else:
+        now = state if state in UNANSWERED else "failed"
+    if asked.state == now:
+        return ()
+    asked.state = now
+    asked.save(update_fields=["state"])
+    return message_views([asked], answered_by={asked.id: row})
 
 
 def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool) -> None:

@@ -15,7 +15,7 @@ from chatsite.conversations.cache import books, saved_sessions
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
-from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.models import UNANSWERED, Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
@@ -98,13 +98,15 @@ def import_conversation(
     messages: Sequence[DomainMessage],
     pinned: Collection[str] = (),
     excluded: Collection[str] = (),
+    unanswered: Collection[str] = (),
     forget_above: int = 0,
     history: Mapping[str, str] = MappingProxyType({}),
 ) -> ConversationView:
     """A new conversation of this owner with these messages, which `History` has checked.
 
-    `pinned` and `excluded` are disjoint sets of ids; the first `forget_above` messages are above
-    the marker. `history` is the choice to keep with it.
+    `pinned` and `excluded` are disjoint sets of ids, `unanswered` those of user messages whose
+    answer failed; the first `forget_above` messages are above the marker. `history` is the choice
+    to keep with it.
     """
     now = timezone.now()
     row = Conversation(
@@ -120,6 +122,7 @@ def import_conversation(
     rows = place_at_end(row, [with_token_count(said) for said in messages], now=now)
     for one in rows:
         one.pinned, one.excluded = str(one.id) in pinned, str(one.id) in excluded
+        one.state = UNANSWERED[0] if str(one.id) in unanswered else one.state
     row.marked = sum(one.pinned or one.excluded for one in rows)
     if forget_above:
         row.forget_above = rows[0].seq + forget_above

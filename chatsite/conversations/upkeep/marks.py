@@ -1,4 +1,4 @@
-"""Marks on single messages: pin, exclude, forget what is above.
+"""Marks on single messages: pin, exclude, forget what is above, send an unanswered one along.
 
 Each is one transaction and can be undone. A mark takes effect from the next message on, also when
 it is set while an answer is written.
@@ -11,13 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from chatsite.conversations.cache.books import mark_loaded
+from chatsite.conversations.database.rows import is_unanswered
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.models import UNANSWERED, Conversation, Message
+from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.summary_queries import summary_state_of
 from chatsite.conversations.summaries import mark_stale
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked
+from chatsite.history import BACKGROUND
 from chatsite.views import SummaryView
 
 
@@ -50,6 +53,20 @@ def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Exclude the message from every request, or include it again. Excluding removes a pin."""
     row, marked = _markable(owner, message)
     return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
+
+
+@writing
+def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Leave a user message out because its answer failed, or send it along with later messages."""
+    row, marked = _markable(owner, message)
+    answers = messages_on_path(row).filter(turn_seq=marked.seq, seq__gt=marked.seq)
+    if marked.role != "user" or answers.exclude(source__in=BACKGROUND).exists():
+        raise Refused("Only a message of yours that has no answer can be unanswered.")
+    if is_unanswered(marked) != on:
+        marked.state = UNANSWERED[0] if on else "complete"
+        marked.save(update_fields=["state"])
+        mark_stale(row, marked.seq)
+    return _change(row, marked, summary=summary_state_of(row).view)
 
 
 @writing
@@ -110,5 +127,6 @@ def _change(
         pinned=message.pinned,
         excluded=message.excluded,
         forget_above=row.forget_above,
+        state=message.state,  # type: ignore[arg-type]
     )
     return MarkChange(conversation=str(row.id), marked=marked, summary=summary)

@@ -79,8 +79,9 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTurn:
-    """`messages` are the results of tool calls that the turn's end stopped and, where a retry left
-    no answer, the messages of the former answer, which is on the path again."""
+    """`messages` are the results of tool calls that the turn's end stopped; where a retry left no
+    answer, the messages of the former answer, which is on the path again; and the user message
+    where it became unanswered, or no longer is."""
 
     turn: str
     state: State

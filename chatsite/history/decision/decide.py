@@ -244,8 +244,8 @@ def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
 def _horizon(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:
     """The oldest turn of the unbroken tail; None when only greetings are above it.
 
-    Turns that are left out one by one (excluded, background) don't end the tail: they carry a
-    mark in their place. Pinned turns directly above it belong to it.
+    Turns that are left out one by one (excluded, background, unanswered) don't end the tail: they
+    carry a mark in their place. Pinned turns directly above it belong to it.
     """
     position = len(verdict.older)
     for index in range(len(verdict.older) - 1, -1, -1):

@@ -32,6 +32,7 @@ _SENTENCES: Mapping[Reason, str] = {
     "background": "written by a background task",
     "followed": "a background task wrote it directly before this message",
     "unloaded": "unloaded by a cleanup, until you bring it back",
+    "unanswered": "its answer failed, so it isn't sent again with later messages",
     "not_read": "not read from storage",
     "incomplete_tool_group": "a tool call without all its results, or a result without its call",
     "empty": "an answer without text",

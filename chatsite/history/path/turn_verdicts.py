@@ -14,6 +14,7 @@ from chatsite.history.values.marks import (
     is_background,
     is_excluded,
     is_pinned,
+    is_unanswered,
     is_unloaded,
 )
 from chatsite.history.values.normaliser import unsendable
@@ -162,7 +163,9 @@ def judge_path(
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may be above it. A marker inside a turn takes the whole turn, since cuts
     fall between turns. A pin or a reply brings a background turn in, or an unloaded one: somebody
-    asked for it. An unloaded turn keeps its place in the length, as an excluded one does.
+    asked for it. An unloaded turn keeps its place in the length, as an excluded one does, and so
+    does a message whose answer failed: nothing older comes in its place when the answer is tried
+    again and succeeds.
     """
     current = judge_current(path.current)
     older = tuple(
@@ -218,10 +221,8 @@ def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str
         reason = "above_marker"
     elif is_excluded(turn):
         reason = "excluded"
-    elif is_background(turn):
-        reason = kept_for or "background"
-    elif is_unloaded(turn):
-        reason = kept_for or "unloaded"
+    elif passed_over := _passed_over(turn):
+        reason = kept_for or passed_over
     elif kept_for and (rule.reason not in SENT or rule.apart):
         reason = kept_for
     else:
@@ -235,6 +236,15 @@ def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str
     return TurnVerdict.of(turn, reason=reason, kept_for=kept_for, apart=apart, why=why, limit=limit)
 
 
+def _passed_over(turn: Turn) -> Reason | None:
+    """Why the turn isn't sent unless somebody asks for it; None where it may be."""
+    if is_background(turn):
+        return "background"
+    if is_unloaded(turn):
+        return "unloaded"
+    return "unanswered" if is_unanswered(turn) else None
+
+
 def _unbroken_tail(older: tuple[TurnVerdict, ...], current: int, last_not_loaded: int) -> int:
     """The first seq of the unbroken tail. Turns that are left out one by one don't end it."""
     tail = current
@@ -243,6 +253,6 @@ def _unbroken_tail(older: tuple[TurnVerdict, ...], current: int, last_not_loaded
             break
         if verdict.is_in_request:
             tail = verdict.first
-        elif verdict.reason not in ("excluded", "background"):
+        elif verdict.reason not in ("excluded", "background", "unanswered"):
             break
     return tail

@@ -31,7 +31,8 @@ class Users:
 class Tokens:
     """The store must load whole turns from the newest back until they exceed `tokens`.
 
-    Turns with something excluded or of a background task in them are loaded but not counted.
+    Turns with something excluded, unanswered or of a background task in them are loaded but not
+    counted.
     0 means as many as the request may have.
     """
 

@@ -22,7 +22,9 @@ from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry
 
-NEVER_QUOTED: frozenset[Reason] = frozenset({"above_marker", "excluded", "background", "unloaded"})
+NEVER_QUOTED: frozenset[Reason] = frozenset(
+    {"above_marker", "excluded", "background", "unloaded", "unanswered"}
+)
 STAYS = "it mattered for an earlier message and stays where it was quoted"
 NOTE_STAYS = "a background task wrote it before an earlier message, where it stays quoted"
 ANSWERED = "the message that was answered"

@@ -17,6 +17,7 @@ from chatsite.history.values.marks import (
     BACKGROUND,
     is_background,
     is_excluded,
+    is_unanswered,
     is_unloaded,
     remembered_from,
 )
@@ -43,8 +44,8 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
     """Divide the older turns, oldest first, the current one not among them.
 
     Turns of background tasks are passed over. Turns that a person left out or asked to forget
-    (those that begin before `marker`), and turns that a cleanup unloaded, count in the lookback
-    but are never shown to a model.
+    (those that begin before `marker`), turns that a cleanup unloaded, and messages whose answer
+    failed count in the lookback but are never shown to a model.
     """
     lookback, hours = terms.lookback_count, terms.context_recency_hours
     people = [turn for turn in turns if not is_background(turn)]
@@ -53,7 +54,8 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
     usable = [
         turn
         for turn in looked_at
-        if _first(turn) >= marker and not is_excluded(turn) and not is_unloaded(turn)
+        if _first(turn) >= marker
+        and not (is_excluded(turn) or is_unloaded(turn) or is_unanswered(turn))
     ]
     recent = _recent(usable, hours=hours, least=terms.context_min_messages)
     newest = terms.always_include_recent

@@ -13,8 +13,8 @@ from chatsite.encoding import Record
 
 StoredReceipt = Mapping[str, Any]
 # What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
-# what a cleanup did.
-Fix = Literal["pin", "ask", "remember", "take_back", "bring_back"]
+# what a cleanup did, send a message along whose answer failed.
+Fix = Literal["pin", "ask", "remember", "take_back", "bring_back", "include"]
 
 _SOURCES = {
     "environment": "set by the administrator",
@@ -27,6 +27,7 @@ _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "above_marker": ("remember",),
     "excluded": ("take_back",),
     "unloaded": ("bring_back", "pin", "ask"),
+    "unanswered": ("include", "pin", "ask"),
     "greeting": (),
     "empty": (),
     "incomplete_tool_group": (),

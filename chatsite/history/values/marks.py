@@ -33,6 +33,16 @@ def is_unloaded(turn: Turn) -> bool:
     return any(entry.message.kv_status <= 0 for entry in turn.entries)
 
 
+def is_unanswered(turn: Turn) -> bool:
+    """Whether the answer to the turn's user message failed, with nothing of it stored.
+
+    A background task's report below it is no answer; where there is another message, one of them
+    was answered.
+    """
+    first, *rest = turn.entries
+    return first.unanswered and all(entry.message.source in BACKGROUND for entry in rest)
+
+
 def is_pinned(turn: Turn) -> bool:
     return any(entry.pinned for entry in turn.entries)
 

@@ -28,6 +28,7 @@ Reason = Literal[
     "background",
     "followed",
     "unloaded",
+    "unanswered",
     "not_read",
     "incomplete_tool_group",
     "empty",

@@ -12,6 +12,7 @@ from chatsite.history.values.marks import (
     is_background,
     is_excluded,
     is_pinned,
+    is_unanswered,
     is_unloaded,
     remembered_from,
 )
@@ -25,8 +26,9 @@ def selectable_entries(
     """The messages before the current one that may be sent, in path order.
 
     Without greetings, what is above "forget what is above", what is excluded, what background
-    tasks wrote, what a cleanup unloaded, and what a provider would refuse. `reply_to` holds the
-    ids of messages replied to: their turns are among them, as pinned turns are, whoever wrote them.
+    tasks wrote, what a cleanup unloaded, messages whose answer failed, and what a provider would
+    refuse. `reply_to` holds the ids of messages replied to: their turns are among them, as pinned
+    turns are, whoever wrote them.
     """
     marker = remembered_from(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]
@@ -41,7 +43,9 @@ def selectable_entries(
 
 def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds_any(turn, reply_to)
-    if is_excluded(turn) or ((is_background(turn) or is_unloaded(turn)) and not kept):
+    if is_excluded(turn):
+        return
+    if not kept and (is_background(turn) or is_unloaded(turn) or is_unanswered(turn)):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
     rest = [entry for entry in turn.entries if entry.seq not in apart]

@@ -13,6 +13,7 @@ from chatsite.messages import Message
 class Entry:
     """A stored message in its place. `seq` orders the path; the marks are the user's.
 
+    `unanswered`: of this user message the answer failed, with nothing of it stored.
     `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
     time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
     the sequence numbers of the older messages that were quoted before the question.
@@ -22,6 +23,7 @@ class Entry:
     seq: int
     pinned: bool = False
     excluded: bool = False
+    unanswered: bool = False
     forgets_above: bool = False
     at: datetime | None = None
     quoted: tuple[int, ...] = ()

@@ -17,6 +17,7 @@ from chatsite.history.values.evidence import Hit, Recall
 from chatsite.history.values.marks import (
     excluded_answers,
     is_excluded,
+    is_unanswered,
     is_unloaded,
     remembered_from,
 )
@@ -199,11 +200,12 @@ def _current(inputs: DecisionInputs) -> Entry:
 
 
 def _excluded(entries: Sequence[Entry]) -> frozenset[int]:
-    """What people left out: marked turns are always loaded, whole. And what a cleanup unloaded, so
-    that it takes no other hit's place; what of that wasn't loaded, `decide` refuses."""
+    """What people left out: marked turns are always loaded, whole. And what a cleanup unloaded or
+    was never answered, so that it takes no other hit's place; what of that wasn't loaded, `decide`
+    refuses."""
     found: set[int] = set()
     for turn in split_turns(entries):
         found.update(excluded_answers(turn))
-        if is_excluded(turn) or is_unloaded(turn):
+        if is_excluded(turn) or is_unloaded(turn) or is_unanswered(turn):
             found.update(entry.seq for entry in turn.entries)
     return frozenset(found)

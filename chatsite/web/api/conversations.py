@@ -143,6 +143,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         messages=saved.messages,
         pinned=saved.pinned,
         excluded=saved.excluded,
+        unanswered=saved.unanswered,
         forget_above=saved.forget_above,
         history=resumed.history,
     )

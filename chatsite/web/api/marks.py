@@ -18,6 +18,7 @@ MARKS = {
     "pinned": store.pin_message,
     "excluded": store.exclude_message,
     "forget_above": store.forget_above_message,
+    "unanswered": store.leave_unanswered_message,
 }
 MAX_QUERY = 4096
 MAX_DRAFT = 2000

@@ -199,6 +199,7 @@ async def imported(seeder: Seeder) -> str:
         messages=saved.messages,
         pinned=saved.pinned,
         excluded=saved.excluded,
+        unanswered=saved.unanswered,
         forget_above=saved.forget_above,
     )
     await seeder.run(store.delete_conversation, owner=seeder.owner, conversation=original)

@@ -6,9 +6,9 @@ import { icon } from "../elements/icons.js";
 /** @import { ContextMark } from "../state/items.js" */
 
 export class MarkLine {
-  /** @param {(() => void)|null} [bringBack] what can be done about a turn that was unloaded */
-  constructor(bringBack = null) {
-    this.bringBack = bringBack;
+  /** @param {Record<string, {label: string, act: () => void}>} [offers] what can be done, by the mark's kind */
+  constructor(offers = {}) {
+    this.offers = offers;
     this.element = h("p", { class: "mark", hidden: true });
     this.drawn = "";
   }
@@ -23,9 +23,9 @@ export class MarkLine {
     this.element.className = `mark ${mark?.kind ?? ""}`;
     if (!mark) return setChildren(this.element);
     const sent = mark.kind === "sent";
+    const offer = this.offers[mark.kind];
     setChildren(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
       `${sent ? "Still sent" : "Not sent"}: ${mark.sentence}`,
-      mark.kind === "unloaded" && this.bringBack
-        && [" · ", h("button", { type: "button", class: "link", on: { click: this.bringBack } }, "Bring back")]));
+      offer && [" · ", h("button", { type: "button", class: "link", on: { click: offer.act } }, offer.label)]));
   }
 }

@@ -21,7 +21,7 @@ import { AnswerStep } from "./step.js";
 
 /**
  * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (item: Item) => void, retry: (id: string) => void, continueAnswer: (id: string) => void,
+ *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string) => void, continueAnswer: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
@@ -46,7 +46,10 @@ export class MessageRow {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.body = h("div", { class: "body", dir: "auto" });
-    this.mark = new MarkLine(() => actions.bringBack([this.group.items[0].start]));
+    this.mark = new MarkLine({
+      unloaded: { label: "Bring back", act: () => actions.bringBack([this.group.items[0].start]) },
+      unanswered: { label: "Send it along", act: () => actions.include(/** @type {string} */ (this.newest.id)) },
+    });
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({

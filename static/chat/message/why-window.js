@@ -11,7 +11,7 @@ import { shorten } from "../state/format.js";
 /**
  * @typedef {{ask: (id: string) => Promise<Explanation>, inspects: boolean, receipt: (turn: string) => void,
  *   pin: (id: string) => void, askAgain: (item: Item) => void, remember: () => void,
- *   takeBack: (id: string) => void, bringBack: (turns: number[]) => void}} WhyActions
+ *   takeBack: (id: string) => void, include: (id: string) => void, bringBack: (turns: number[]) => void}} WhyActions
  */
 
 export class WhyWindow {
@@ -93,6 +93,10 @@ export class WhyWindow {
       bring_back: {
         label: "Bring it back", more: "Its whole turn is sent again.",
         act: () => actions.bringBack([item.start]),
+      },
+      include: {
+        label: "Send it along", more: "Later messages are sent with it, as it is.",
+        act: () => actions.include(message),
       },
     };
     const offered = fixes.map((fix) => all[fix]);

@@ -32,7 +32,7 @@ import { callView } from "./tool-calls.js";
 
 /**
  * The line under a message whose verdict differs from its place above or below the horizon.
- * @typedef {{kind: "sent"|"left"|"unloaded", sentence: string}|null} ContextMark
+ * @typedef {{kind: "sent"|"left"|"unloaded"|"unanswered", sentence: string}|null} ContextMark
  */
 
 /**
@@ -48,6 +48,7 @@ const PLAIN = {
   note: "", versions: [], idle: false, start: 0, unloaded: false,
 };
 const BACKGROUND = ["scheduled", "briefing"];
+const UNANSWERED = /** @type {const} */ ("unanswered");
 
 /**
  * The transcript's items in order, an answer's messages joined to one.
@@ -215,6 +216,11 @@ export function contextStatus(decision, { seq, role, unloaded }) {
   // A message that is replied to is sent even if it was unloaded.
   if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };
   if (!verdict) return { out: above, mark: null, verdict };
+  // Wherever it stands, it can be sent along with one click.
+  if (verdict.reason === "unanswered") {
+    const mark = role === "user" ? { kind: UNANSWERED, sentence: verdict.sentence } : null;
+    return { out: true, mark, verdict };
+  }
   if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
   if (!above && !verdict.sent) return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
   return { out: above, mark: null, verdict };

@@ -322,6 +322,7 @@ export interface MarkedEvent {
   pinned: boolean;
   excluded: boolean;
   forget_above: number;
+  state: WritingState;
 }
 export interface SummaryChangedEvent { type: "summary_changed"; summary: Summary }
 export interface CacheChangedEvent { type: "cache_changed"; status: Record<string, number> }
@@ -344,7 +345,7 @@ export type ServerEvent =
   | CacheChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
 
 /** What a person can mark on a message. */
-export type MarkName = "pinned" | "excluded" | "forget_above";
+export type MarkName = "pinned" | "excluded" | "forget_above" | "unanswered";
 
 /** Why a message is or isn't sent, and what can be done about that. */
 export interface Explanation {
@@ -353,5 +354,5 @@ export interface Explanation {
   sentences: string[];
   turn: string | null;
   excluded: string | null;
-  fixes: ("pin" | "ask" | "remember" | "take_back" | "bring_back")[];
+  fixes: ("pin" | "ask" | "remember" | "take_back" | "bring_back" | "include")[];
 }

@@ -273,6 +273,29 @@ def test_pinned_turns_are_dropped_last_and_only_over_the_limit_itself() -> None:
     assert sent(decision_on(path, tokens=HEAD_TOKENS + 69)) == [3, 5]
 
 
+@pytest.mark.parametrize("policy", ["lastN", "all", "tokens", "relevant", "summary", "strategy"])
+def test_a_message_whose_answer_failed_is_not_sent_with_later_ones(policy: str) -> None:
+    path = [user(1), answer(2), user(3, unanswered=True), user(4), answer(5), user(6)]
+    decision = decision_on(path, policy)
+    assert sent(decision) == [1, 2, 4, 5, 6]
+    assert reasons(decision)[1] == (3, 3, "unanswered")
+    assert decision.horizon is None
+    pinned = [replace(entry, pinned=entry.seq == 3) for entry in path]
+    assert sent(decision_on(pinned, policy)) == [1, 2, 3, 4, 5, 6]
+    # The turn that is tried again is the current one, which is always sent.
+    assert sent(decision_on(path[:3], policy)) == [1, 2, 3]
+
+
+def test_messages_that_merely_follow_each_other_are_all_sent() -> None:
+    assert sent(decision_on([user(1), user(2), user(3)])) == [1, 2, 3]
+
+
+def test_a_failed_message_keeps_its_place_in_the_length() -> None:
+    """As an excluded one does: nothing older comes in its place when the answer is tried again."""
+    path = [user(1), answer(2), user(3), answer(4), user(5, unanswered=True), user(6)]
+    assert sent(decision_on(path, "lastN", length=3)) == [3, 4, 6]
+
+
 @pytest.mark.parametrize(
     ("tokens", "words"),
     [

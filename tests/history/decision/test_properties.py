@@ -128,7 +128,7 @@ def check_horizon(trial: PolicyTrial) -> None:
     begins = [turn[0].seq for turn in turns]
     assert horizon in begins
     below = [turn for turn in turns if turn[0].seq >= horizon]
-    alone = {"excluded", "background", "above_marker", "followed"}
+    alone = {"excluded", "background", "above_marker", "followed", "unanswered"}
     for turn in below:
         is_sent = any(entry.seq in trial.sent for entry in turn)
         assert is_sent or trial.reasons[turn[0].seq] in alone
@@ -153,7 +153,7 @@ def check_plain_function(trial: PolicyTrial) -> None:
 
 def test_the_table_covers_every_property_and_policy() -> None:
     assert {variant.policy for variant in VARIANTS} == set(POLICIES.names)
-    assert list(PROPERTIES) == [f"P{number}" for number in range(1, 31)]
+    assert list(PROPERTIES) == [f"P{number}" for number in range(1, 32)]
     everything = {variant.name for variant in VARIANTS}
     assert set(POLICY_PROPERTIES) <= set(PROPERTIES)
     for name, bound in PROPERTIES.items():
