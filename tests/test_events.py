@@ -19,6 +19,7 @@ from chatsite.events import (
     Delta,
     Engine,
     Event,
+    HistoryChosen,
     Marked,
     PathChanged,
     Preview,
@@ -132,6 +133,7 @@ EVENTS: tuple[Event | Reply, ...] = (
         turn="t", state="complete", message=ANSWER, receipt={}, problem=None, messages=(RESULT,)
     ),
     Renamed(title="Journey"),
+    HistoryChosen(history={"historyPolicy": "lastN", "historyLength": "5"}),
     Marked(message="m1", pinned=True, excluded=False, forget_above=0, state="complete"),
     SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
     PathChanged(),
