@@ -383,6 +383,14 @@ def test_a_message_that_is_both_pinned_and_left_out_is_refused() -> None:
         read_export(json.dumps(document).encode())
 
 
+@pytest.mark.parametrize("places", [[0], [5]])
+def test_only_messages_above_can_be_quoted_before_a_message(places: list[int]) -> None:
+    document = valid_document()
+    document["messages"][0] |= {"quoted": places}
+    with pytest.raises(BadRestore, match="messages.0.quoted: only messages above it can be"):
+        read_export(json.dumps(document).encode())
+
+
 def test_a_file_of_another_program_or_a_newer_version_is_refused_by_its_name() -> None:
     for format, version in (("aspose.session", 1), (FORMAT, 9)):
         document = {"format": format, "version": version, "Messages": [{"KVSize": 4}]}

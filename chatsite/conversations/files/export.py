@@ -36,7 +36,8 @@ class ImportedConversation:
     """A file that was read. Its messages get new ids, so that a file can be restored repeatedly.
 
     No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` and `unanswered`
-    are ids. The first `forget_above` messages are above the marker. `settings` are those of the
+    are ids. The first `forget_above` messages are above the marker. `quoted` holds, by the id of a
+    message, the places of those that were quoted before its question. `settings` are those of the
     last turn, None where the file has none; `history` is the choice that was kept.
     """
 
@@ -47,6 +48,7 @@ class ImportedConversation:
     excluded: frozenset[str] = frozenset()
     unanswered: frozenset[str] = frozenset()
     forget_above: int = 0
+    quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
     settings: SavedSettings | None = None
     history: Mapping[str, str] = field(default_factory=dict)
 
@@ -55,6 +57,7 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
     """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
     receipt = whole.receipt or {}
     books = _books(whole.entries)
+    places = {entry.seq: place for place, entry in enumerate(whole.entries)}
     saved = SavedConversation(
         format=FORMAT,
         version=VERSION,
@@ -65,7 +68,9 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
         history=dict(whole.conversation.history),
         asked=dict(receipt.get("asked", {})),
         forget_above=whole.forget_above,
-        messages=[_saved(*pair) for pair in zip(whole.entries, books, strict=True)],
+        messages=[
+            _saved(entry, book, places) for entry, book in zip(whole.entries, books, strict=True)
+        ],
     )
     text = json.dumps(saved.model_dump(exclude_defaults=True), ensure_ascii=False, indent=1)
     return text.encode()
@@ -92,7 +97,7 @@ def _book(size: int, start: int, status: int) -> SavedBook:
     return SavedBook.model_validate({"size": size, "start": start, "status": status})
 
 
-def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
+def _saved(entry: Entry, book: SavedBook, places: Mapping[int, int]) -> SavedMessage:
     message = entry.message
     return SavedMessage(
         role=message.role,
@@ -112,6 +117,7 @@ def _saved(entry: Entry, book: SavedBook) -> SavedMessage:
         pinned=entry.pinned,
         excluded=entry.excluded,
         unanswered=entry.unanswered,
+        quoted=[places[seq] for seq in entry.quoted if seq in places],
         kv=book,
     )
 
@@ -131,6 +137,7 @@ def read_export(content: bytes) -> ImportedConversation:
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
         unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
         forget_above=saved.forget_above,
+        quoted={message.id: item.quoted for message, item in pairs if item.quoted},
         settings=saved.settings,
         history=saved.history,
     )

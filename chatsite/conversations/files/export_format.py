@@ -95,7 +95,8 @@ class SavedBook(BaseModel):
 
 
 class SavedMessage(BaseModel):
-    """`metadata` is the provider's own text, kept byte for byte."""
+    """`metadata` is the provider's own text, kept byte for byte. `quoted` are the messages that
+    were quoted before the question that this one answers, by their places in the file from 0."""
 
     model_config = _NOTHING_MORE
     role: Role
@@ -109,6 +110,7 @@ class SavedMessage(BaseModel):
     pinned: bool = False
     excluded: bool = False
     unanswered: bool = False
+    quoted: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     kv: SavedBook = Field(default_factory=SavedBook)
 
 
@@ -192,6 +194,10 @@ def _require_marks(saved: SavedConversation) -> None:
             raise BadRestore(f"messages.{place}: it is both pinned and left out. {KEPT}")
         if message.unanswered and message.role != "user":
             raise BadRestore(f"messages.{place}: only a user's message can be unanswered. {KEPT}")
+        if any(source >= place for source in message.quoted):
+            raise BadRestore(
+                f"messages.{place}.quoted: only messages above it can be quoted before it. {KEPT}"
+            )
     if saved.forget_above > len(saved.messages):
         raise BadRestore(
             f"forget_above: {saved.forget_above} messages stand above the marker, and there are "

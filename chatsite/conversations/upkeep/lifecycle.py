@@ -100,13 +100,15 @@ def import_conversation(
     excluded: Collection[str] = (),
     unanswered: Collection[str] = (),
     forget_above: int = 0,
+    quoted: Mapping[str, Sequence[int]] = MappingProxyType({}),
     history: Mapping[str, str] = MappingProxyType({}),
 ) -> ConversationView:
     """A new conversation of this owner with these messages, which `History` has checked.
 
     `pinned` and `excluded` are disjoint sets of ids, `unanswered` those of user messages whose
-    answer failed; the first `forget_above` messages are above the marker. `history` is the choice
-    to keep with it.
+    answer failed; the first `forget_above` messages are above the marker. `quoted` are the places
+    in `messages`, from 0, of those that were quoted before the question of a message, by its id.
+    `history` is the choice to keep with it.
     """
     now = timezone.now()
     row = Conversation(
@@ -123,6 +125,7 @@ def import_conversation(
     for one in rows:
         one.pinned, one.excluded = str(one.id) in pinned, str(one.id) in excluded
         one.state = UNANSWERED[0] if str(one.id) in unanswered else one.state
+        one.quoted = [rows[place].seq for place in quoted.get(str(one.id), ())]
     row.marked = sum(one.pinned or one.excluded for one in rows)
     if forget_above:
         row.forget_above = rows[0].seq + forget_above

@@ -145,6 +145,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         excluded=saved.excluded,
         unanswered=saved.unanswered,
         forget_above=saved.forget_above,
+        quoted=saved.quoted,
         history=resumed.history,
     )
     return JsonResponse({"conversation": view.to_dict(), "note": resumed.note})

@@ -5,7 +5,7 @@ import { formatDollars, formatDuration, formatNumber, plural } from "../state/fo
 
 /**
  * @import { Child } from "../elements/dom.js"
- * @import { Decision, Facts, Part, Reported } from "../types/wire.js"
+ * @import { Decision, Facts, Part, Reported, Verdict } from "../types/wire.js"
  * @import { Section } from "./panel.js"
  */
 
@@ -21,9 +21,12 @@ const SCALE = 12;
  */
 export function factsSection(decision) {
   const { facts, locked, lock_reason: reason } = decision;
-  const quoted = decision.verdicts.reduce((sum, one) => sum + (one.quoted ? one.messages : 0), 0);
+  const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
+  const quotes = decision.verdicts.filter((one) => one.quoted);
+  const quoted = sumMessages(quotes);
+  const stay = sumMessages(quotes.filter(({ before }) => before && before < current));
   return {
-    data: [facts, locked, reason, quoted],
+    data: [facts, locked, reason, quoted, stay],
     draw: () => [
       h("dl", { class: "facts" },
         h("dt", {}, "Policy"), h("dd", {}, facts.policy),
@@ -31,11 +34,14 @@ export function factsSection(decision) {
         h("dt", {}, "Source"), h("dd", {}, facts.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
         h("dt", {}, "Messages"),
         h("dd", {}, `${formatNumber(facts.stored)} in the conversation, ${formatNumber(facts.sent)} sent`,
-          quoted > 0 && `, ${formatNumber(quoted)} of them quoted`)),
+          quoted > 0 && `, ${formatNumber(quoted)} of them quoted`, stay > 0 && ` (${formatNumber(stay)} for earlier messages)`)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
 }
+
+/** @param {Verdict[]} verdicts */
+const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + messages, 0);
 
 /** @param {Facts} facts */
 function describeLength({ length, policy }) {

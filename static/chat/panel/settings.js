@@ -11,7 +11,7 @@ const SOURCES = ["environment", "URL", "conversation", "template", "built in"];
 /** @type {Record<string, string>} */
 const NAMES = {
   policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
-  selector: "selector", summary_model: "summary by",
+  selector: "selector", summary_model: "summary by", recall_share: "share for quotes",
 };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];

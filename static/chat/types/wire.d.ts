@@ -142,6 +142,8 @@ export interface Verdict {
   role: string | null;
   sent: boolean;
   quoted: boolean;
+  /** The message that it is quoted before; 0 where it isn't quoted. Receipts of before lack it. */
+  before?: number;
   reason: string;
   sentence: string;
   tokens: number;
@@ -171,6 +173,8 @@ export interface Settings {
   step: Setting;
   selector: Setting;
   summary_model: Setting;
+  /** Percent; receipts of before lack it. */
+  recall_share?: Setting;
   /** The settings of one selector, by name. */
   conversation?: Record<string, Setting>;
 }
