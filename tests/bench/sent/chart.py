@@ -9,7 +9,7 @@ from html import escape
 
 WIDTH, HEIGHT = 300, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 18, 34, 40
-LEGEND = 84
+LEGEND = 104
 COLUMNS = 4
 # The radius of a line's first dot, and by how much each of the next ones is larger.
 FIRST_DOT, LARGER = 2.5, 1.0
@@ -24,6 +24,7 @@ COLOURS = (
     ("#007a5a", "#00b386"),
     ("#c23b00", "#ff7f3f"),
     ("#3d3d9e", "#9d9dff"),
+    ("#8c1d1d", "#ff9d9d"),
 )
 
 
