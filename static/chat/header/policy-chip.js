@@ -20,6 +20,8 @@ export class PolicyChip {
     this.choice = choice;
     // Why a number that was typed isn't applied.
     this.wrong = "";
+    /** @type {{key: string, before: Decision|null}|null} the policy picked last, and the decision it was picked at */
+    this.picked = null;
     this.words = byId("chip-words");
     this.button = byId("chip");
     /** @type {Decision|null} */
@@ -57,6 +59,7 @@ export class PolicyChip {
    */
   choose(changes) {
     this.wrong = "";
+    this.picked = null;
     this.choice.choose(changes, this.decision?.offers?.kept ?? {});
     if (this.popover.shown) this.#drawNotes();
   }
@@ -83,6 +86,7 @@ export class PolicyChip {
     const shut = Boolean(closed);
     this.notes = h("div", { class: "pop-notes", role: "status" });
     this.wrong = "";
+    this.picked = null;
     this.back = this.#footButton("Back to the agent's default", () => this.choice.reset());
     this.own = this.#footButton("Use this chat's own choice", () => this.choice.dropLink());
     const link = h("button", { type: "button", class: "link", hidden: shut }, "Copy link with these settings");
@@ -111,7 +115,10 @@ export class PolicyChip {
     const barred = !allowed && !shut;
     const radio = h("input", { type: "radio", name: "policy", value: key, disabled: barred });
     radio.checked = choice.in_force;
-    radio.addEventListener("change", () => this.choose(choice.changes));
+    radio.addEventListener("change", () => {
+      this.choose(choice.changes);
+      this.picked = { key, before: this.decision };
+    });
     return h("div", { class: "choice" },
       h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about))),
       choice.length && this.#stepper(choice, decision, shut));
@@ -183,9 +190,12 @@ export class PolicyChip {
   #refresh() {
     const { decision } = this;
     if (!decision?.offers || !this.notes) return;
+    // What was picked stays marked until the server's word on it is here.
+    const waits = this.picked && (this.choice.chosen || this.picked.before === decision);
+    const picked = waits ? this.picked?.key : "";
     for (const choice of decision.offers.list) {
       const radio = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`input[value="${CSS.escape(choice.key)}"]`));
-      if (radio) radio.checked = choice.in_force;
+      if (radio) radio.checked = picked ? choice.key === picked : choice.in_force;
     }
     for (const [id, value] of [["policy-length", decision.settings.length.value], ["policy-tokens", decision.settings.tokens?.value]]) {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
