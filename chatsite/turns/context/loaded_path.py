@@ -72,8 +72,11 @@ def _stands_out(entry: Entry, reply_to: str | None) -> bool:
 
 
 def with_entries(transcript: Transcript, entries: Sequence[Entry]) -> Transcript:
-    """With entries of what was not loaded; that part's totals shrink by them."""
+    """With entries of what was not loaded; that part shrinks by them, also at its end."""
     away = transcript.not_loaded
+    loaded, last = {entry.seq for entry in entries}, away.last
+    while last in loaded:
+        last -= 1
     asked = [entry.message for entry in entries if entry.message.role == "user"]
     tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
     return Transcript(
@@ -84,5 +87,6 @@ def with_entries(transcript: Transcript, entries: Sequence[Entry]) -> Transcript
             users=max(0, away.users - len(asked)),
             background=max(0, away.background - sum(m.source in BACKGROUND for m in asked)),
             tokens=max(0, away.tokens - tokens),
+            last=last,
         ),
     )
