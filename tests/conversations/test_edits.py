@@ -12,7 +12,7 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep import edits
 from chatsite.conversations.upkeep.edits import WORDS_DELETED
 from chatsite.errors import Refused
-from chatsite.history import Users
+from chatsite.history import Everything, Users
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import SearchQuestion, recall_messages
 from tests.conversations.builders import (
@@ -75,6 +75,12 @@ def verdict_sentences(id: str) -> list[str]:
     return [run["sentence"] for run in receipt["verdicts"]]
 
 
+def stored_quotes(chat: str) -> list[list[int]]:
+    """What was quoted for each version of the third answer."""
+    answers = messages(chat).filter(role="assistant", seq__gt=5).order_by("seq")
+    return [one.quoted for one in answers]
+
+
 def delete(chat: str, seq: int) -> None:
     edits.delete_message(owner=ADA, message=str(messages(chat).get(seq=seq).id))
 
@@ -124,6 +130,25 @@ def test_the_next_request_is_not_compared_with_one_before_the_edit(
     assert Turn.objects.filter(conversation=row(chat), receipt__isnull=False).count() == 3
     turn(chat, "And now?", "Well.", verdicts=[], layout=[1])
     assert previous()["layout"] == [1]
+
+
+@pytest.mark.parametrize("change", ["edit", "delete"])
+def test_no_later_request_quotes_a_message_that_was_edited_or_deleted(
+    chat: str, change: str
+) -> None:
+    turn(chat, QUESTION, "Peanuts.", verdicts=[], layout=[], quoted=[1, 3])
+    asked = str(messages(chat).latest("seq").id)
+    retried = retry(chat, asked)
+    store.end_turn(turn=retried.turn, state="complete", text="Nuts.", receipt={"quoted": [1]})
+    assert stored_quotes(chat) == [[1, 3], [1]]
+    if change == "delete":
+        delete(chat, 1)
+    else:
+        message = str(messages(chat).get(seq=1).id)
+        edits.edit_message(owner=ADA, message=message, text="Other words")
+    assert stored_quotes(chat) == [[3], []], "of both versions of the answer"
+    shown = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
+    assert not any(entry.quoted for entry in shown.transcript.entries)
 
 
 def test_deleting_a_retried_question_removes_its_words_from_both_receipts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from collections.abc import AsyncIterator
@@ -12,34 +13,18 @@ import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
+from tests.quoted_talk import (
+    AFTER,
+    CAT,
+    QUERY,
+    QUESTION,
+    TALK,
+    block_in,
+    earlier_blocks,
+    is_quote,
+)
 from tests.running import Server
 from tests.web.browser_requests import ask_from_page
-
-QUERY = "historyPolicy=relevant&historyTokens=2000"
-CAT = "The cat is called Tabitha and sleeps on the piano"
-WEATHER = ("rain", "snow", "fog", "hail", "frost", "thunder", "drizzle", "sleet", "dew", "haze")
-TALK = (
-    f"{CAT} [[text=A fine name for a cat.]]",
-    *(f"Tell me of {what}, at length [[tokens=190]]" for what in WEATHER),
-)
-# It says something too, so its quotes take few tokens and outlast a cut.
-QUESTION = "I forgot a name. What was the cat called?"
-AFTER = "Good, thank you [[text=You are welcome.]]"
-
-
-def block_in(messages: list[dict[str, Any]]) -> list[int]:
-    """The places of the messages that quote what was said of the cat."""
-    return [place for place, message in enumerate(messages) if is_quote(message)]
-
-
-def earlier_blocks(messages: list[dict[str, Any]]) -> list[int]:
-    """Those that stand before an earlier message than the last one."""
-    return [place for place in block_in(messages) if place < len(messages) - 2]
-
-
-def is_quote(message: dict[str, Any]) -> bool:
-    text = str(message["content"])
-    return text.startswith("Earlier parts of this conversation") and CAT in text
 
 
 @pytest.fixture
@@ -48,11 +33,16 @@ async def ada(server: Server) -> AsyncIterator[Person]:
         yield person
 
 
-async def asked_for_the_cat(ada: Person) -> tuple[Page, dict[str, Any]]:
-    """A conversation in which the question is quoted what was said of the cat, long before."""
-    page = await ada.page(query=QUERY)
+async def talked(ada: Person, *, agent: str = "demo", query: str = QUERY) -> Page:
+    page = await ada.page(agent=agent, query=query)
     for text in TALK:
         await page.say(text)
+    return page
+
+
+async def asked_for_the_cat(ada: Person) -> tuple[Page, dict[str, Any]]:
+    """A conversation in which the question is quoted what was said of the cat, long before."""
+    page = await talked(ada)
     return page, await page.say(QUESTION)
 
 
@@ -138,6 +128,36 @@ async def test_each_version_of_an_answer_has_its_own_quotes(ada: Person, fake: F
     assert answer.status == 204
     await page.say(AFTER)
     assert len(earlier_blocks(fake.requests[-1]["messages"])) == 1
+
+
+async def test_each_round_of_tool_calls_keeps_the_quotes_of_the_first(
+    ada: Person, fake: FakeOpenAI
+) -> None:
+    query = "historyPolicy=relevant&historyTokens=2600"  # its instructions and tools take more
+    page = await talked(ada, agent="archivist", query=query)
+    calls = 'calculator:{"expression": "6 * 7"}'
+    ended = await page.say(f"{QUESTION} [[calls={calls};rounds=2;text=Tabitha.]]")
+    assert ended["message"]["content"] == "Tabitha."
+    rounds = [one["messages"] for one in fake.requests[-3:]]
+    assert block_in(rounds[0]) == [len(rounds[0]) - 2]
+    for before, after in itertools.pairwise(rounds):
+        assert after[: len(before)] == before and len(after) > len(before)
+    await page.say(AFTER)
+    last = fake.requests[-1]["messages"]
+    assert last[: len(rounds[2])] == rounds[2], "and the calls stay too"
+
+
+async def test_a_continued_answer_keeps_its_quotes(ada: Person, fake: FakeOpenAI) -> None:
+    page = await talked(ada)
+    broken = await page.say(f"{QUESTION} [[mode=cut;at=3;fails=1]]")
+    first = fake.requests[-1]["messages"]
+    assert block_in(first)
+    client, answer = str(uuid.uuid4()), broken["message"]["id"]
+    await page.command("continue", agent=page.agent, client_id=client, message=answer)
+    assert (await page.until("turn_ended"))["state"] == "complete"
+    assert fake.requests[-1]["messages"][: len(first)] == first
+    await page.say(AFTER)
+    assert fake.requests[-1]["messages"][: len(first)] == first, "and for later messages"
 
 
 async def test_a_file_keeps_what_was_quoted(ada: Person, fake: FakeOpenAI) -> None:

@@ -17,6 +17,7 @@ from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from tests.conversations.builders import ADA
+from tests.quoted_talk import CAT, QUESTION, WEATHER
 from tests.turns.conftest import LocalScriptedProvider, World
 
 TEXTS = [f"Question {number} about the quay and its {number} cranes." for number in range(7)]
@@ -67,6 +68,25 @@ async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query:
     assert found.tokens == sum(one["prompt_tokens"] for one in receipts)
     assert found.leading == sum(one["leading"] for one in receipts)
     assert found.cost and found.cost > 0
+
+
+async def test_a_replay_keeps_the_quotes_that_its_own_requests_made(world: World) -> None:
+    gatherers: dict[str, Any] = {"lexical": Recaller(storage=world.storage)}
+    world.decider = replace(world.decider, gatherers=gatherers)
+    query = "historyPolicy=relevant&historyTokens=2000"
+    page_request = replace(world.page_request(), query=query)
+    weather = [f"Of {what}: " + f"the {what} came down. " * 30 for what in WEATHER]
+    for text in (CAT, *weather, QUESTION, "Good, thank you", "And that was all"):
+        await world.run_turn(page_request, text)
+    turns = await world.run(lambda: list(Turn.objects.order_by("number")))
+    receipts = [turn.receipt for turn in turns if turn.receipt]
+    place = 2 * len(weather) + 3
+    for receipt in receipts[-2:]:
+        assert any(one["quoted"] and one["before"] == place for one in receipt["verdicts"])
+    found = await replay(world, page_request, query)
+    assert found.messages == sum(one["facts"]["sent"] for one in receipts)
+    assert found.tokens == sum(one["prompt_tokens"] for one in receipts)
+    assert found.leading == sum(one["leading"] for one in receipts)
 
 
 async def test_cleanups_are_replayed_from_the_start_and_unloaded_turns_stay_out(
