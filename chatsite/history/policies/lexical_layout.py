@@ -21,19 +21,20 @@ from chatsite.history.values.layout import AddedMessage
 
 # Percent of the room for older turns and quotes that the newest turns may take.
 TAIL = 50
-# The rule for new quotes where no share is set. A message that is nothing but a question may have
-# SHARE percent of the room, but not more tokens than ENOUGH where these are LEAST percent of it.
-# Recall grows with the tokens of quotes and hardly with their share: at 4,000 tokens 60 % finds 7
-# points more than 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md).
+# New quotes for a message that is nothing but a question: where no share is set, SHARE percent of
+# the room, but not more tokens than ENOUGH where these are LEAST percent of it. Recall grows with
+# the tokens of quotes and hardly with their share: at 4,000 tokens 60 % finds 7 points more than
+# 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md).
 SHARE, ENOUGH, LEAST = 60, 2_400, 20
 # A question of up to SHORT tokens has all of that. A longer one brings more of what its answer
 # needs, and has less by the square: people who go on with their work ask in 40 tokens, people who
 # look for something that was said before in 15 to 25.
 SHORT = 18
-# Tokens for a message that says something before it asks, and for one that asks nothing; under a
-# share that is set, one part in so many of it.
-ALSO_ASKS, ASKS_NOTHING = 400, 200
-ALSO_PART, NOTHING_PART = 6, 24
+# A message that says something before it asks has one part in so many, and one that asks nothing
+# fewer still: what they need is mostly in the newest turns, and each new quote pushes older turns
+# out sooner. Where no share is set they have these tokens at least: under a small budget a part
+# holds no message.
+ALSO_ASKS, ASKS_NOTHING = (6, 400), (24, 200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +114,9 @@ class _Plan:
         floor = self.newest(0)
         if (self.overflow.last_not_loaded or 0) >= cut or len(tail) < len(floor):
             return None
+        below = sum(turn.first >= cut for turn in self.overflow.verdict.sent)
+        if below > len(tail) + sum(turn.first >= cut for turn in self.spared):
+            return None  # A marked turn has no room, so there is no tail.
         if len(tail) > len(floor) and _tokens(tail) > self.most_tail:
             return None
         one_more = self.loose[len(self.loose) - len(tail) - 1 : len(self.loose) - len(tail)]
@@ -160,18 +164,19 @@ class _Plan:
     @cached_property
     def most_new(self) -> int:
         """Tokens that new quotes may take: a share for what only asks, less for the others."""
-        share = self.overflow.recall_share
-        most = self._most_for_a_question(share)
-        if share is None:
-            few = min(most, ALSO_ASKS if self.forces else ASKS_NOTHING)
-        else:
-            few = most // (ALSO_PART if self.forces else NOTHING_PART)
+        most = self._most_for_a_question
+        part, least = ALSO_ASKS if self.forces else ASKS_NOTHING
+        few = most // part
+        if self.overflow.recall_share is None:
+            few = max(few, min(most, least))
         if not asks_only(self.asked):
             return few
         tokens = known_tokens(self.overflow.verdict.current.turn.entries[0].message).count
         return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
 
-    def _most_for_a_question(self, share: int | None) -> int:
+    @property
+    def _most_for_a_question(self) -> int:
+        share = self.overflow.recall_share
         if share is not None:
             return self.room * share // 100
         return max(self.room * LEAST // 100, min(self.room * SHARE // 100, ENOUGH))

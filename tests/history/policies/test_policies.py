@@ -271,6 +271,20 @@ class TestQuotes:
         history = next(part.tokens for part in first.parts if part.name == "history")
         assert second.leading >= HEAD_TOKENS + history
 
+    def test_the_line_stands_at_the_message_where_a_marked_turn_leaves_no_room(self) -> None:
+        """The pinned turn is sent; the one replied to has the stronger claim than the last one, and
+        doesn't fit, so that nothing is the tail, whatever the previous cut was."""
+        path = chat(3)
+        path[2] = replace(path[2], pinned=True)
+        limit = HEAD_TOKENS + 160
+        first = decision_on(path, "relevant", tokens=limit, evidence=self.HITS)
+        path[-1] = replace(path[-1], message=replace(path[-1].message, reply_to="m1"))
+        previous = replace(receipt_of(first), cut=3)
+        evidence = replace(self.HITS, previous=previous)
+        decision = decision_on(path, "relevant", tokens=limit, evidence=evidence)
+        assert in_place(decision) == [3, 4, 7]
+        assert decision.horizon == 7
+
     def test_without_a_search_the_newest_are_sent_with_a_note(self) -> None:
         decision = decision_on(chat(30), "relevant", tokens=1_000)
         assert decision.notes == ("Older messages were not searched: the newest turns are sent.",)
