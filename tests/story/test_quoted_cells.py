@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from tests.person import Person
+from tests.quoted_talk import CAT, WEATHER
 from tests.running import Server
 from tests.story.agents import brief_demo
 
 pytestmark = pytest.mark.engine
 
-CAT = "The cat is called Tabitha and sleeps on the piano."
-WEATHER = ("rain", "snow", "fog", "hail", "frost", "thunder", "drizzle", "sleet")
 TEXTS = [(CAT, "A fine name for a cat.")] + [
     (f"Tell me of {what}.", f"The {what} fell on the roofs and the roads all day. " * 6)
     for what in WEATHER
@@ -36,7 +35,7 @@ FILE = {
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     agents = str(brief_demo(tmp_path / "agents", tokens=6))
-    more: dict[str, Any] = {"HISTORY_POLICY": "relevant", "HISTORY_TOKENS": "500"}
+    more: dict[str, Any] = {"HISTORY_POLICY": "relevant", "HISTORY_TOKENS": "800"}
     with Server(tmp_path / "var", CHAT_ENGINE="auto", AGENTS_DIR=agents, **more) as running:
         yield running
 
@@ -54,10 +53,10 @@ async def test_the_next_message_reuses_the_cells_of_a_quote_in_the_middle(server
 
         asked = await say("I forgot. What was the cat called?")
         cells = await ada.cells(page.conversation)
-        first, then = asked["verdicts"], (await say("Good."))
-        [cat] = [one for one in first if one["first"] <= 1 <= one["last"]]
-        [still] = [one for one in then["verdicts"] if one["first"] <= 1 <= one["last"]]
-        assert cat["quoted"] and still["quoted"] and still["before"] == cat["before"]
+        then = await say("Good.")
+        [cat] = [one for one in asked["verdicts"] if one["quoted"] and one["first"] == 1]
+        [still] = [one for one in then["verdicts"] if one["quoted"] and one["first"] == 1]
+        assert still["before"] == cat["before"] == 2 * len(TEXTS) + 1
         cache = then["cache"]
         assert (cache["origin"], cache["shifted"]) == ("slot", 0)
         assert cache["reused"] == cache["expected"] >= cells - 1

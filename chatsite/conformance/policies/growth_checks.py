@@ -39,7 +39,7 @@ def p15_a_step_moves_the_cut_at_once(trial: PolicyTrial) -> None:
     """From one request to the next the cut stays, or moves by a whole step."""
     if any(e.pinned or e.excluded or e.forgets_above or e.message.reply_to for e in trial.entries):
         return
-    if any(e.message.kv_status <= 0 for e in trial.entries):
+    if any(e.unanswered or e.message.kv_status <= 0 for e in trial.entries):
         return
     step = min(trial.decision.settings.step.value, max(1, trial.case.length))
     roomy = replace(trial, case=trial.case.unlimited)
