@@ -57,7 +57,10 @@ def test_the_choice_is_kept_with_the_chat_and_a_reload_shows_it(four_turns: Chat
     chat.popover.get_by_role("button", name="One more").click()
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
     assert chat.page.evaluate("history.length") == length
+    # A reload takes the address that the browser has, which hears of a change after the page.
+    chat.page.wait_for_url(lambda url: "history" not in url)
     chat.reload()
+    assert "history" not in chat.page.url
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
     expect(chat.chip).to_have_text("Last 3 user messages")
     chat.chip.click()
