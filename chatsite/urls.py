@@ -2,14 +2,19 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
+from django.views.generic import RedirectView
 
 from chatsite.web import accounts, pages
 from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 
+# With its query: a link's agent and history settings count there too.
+to_chat = RedirectView.as_view(pattern_name="chat", query_string=True)
+
 urlpatterns = [
-    path("", pages.home, name="home"),
+    path("", to_chat, name="home"),
     path("chat", pages.chat, name="chat"),
+    path("chat/", to_chat, name="chat-with-slash"),
     path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
     path("conversations", api.conversations, name="conversations"),
     path("conversations/import", api.import_file, name="import"),

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
@@ -21,11 +21,6 @@ from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
 
 HIGHLIGHT = "vendor/highlightjs"
-
-
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    return redirect("chat")
 
 
 @require_safe

@@ -55,7 +55,18 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),
 }
 WITHOUT_ID = {
-    *("home", "chat", "conversations", "files", "import", "models", "login", "logout", "signup"),
+    *(
+        "home",
+        "chat",
+        "chat-with-slash",
+        "conversations",
+        "files",
+        "import",
+        "models",
+        "login",
+        "logout",
+        "signup",
+    ),
     "admin/",
 }
 ROUTE_CASES = [(name, case) for name, cases in OWNED.items() for case in cases]

@@ -65,19 +65,19 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few words, matched exactly."""
+    """One of a few words, matched exactly. In text, blanks around it are allowed."""
 
     words: Collection[str]
 
     def read(self, text: str) -> str:
-        if text not in self.words:
-            raise Unreadable(self._allowed(text))
-        return text
+        return self.read_json(text.strip())
 
     def read_json(self, value: object) -> str:
         if not isinstance(value, str):
             raise Unreadable(f"{self._allowed('')}, as text")
-        return self.read(value)
+        if value not in self.words:
+            raise Unreadable(self._allowed(value))
+        return value
 
     def _allowed(self, text: str) -> str:
         meant = near_miss(text, self.words)
@@ -118,7 +118,7 @@ class Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """true or false, matched exactly; in a template JSON's own."""
+    """true or false, matched exactly, blanks around them allowed; in a template JSON's own."""
 
     def read(self, text: str) -> bool:
         return _FLAGS.read(text) == "true"

@@ -251,7 +251,7 @@ def test_null_in_a_template_counts_as_absent() -> None:
         ("ALL", "all"),
         ("last_n", "lastN"),
         ("None", "none"),
-        ("lastN ", "lastN"),
+        ("last N", "lastN"),
     ],
 )
 def test_a_near_miss_of_a_policy_says_what_was_meant(value: str, meant: str) -> None:
