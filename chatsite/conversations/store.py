@@ -66,7 +66,6 @@ from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
 from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.upkeep.lifecycle import (
     choose_history,
     clear_conversation,
@@ -84,6 +83,7 @@ from chatsite.conversations.upkeep.marks import (
     leave_unanswered_message,
     pin_message,
 )
+from chatsite.conversations.upkeep.outside_messages import add_message
 
 __all__ = [
     "Maintenance",

@@ -14,7 +14,7 @@ ALSO_ALLOWED = (
     f"{PART}.files.export_format",
     f"{PART}.database.lock",
 )
-NO_UNIT_OF_WORK = {f"{PART}.upkeep.background_messages.{name}" for name in ("ROLES", "SOURCES")}
+NO_UNIT_OF_WORK = {f"{PART}.upkeep.outside_messages.{name}" for name in ("ROLES", "SOURCES")}
 
 
 def imported_names(path: Path) -> set[str]:

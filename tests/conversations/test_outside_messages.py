@@ -1,4 +1,4 @@
-"""Messages of background tasks are stored at the end of the path and change nothing else."""
+"""Messages from outside the page are stored at the end of the path and change nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from chatsite.conversations import store
 from chatsite.conversations.reads import loading, queries
-from chatsite.conversations.upkeep.background_messages import add_message
+from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount
@@ -141,7 +141,10 @@ class TestRefused:
 
     def test_another_source_or_role(self, conversation: str) -> None:
         self.refused(
-            conversation, BadCommand, "'web' isn't one of scheduled, briefing", source="web"
+            conversation,
+            BadCommand,
+            "'web' isn't one of talk, email, scheduled, briefing",
+            source="web",
         )
         self.refused(conversation, BadCommand, "'tool' isn't one of assistant, user", role="tool")
 

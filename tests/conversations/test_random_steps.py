@@ -15,7 +15,7 @@ from chatsite.conversations import store
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.background_messages import add_message
+from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import Refused
 from chatsite.history import BACKGROUND, Everything

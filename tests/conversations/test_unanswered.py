@@ -8,8 +8,8 @@ from pytest_django import DjangoAssertNumQueries
 from chatsite.conversations import store
 from chatsite.conversations.reads import queries
 from chatsite.conversations.reads.loading import load_path
-from chatsite.conversations.upkeep.background_messages import add_message
 from chatsite.conversations.upkeep.marks import leave_unanswered_message
+from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import Refused
 from chatsite.history import Everything, Tokens
 from chatsite.views import Problem, State

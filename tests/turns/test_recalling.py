@@ -14,9 +14,9 @@ from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as search_index
-from chatsite.conversations.upkeep import background_messages as background
 from chatsite.conversations.upkeep import edits as changing
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import outside_messages as background
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message

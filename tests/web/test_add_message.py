@@ -70,3 +70,13 @@ def test_a_refusal_is_printed_as_a_sentence(conversation: str) -> None:
     begin(conversation)
     with pytest.raises(CommandError, match="An answer is being written there"):
         add(conversation, "Hello", "--source", "briefing")
+
+
+@pytest.mark.parametrize("source", ["talk", "email"])
+def test_a_message_from_talk_or_by_mail_is_a_persons_unless_its_role_is_given(
+    conversation: str, source: str
+) -> None:
+    add(conversation, "Is the crane free?", "--source", source)
+    assert (last(conversation).role, last(conversation).source) == ("user", source)
+    add(conversation, "It is.", "--source", source, "--role", "assistant")
+    assert (last(conversation).role, last(conversation).source) == ("assistant", source)

@@ -1,4 +1,4 @@
-"""Stores messages of background tasks: reports, reminders, briefings."""
+"""Stores messages from outside the page: of background tasks, of a Talk room, by mail."""
 
 from __future__ import annotations
 
@@ -18,17 +18,29 @@ from chatsite.messages import UNSOUND, Message, Role, Source
 from chatsite.views import MessageView
 
 ROLES: tuple[Role, ...] = ("assistant", "user")
-SOURCES: tuple[Source, ...] = tuple(name for name in get_args(Source) if name in BACKGROUND)
+# What people write elsewhere counts like what is written in the page; a background task's message
+# is sent with the message that follows it alone.
+FROM_PEOPLE: tuple[Source, ...] = ("talk", "email")
+SOURCES: tuple[Source, ...] = (
+    *FROM_PEOPLE,
+    *(name for name in get_args(Source) if name in BACKGROUND),
+)
+
+
+def default_role(source: Source) -> Role:
+    """Who wrote a message of this source where nobody says it."""
+    return "user" if source in FROM_PEOPLE else "assistant"
 
 
 @writing
 def add_message(
-    *, conversation: str, source: Source, text: str, role: Role = "assistant"
+    *, conversation: str, source: Source, text: str, role: Role | None = None
 ) -> MessageView:
     """Store a message at the end of the active path, whoever owns the conversation.
 
-    `role` is "assistant" for a report, which belongs to the turn that it follows, or "user" for
-    the task's instruction, which starts a turn of its own. The tokens are estimated until a
+    `role` is "assistant" for an answer or a task's report, which belongs to the turn that it
+    follows, or "user" for what a person wrote or the task was asked, which starts a turn of its
+    own; None for the source's `default_role`. The tokens are estimated until a
     tokenizer next counts the path. Raises BadCommand for an empty text, another role or source;
     NotFound for a missing or deleted conversation; TurnRunning while an answer is written. Nothing
     is stored then.
@@ -38,6 +50,7 @@ def add_message(
         raise BadCommand("The message is empty; nothing was stored.")
     if source not in SOURCES:
         raise BadCommand(f"The source {source!r} isn't one of {', '.join(SOURCES)}.")
+    role = role or default_role(source)
     if role not in ROLES:
         raise BadCommand(f"The role {role!r} isn't one of {', '.join(ROLES)}.")
     row = _conversation(conversation)

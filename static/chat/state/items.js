@@ -48,6 +48,8 @@ const PLAIN = {
   note: "", versions: [], idle: false, start: 0, unloaded: false,
 };
 const BACKGROUND = ["scheduled", "briefing"];
+/** @type {Record<string, string>} where else than in the page a message was written */
+const OUTSIDE = { talk: ", in Talk", email: ", by mail" };
 const UNANSWERED = /** @type {const} */ ("unanswered");
 
 /**
@@ -128,7 +130,7 @@ function storedItems(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
-    name: isBackground(message) ? "Background task" : message.role === "user" ? "You" : name,
+    name: isBackground(message) ? "Background task" : `${message.role === "user" ? "You" : name}${OUTSIDE[message.source] ?? ""}`,
     content: message.content ?? "",
     reasoning: message.reasoning ?? "",
     calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),

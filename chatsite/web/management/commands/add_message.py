@@ -1,4 +1,4 @@
-"""`manage.py add_message CONVERSATION --source briefing TEXT`: what a background task reports."""
+"""`manage.py add_message CONVERSATION --source briefing TEXT`: a message from outside the page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations import store
-from chatsite.conversations.upkeep.background_messages import ROLES, SOURCES
+from chatsite.conversations.upkeep.outside_messages import ROLES, SOURCES
 from chatsite.errors import ChatsiteError
 
 
 class Command(BaseCommand):
     help = (
-        "Add a message of a background task to a conversation. People see it when they next open "
-        "the conversation; a model sees it only with the message that follows it."
+        "Add a message to a conversation. People see it when they next open the conversation. "
+        "A message from Talk or by mail counts like one that is written in the page; a model sees "
+        "a message of a background task (scheduled, briefing) only with the message that follows."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,8 +26,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--role",
             choices=ROLES,
-            default="assistant",
-            help="assistant for what the task reports, user for what it was asked",
+            help="user for what a person wrote or a task was asked, assistant for an answer or a "
+            "report; without it, user from talk and email, else assistant",
         )
 
         # Otherwise argparse reports a text after the options as missing.
