@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Person
 from tests.running import Server
-from tests.web.test_files import attach_file
+from tests.web.browser_requests import attach_file
 
 TEXTS = [
     "The cat is called Tabitha and sleeps on the piano [[text=A fine name for a cat.]]",

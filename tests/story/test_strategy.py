@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
+from tests.files.sample_files import picture
 from tests.person import Page, Person
 from tests.running import Server
 from tests.story.agents import PERSONALITY, write_agent
 from tests.story.conftest import KEY, provider_environment
+from tests.web.browser_requests import attach_file
 
 TURNS = 6
 CHOOSING = """
@@ -32,13 +34,24 @@ def build(ctx):
         return
     raise RuntimeError(ctx.input)
 """
+SEEING = """
+def build(ctx):
+    files = [file for message in ctx.history.recent(9) for file in message.attachments]
+    lines = [f"{f.name}: {f.width}x{f.height}, {f.characters} characters" for f in files]
+    ctx.slots.add("files", "; ".join(lines))
+"""
 SLOW = "def build(ctx):\n    while ctx.history.last_user(): pass\n"
 
 
 @pytest.fixture(scope="module")
 def strategic(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     agents = tmp_path_factory.mktemp("agents")
-    for slug, source in {"chooser": CHOOSING, "failing": FAILING, "slow": SLOW}.items():
+    for slug, source in {
+        "chooser": CHOOSING,
+        "failing": FAILING,
+        "seeing": SEEING,
+        "slow": SLOW,
+    }.items():
         write_agent(agents, slug, {"historyPolicy": "strategy"})
         (agents / slug / "strategy.py").write_text(source)
     with Server(
@@ -87,6 +100,20 @@ async def test_the_provider_gets_what_the_strategy_chose(
         assert {"strategy", "not_chosen", "current"} <= reasons
         preview = await page.preview("question 7")
         assert {"strategy", "not_chosen"} <= {v["reason"] for v in preview["decision"]["verdicts"]}
+
+
+async def test_a_strategy_sees_the_true_size_of_a_picture_and_the_length_of_a_text(
+    strategic: Server, fake: FakeOpenAI
+) -> None:
+    async with Person(strategic.url) as ada:
+        page = await ada.page(agent="seeing")
+        plan = await attach_file(ada, picture("PNG"), name="plan.png")
+        notes = await attach_file(ada, b"The quay is 40 m long.", name="notes.txt")
+        await page.say("Look. [[text=Seen.]]", attachments=[plan["id"], notes["id"]])
+        await page.say("How large is the plan? [[text=I see.]]")
+    assert ("user", "plan.png: 40x30, 0 characters; notes.txt: 0x0, 22 characters") in (
+        request_messages(fake)
+    )
 
 
 async def test_a_failing_strategy_falls_back_to_the_newest_turns_and_a_note_says_so(

@@ -8,36 +8,21 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
 from tests.files.sample_files import ACCEPTED, pdf, picture
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, Answer, ask, ask_from_page, cookie
+from tests.web.browser_requests import (
+    NOBODYS,
+    ask,
+    ask_from_page,
+    attach_file,
+    upload_file,
+)
 
 MEGABYTE = 1024 * 1024
-
-
-async def upload_file(
-    person: Person, content: Any, *, name: str = "notes.txt", type: str = "text/html", **more: str
-) -> Answer:
-    """Upload a file as the page does. The server ignores the claimed content type."""
-    headers = {
-        "Origin": person.url,
-        "X-CSRFToken": cookie(person, "csrftoken"),
-        "X-File-Name": quote(name),
-        "Content-Type": type,
-    }
-    return await ask(person, "POST", "/files", data=content, headers=headers | more)
-
-
-async def attach_file(person: Person, content: bytes, **said: str) -> dict[str, Any]:
-    answer = await upload_file(person, content, **said)
-    assert answer.status == 200, answer.text
-    attachment: dict[str, Any] = answer.json["attachment"]
-    return attachment
 
 
 def files_of(server: Server) -> list[Path]:

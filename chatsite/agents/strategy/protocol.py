@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from chatsite.agents.template import Template
@@ -18,6 +18,9 @@ from chatsite.history.values.evidence import TEXT_ROLES, StrategySlot
 from chatsite.history.values.selectable import selectable_entries
 from chatsite.history.values.transcript import split_turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
+
+# What is known of an attached file, in the order in which it travels.
+_FILE = tuple(field.name for field in fields(Attachment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +167,7 @@ def _message_to_dict(seq: int, message: Message) -> dict[str, object]:
         "seq": seq,
         "role": message.role,
         "content": message.content,
-        "attachments": [
-            [file.id, file.name, file.size, file.modality, file.mime_type]
-            for file in message.attachments
-        ],
+        "attachments": [[getattr(file, name) for name in _FILE] for file in message.attachments],
         "calls": [[call.id, call.name, dict(call.arguments)] for call in message.calls],
         "call_id": message.call_id,
         "source": message.source,
@@ -181,19 +181,15 @@ def _message_from_dict(data: Mapping[str, Any]) -> Message:
         id=str(data["seq"]),
         role=data["role"],
         content=data["content"],
-        attachments=tuple(_attachment(*file) for file in data["attachments"]),
+        attachments=tuple(
+            Attachment(**dict(zip(_FILE, file, strict=True))) for file in data["attachments"]
+        ),
         calls=tuple(
             ToolCall(id=id, name=name, arguments=arguments) for id, name, arguments in data["calls"]
         ),
         call_id=data["call_id"],
         source=data["source"],
         tokens=_tokens(*data["tokens"]) if data["tokens"] else None,
-    )
-
-
-def _attachment(id: str, name: str, size: int, modality: str, mime_type: str | None) -> Attachment:
-    return Attachment(
-        id=id, name=name, size=size, modality=cast(Any, modality), mime_type=mime_type
     )
 
 
