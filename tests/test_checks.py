@@ -180,7 +180,7 @@ WITHOUT_EFFECT: list[tuple[dict[str, str], str, str]] = [
     ({"HISTORY_STEP": "5"}, "HISTORY_STEP", "archivist (all), rewriter (none) doesn't use it"),
     ({"HISTORY_SELECTOR": "triage"}, "HISTORY_SELECTOR", "archivist (all), demo (lastN)"),
     ({"HISTORY_SUMMARY_MODEL": "gpt-x"}, "HISTORY_SUMMARY_MODEL", "archivist (all), demo"),
-    ({"CONVERSATION_ENABLED": "true"}, "CONVERSATION_ENABLED", "no agent's selector is triage"),
+    ({"CONVERSATION_USE_SELECTION": "true"}, "CONVERSATION_USE_SELECTION", "no agent's selector"),
 ]
 
 

@@ -54,7 +54,6 @@ CONVERSATION: dict[str, tuple[object, ...]] = {
     "context_recency_hours": (None, None, 4),
     "context_min_messages": (0, 1, None),
     "use_selection": (None, None, None, False),
-    "enabled": (None, None, None, None, False),
 }
 
 

@@ -52,7 +52,6 @@ Reach = Users | Tokens | Everything
 class TriageTerms:
     """The settings of triage as plain values; `ConversationSettings` explains each."""
 
-    enabled: bool = True
     lookback_count: int = 25
     context_recency_hours: float = 0.0
     context_min_messages: int = 10
@@ -125,8 +124,6 @@ class Policy:
     beyond_reach: Reason
     make_room: Callable[[Overflow], FittedPath] = clean_or_cut
 
-    # The policy that acts in its place under some terms, None for itself.
-    replacement: Callable[[Terms], Policy | None] = lambda terms: None
     # The evidence it needs: the key under which its gatherer is registered and its report is
     # stored, "" for none; `gathers_on_overflow`: only where not everything fits.
     evidence: str = ""
@@ -162,10 +159,6 @@ class Policy:
     def key(self) -> str:
         """Its name, and its selector where it has one: unique in the table."""
         return f"{self.name} {self.selector}".rstrip()
-
-    def acting(self, terms: Terms) -> Policy:
-        """The policy that acts under these terms: itself, or the one that replaces it."""
-        return self.replacement(terms) or self
 
 
 class PolicyTable:

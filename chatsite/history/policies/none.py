@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from chatsite.history.policies.base import Policy, Terms, Users
+from chatsite.history.path.policy_choice import PolicyChoice
+from chatsite.history.policies.base import DecisionContext, Policy, Terms, Users
 from chatsite.history.policies.cuts import choose_from_cut, cut_messages
 from chatsite.history.values.transcript import Turn
+
+WHY_SWITCHED_OFF = (
+    "The memory of this agent's conversations is switched off (conversation.enabled is false): "
+    "whatever the policy, only this message is sent."
+)
 
 
 def cut_answered(path: Sequence[Turn], not_loaded: int, terms: Terms) -> int:
@@ -30,3 +37,11 @@ NONE = Policy(
     only_current=True,
     cut_list=cut_messages(cut_answered),
 )
+
+
+def _choose_switched_off(context: DecisionContext) -> PolicyChoice:
+    return replace(choose_current(context), notes=(WHY_SWITCHED_OFF,))
+
+
+# Acts in place of the chosen policy where `enabled` of the conversation's settings is false.
+SWITCHED_OFF = replace(NONE, choose=_choose_switched_off)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.policies.base import DecisionContext, Policy, Reach, Terms, TriageTerms, Users
-from chatsite.history.policies.none import choose_current
+from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
 from chatsite.history.values.marks import (
     BACKGROUND,
     is_background,
@@ -158,40 +157,17 @@ def choose_by_model(context: DecisionContext) -> PolicyChoice:
     )
 
 
-def _lookback(terms: Terms) -> int:
-    """How many older turns are looked at, 0 where triage is switched off."""
-    return terms.triage.lookback_count if terms.triage.enabled else 0
-
-
-def _words(terms: Terms) -> str:
-    return "what a fast model finds relevant" if _lookback(terms) else "only this message"
-
-
-def _scope(terms: Terms) -> str:
-    lookback = _lookback(terms)
-    return f"the last {lookback:,} turns" if lookback else "this message"
-
-
-def _reach(terms: Terms) -> Reach:
-    return Users(_lookback(terms) + 1)
-
-
-def _replacement(terms: Terms) -> Policy | None:
-    return None if terms.triage.enabled else SWITCHED_OFF
-
-
 TRIAGE = Policy(
     name="relevant",
     selector="triage",
     title="What a fast model picks",
     about="Before each answer a small model chooses the turns that matter.",
     label="relevant, triage",
-    words=_words,
-    scope=_scope,
-    reach=_reach,
+    words=lambda terms: "what a fast model finds relevant",
+    scope=lambda terms: f"the last {terms.triage.lookback_count:,} turns",
+    reach=lambda terms: Users(terms.triage.lookback_count + 1),
     choose=choose_by_model,
     beyond_reach="over_length",
-    replacement=_replacement,
     evidence="triage",
     report_title="Relevance, by a fast model",
     own_settings=frozenset(field.name for field in fields(TriageTerms))
@@ -199,13 +175,4 @@ TRIAGE = Policy(
     needs_naming=True,
     asks_model=True,
     depends_on_words=True,
-)
-# With `enabled` false no model is asked, and the current turn is sent alone.
-SWITCHED_OFF = replace(
-    TRIAGE,
-    choose=choose_current,
-    replacement=lambda terms: None,
-    evidence="",
-    only_current=True,
-    asks_model=False,
 )

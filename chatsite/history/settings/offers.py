@@ -12,6 +12,7 @@ from typing import Any
 
 from chatsite.encoding import Record
 from chatsite.history.policies.base import Policy
+from chatsite.history.policies.none import WHY_SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.resolve import resolve, why_closed
@@ -174,7 +175,8 @@ class PolicyOffers:
 
 def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     """What can be chosen on a page where `settings` apply now."""
-    closed = sources.why_closed
+    enabled = settings.conversation.enabled.value
+    closed = sources.why_closed or ("" if enabled else WHY_SWITCHED_OFF)
     found = []
     for policy in sources.shown(settings):
         changes = {} if closed else sources.changes_for(policy)

@@ -31,14 +31,15 @@ PLACE = "conversation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSettings(Record):
-    """What applies to the selector `triage`; counts are turns.
+    """What applies to the selector `triage`; counts are turns. Two act under every policy.
 
-    With `enabled` false the current turn is sent alone. Triage looks at the last `lookback_count`
-    turns, and of them at those within `context_recency_hours` of the newest (0: all) and at the
-    newest `context_min_messages` (0: no such minimum). Up to `skip_selection_threshold` turns are
-    all kept; of more, the newest `always_include_recent` are kept, and with `use_selection` the
-    model `selection_model` is asked about the others, for `selection_timeout` seconds in all.
-    `context_truncation` cuts older answers to so many characters, 0 for no cut.
+    With `enabled` false the current turn is sent alone, whatever the policy. Triage looks at the
+    last `lookback_count` turns, and of them at those within `context_recency_hours` of the newest
+    (0: all) and at the newest `context_min_messages` (0: no such minimum). Up to
+    `skip_selection_threshold` turns are all kept; of more, the newest `always_include_recent` are
+    kept, and with `use_selection` the model `selection_model` is asked about the others, for
+    `selection_timeout` seconds in all. `context_truncation` cuts older answers to so many
+    characters, 0 for no cut.
     `previous_tasks_count` messages of background tasks are quoted before the message that follows
     them, under every policy that looks back.
     """
@@ -64,7 +65,6 @@ class ConversationSettings(Record):
     def triage_terms(self) -> TriageTerms:
         """What triage plans by, as plain values."""
         return TriageTerms(
-            enabled=self.enabled.value,
             lookback_count=self.lookback_count.value,
             context_recency_hours=self.context_recency_hours.value,
             context_min_messages=self.context_min_messages.value,

@@ -12,6 +12,7 @@ const SOURCES = ["environment", "URL", "conversation", "template", "built in"];
 const NAMES = {
   policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
   selector: "selector", summary_model: "summary by", recall_share: "share for quotes",
+  enabled: "memory on", previous_tasks_count: "background notes",
 };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];
@@ -49,11 +50,11 @@ export function settingsSection(decision, owner) {
 const row = ([name, setting]) => ({ name, words: NAMES[name] ?? name.replaceAll("_", " "), setting });
 /**
  * @param {[string, Setting]} entry
- * @param {string} owner
+ * @param {string} owner of those that act under one policy only
  * @returns {Row}
  */
 const ownedRow = ([name, setting], owner) => ({
-  name: `conversation.${name}`, words: `${owner}: ${name.replaceAll("_", " ")}`, setting,
+  name: `conversation.${name}`, words: NAMES[name] ?? `${owner}: ${name.replaceAll("_", " ")}`, setting,
 });
 
 /**

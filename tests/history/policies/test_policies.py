@@ -443,11 +443,6 @@ class TestTriage:
         assert in_place(decision) == list(range(11, 62))
         assert decision.notes
 
-    def test_triage_that_is_switched_off_acts_as_none(self) -> None:
-        decision = decision_on(chat(5), "relevant", conversation={"enabled": False}, **self.TRIAGE)
-        assert in_place(decision) == [11]
-        assert decision.settings.words == "only this message"
-
     def test_older_answers_can_be_shortened(self) -> None:
         decision = decision_on(
             chat(2), "relevant", conversation={"context_truncation": 12}, **self.TRIAGE
