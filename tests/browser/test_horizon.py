@@ -30,7 +30,7 @@ def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) ->
         "aria-label",
         "The model no longer sees what is above this line. 7 messages above will not be sent.",
     )
-    expect(chat.meter).to_contain_text("3 of 10 messages")
+    expect(chat.meter).to_contain_text("2 of 9 messages")
 
 
 def test_the_line_moves_with_the_length_before_anything_is_sent(

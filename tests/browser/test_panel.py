@@ -33,9 +33,24 @@ def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: 
     expect(chat.panel.locator("[data-section=reported]")).to_be_hidden()
     chat.panel.get_by_role("button", name="Last answer").click()
     expect(sections).to_contain_text("What was sent")
-    expect(chat.fact("Messages")).to_have_text("4 in the conversation, 1 sent")
+    expect(chat.fact("Messages")).to_have_text("4 in the conversation then, 1 sent")
     expect(chat.panel.locator("[data-section=reported]")).to_contain_text("First token")
     expect(chat.panel.locator(".fate")).to_contain_text("left out")
+
+
+def test_a_fresh_chat_holds_no_message_and_the_draft_is_named_apart(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    expect(chat.fact("Messages")).to_have_text("0 in the conversation")
+    expect(chat.meter).not_to_contain_text("message")
+    chat.draft.fill("Not sent yet.")
+    expect(chat.fact("Messages")).to_have_text("0 in the conversation; your draft would be sent")
+    chat.turns("Sent now.")
+    # The greeting, which no model gets, the message and its answer.
+    expect(chat.fact("Messages")).to_have_text("3 in the conversation, 2 would be sent")
+    expect(chat.meter).to_contain_text("2 of 3 messages")
+    chat.draft.fill("And another.")
+    with_draft = "3 in the conversation, 2 would be sent with your draft"
+    expect(chat.fact("Messages")).to_have_text(with_draft)
 
 
 def test_the_meter_follows_what_is_typed(visit: Visit) -> None:
@@ -55,7 +70,7 @@ def test_an_older_answer_shows_what_the_model_saw_then(visit: Visit) -> None:
     expect(chat.panel).to_be_visible()
     assert "debug=true" in chat.page.url
     expect(chat.panel.locator(".switch [aria-pressed=true]")).to_have_text("Answer 1")
-    expect(chat.fact("Messages")).to_have_text("2 in the conversation, 1 sent")
+    expect(chat.fact("Messages")).to_have_text("2 in the conversation then, 1 sent")
     expect(chat.panel.locator("[data-section=request]")).to_be_hidden()
 
 
@@ -84,7 +99,7 @@ def test_the_exact_request_is_shown_only_with_debug(
 def test_a_verdict_links_to_its_message(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
     chat.turns("One.", "Two.")
-    expect(chat.fact("Messages")).to_have_text("6 in the conversation, 1 sent")
+    expect(chat.fact("Messages")).to_have_text("5 in the conversation, 0 would be sent")
     row = chat.panel.locator(".fate details").filter(has_text="left out").first
     row.locator("summary").click()
     row.get_by_role("button", name="2 user").click()

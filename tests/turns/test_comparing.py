@@ -89,7 +89,7 @@ async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
     assert rows["none"]["in_force"]
     assert not any(one["allowed"] for one in rows.values())
     assert "HISTORY_POLICY" in rows["all"]["why"]
-    assert rows["all"]["outcome"]["messages"] == 5
+    assert rows["all"]["outcome"]["messages"] == 4
 
 
 async def test_an_answered_turn_is_compared_under_the_settings_of_its_time(world: World) -> None:

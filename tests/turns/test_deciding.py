@@ -116,9 +116,9 @@ class TestDrafts:
         self, world: World, page_request: PageRequest
     ) -> None:
         before = await world.run(row, page_request.conversation)
-        for draft in ("", "draft", "你好"):
+        for draft, state in (("", "empty"), ("draft", "written"), ("你好", "written")):
             found = await world.turns.drafts.preview(page_request, draft)
-            assert found["facts"]["stored"] == 5  # the draft counts as the current one
+            assert (found["facts"]["stored"], found["facts"]["draft"]) == (4, state)
             assert found["verdicts"][-1]["reason"] == "current"
         after = await world.run(row, page_request.conversation)
         assert (before.next_seq, before.path_messages) == (after.next_seq, after.path_messages)
@@ -126,7 +126,7 @@ class TestDrafts:
 
     async def test_a_conversation_that_has_not_begun_has_a_preview_too(self, world: World) -> None:
         found = await world.turns.drafts.preview(world.page_request(), "draft")
-        assert found["facts"]["stored"] == 1
+        assert (found["facts"]["stored"], found["facts"]["draft"]) == (0, "written")
         assert [verdict["reason"] for verdict in found["verdicts"]] == ["system", "current"]
 
     async def test_another_agent_and_another_owner_get_no_preview(

@@ -9,7 +9,7 @@ from chatsite.history.decision.compose import ComposedRequest, compose
 from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.decision.fit import cut_key, fit
 from chatsite.history.decision.prefix import leading_tokens
-from chatsite.history.decision.receipt import Decision
+from chatsite.history.decision.receipt import Decision, DraftState
 from chatsite.history.decision.verdicts import Findings, verdicts
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath
@@ -159,6 +159,7 @@ def _record(
 ) -> Decision:
     room, evidence, not_loaded = prepared.room, given.evidence, given.transcript.not_loaded
     findings = _findings(prepared, fitted)
+    stored = [entry for entry in given.transcript.entries if not entry.draft]
     parts = room.parts(
         composed.history,
         strategy=composed.texts,
@@ -174,8 +175,9 @@ def _record(
         window=given.window,
         limit=room.limit,
         tokens=sum(part.tokens for part in parts if part.name not in ("reply", "free")),
-        stored=len(given.transcript.entries) + not_loaded.messages,
-        sent=sum(reason in SENT for reason in findings.reasons.values()),
+        stored=len(stored) + not_loaded.messages,
+        sent=sum(findings.reasons[entry.seq] in SENT for entry in stored),
+        draft=_draft(prepared.path.current.entries[-1]),
         horizon=_horizon(fitted.verdict, not_loaded),
         leading=leading_tokens(
             evidence.previous, composed.layout, head=given.head, transcript=given.transcript
@@ -239,6 +241,12 @@ def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
         )
         for entry in opening
     }
+
+
+def _draft(last: Entry) -> DraftState:
+    if not last.draft:
+        return ""
+    return "written" if last.message.content or last.message.attachments else "empty"
 
 
 def _horizon(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:

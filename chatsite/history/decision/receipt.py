@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.path.cleaner import CleanupResult
@@ -17,17 +18,21 @@ from chatsite.messages import Message
 # Raised when a key changes its meaning; a new key doesn't raise it, and old receipts lack it.
 VERSION = 2
 
+DraftState = Literal["", "empty", "written"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What is sent and why. `request` is exactly what the provider gets, head first.
 
-    `limit` is what the prompt may take, `tokens` what it takes. `stored` counts all messages of
-    the path, greetings, the current one and those not loaded included; `sent` those in the
-    request, quoted ones too; neither counts the head. The model sees nothing above the sequence
-    number `horizon`; None draws no line. `leading` tokens at the beginning are those of the
-    previous request. `cut` is where the guard began the tail, None when it cut nothing; `under`
-    names the settings of that cut, so that the next decision knows whether it still applies.
+    `limit` is what the prompt may take, `tokens` what it takes. `stored` counts the messages that
+    are stored on the path, greetings and those not loaded included; `sent` those of them that are
+    in the request, quoted ones too. Neither counts the head, nor the `draft`, which is the message
+    that a person is still writing ("" where the current message is stored). The model sees nothing
+    above the sequence number `horizon`; None draws no line. `leading` tokens at the beginning are
+    those of the previous request. `cut` is where the guard began the tail, None when it cut
+    nothing; `under` names the settings of that cut, so that the next decision knows whether it
+    still applies.
     `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
     after its head; `quoted` are the messages that are quoted before the current one, by sequence
     number, which are stored with its answer and stay in their place; `notes` tell a reader what
@@ -45,6 +50,7 @@ class Decision:
     tokens: int
     stored: int
     sent: int
+    draft: DraftState
     horizon: int | None
     leading: int
     head_hash: str
@@ -75,9 +81,10 @@ class Decision:
             "facts": {
                 "policy": settings.policy.value,
                 "length": _length_fact(settings),
-                "source": _source_fact(settings),
+                "source": settings.sources_in_words,
                 "stored": self.stored,
                 "sent": self.sent,
+                **({"draft": self.draft} if self.draft else {}),
             },
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "parts": [part.to_dict() for part in self.parts],
@@ -100,13 +107,6 @@ class Decision:
 
 
 def _length_fact(settings: Settings) -> str:
-    if not settings.listed_policy.uses_length:
+    if not settings.active_policy.uses_length:
         return ""
     return str(settings.length.value) if settings.length.value else "0, acts as 1"
-
-
-def _source_fact(settings: Settings) -> str:
-    policy, length = settings.policy, settings.length
-    if settings.listed_policy.uses_length and length.source != policy.source:
-        return f"{policy.source}, length: {length.source}"
-    return policy.source

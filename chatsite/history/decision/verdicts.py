@@ -64,7 +64,7 @@ class Verdict(Record):
 def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
     if reason in ("within_length", "over_length"):
-        scope = settings.listed_policy.scope(settings.terms)
+        scope = settings.active_policy.scope(settings.terms)
         return f"within {scope}" if reason == "within_length" else f"older than {scope}"
     if reason == "over_budget":
         return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"

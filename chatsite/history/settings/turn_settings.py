@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from chatsite.history.policies.base import Policy, Terms
+from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.sources import Setting
 from chatsite.history.settings.triage_settings import ConversationSettings
@@ -33,7 +34,7 @@ class Settings:
 
     # Worked out once: a decision and its receipt ask for them a dozen times. `terms` are what a
     # policy's choice, reach and words depend on; `listed_policy` is the policy that was chosen, as
-    # it is in the table; `active_policy` acts: another one where the chosen one is switched off.
+    # it is in the table; `active_policy` acts: another one where the memory is switched off.
     terms: Terms = field(init=False, repr=False, compare=False)
     listed_policy: Policy = field(init=False, repr=False, compare=False)
     active_policy: Policy = field(init=False, repr=False, compare=False)
@@ -46,14 +47,23 @@ class Settings:
         assert policy is not None  # the grammar of the setting reads no other name
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "listed_policy", policy)
-        object.__setattr__(self, "active_policy", policy.acting(terms))
+        active = policy if self.conversation.enabled.value else SWITCHED_OFF
+        object.__setattr__(self, "active_policy", active)
 
     @property
     def words(self) -> str:
         """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
-        words = self.listed_policy.words(self.terms)
+        words = self.active_policy.words(self.terms)
         budget = self.tokens.value
         return words if budget is None else f"{words}, up to {budget:,} tokens"
+
+    @property
+    def sources_in_words(self) -> str:
+        """The policy's source, and the length's where that is another: "template, length: URL"."""
+        policy, length = self.policy.source, self.length.source
+        if self.active_policy.uses_length and length != policy:
+            return f"{policy}, length: {length}"
+        return policy
 
     def to_dict(self) -> dict[str, object]:
         return {

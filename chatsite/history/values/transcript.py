@@ -13,6 +13,8 @@ from chatsite.messages import Message
 class Entry:
     """A stored message in its place. `seq` orders the path; the marks are the user's.
 
+    `draft`: it isn't stored yet. That is what a person is writing and, before the first message,
+    the greetings that will be stored with it.
     `unanswered`: of this user message the answer failed, with nothing of it stored.
     `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
     time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
@@ -25,6 +27,7 @@ class Entry:
     excluded: bool = False
     unanswered: bool = False
     forgets_above: bool = False
+    draft: bool = False
     at: datetime | None = None
     quoted: tuple[int, ...] = ()
 

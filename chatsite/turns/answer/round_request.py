@@ -176,7 +176,7 @@ def log_decision(decision: Decision) -> None:
         settings.policy.value,
         settings.length.value,
         decision.stored,
-        settings.policy.source,
+        settings.sources_in_words,
         decision.tokens,
     )
     left_out = (v for v in decision.verdicts if not v.sent and v.reason != "greeting")

@@ -104,6 +104,7 @@ class Drafts:
         new = [user]
         if not loaded.transcript.entries and not loaded.transcript.not_loaded.messages:
             new = [*context.greeting, user]  # the greetings will be stored with it
-        entries = [Entry(message=m, seq=seq) for seq, m in enumerate(new, loaded.next_seq)]
+        places = enumerate(new, loaded.next_seq)
+        entries = [Entry(message=message, seq=seq, draft=True) for seq, message in places]
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
         return replace(loaded, transcript=transcript)

@@ -22,14 +22,15 @@ export class Meter {
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
-    const of = plural(facts.stored, "message");
+    // Nothing is stored of a chat that hasn't begun.
+    const messages = facts.stored > 0 && `${formatNumber(facts.sent)} of ${plural(facts.stored, "message")}`;
     setChildren(
       this.words,
       h("span", {}, `${formatNumber(tokens)} of ${formatNumber(limit)} tokens`),
-      h("span", { class: "dot" }, " · "),
-      h("span", {}, `${formatNumber(facts.sent)} of ${of}`),
+      messages && h("span", { class: "dot" }, " · "),
+      messages && h("span", {}, messages),
     );
     this.words.setAttribute("aria-hidden", "true");
-    setText(this.spoken, `The next request: ${formatNumber(tokens)} of ${formatNumber(limit)} tokens, ${formatNumber(facts.sent)} of ${of}.`);
+    setText(this.spoken, `The next request: ${formatNumber(tokens)} of ${formatNumber(limit)} tokens${messages ? `, ${messages}` : ""}.`);
   }
 }

@@ -33,7 +33,7 @@ export function factsSection(decision) {
         h("dt", {}, "Length"), h("dd", {}, describeLength(facts)),
         h("dt", {}, "Source"), h("dd", {}, facts.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
         h("dt", {}, "Messages"),
-        h("dd", {}, `${formatNumber(facts.stored)} in the conversation, ${formatNumber(facts.sent)} sent`,
+        h("dd", {}, describeMessages(facts),
           quoted > 0 && `, ${formatNumber(quoted)} of them quoted`, stay > 0 && ` (${formatNumber(stay)} for earlier messages)`)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
@@ -42,6 +42,18 @@ export function factsSection(decision) {
 
 /** @param {Verdict[]} verdicts */
 const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + messages, 0);
+
+/**
+ * How many messages are stored, and how many of them the request has; the draft isn't one of them.
+ * @param {Facts} facts
+ */
+function describeMessages({ stored, sent, draft }) {
+  const [here, gone] = [`${formatNumber(stored)} in the conversation`, formatNumber(sent)];
+  if (!draft) return `${here} then, ${gone} sent`;
+  const written = draft === "written";
+  if (!stored) return written ? `${here}; your draft would be sent` : here;
+  return `${here}, ${gone} would be sent${written ? " with your draft" : ""}`;
+}
 
 /** @param {Facts} facts */
 function describeLength({ length, policy }) {

@@ -230,8 +230,11 @@ export interface Facts {
   policy: string;
   length: string;
   source: string;
+  /** Messages stored on the active path, and those of them that the request has. */
   stored: number;
   sent: number;
+  /** Of the next message: what a person has typed so far, which isn't stored. */
+  draft?: "empty" | "written";
 }
 
 /** What a request holds and why: of the next message, or as a receipt of an answered turn. */
