@@ -12,7 +12,16 @@ from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Finished, Request, Status, TextPiece, Usage
+from chatsite.providers.base.parameters import wanted_parameters
+from chatsite.providers.base.provider import (
+    Chunk,
+    Finished,
+    Request,
+    SentParameters,
+    Status,
+    TextPiece,
+    Usage,
+)
 from chatsite.providers.base.text import plain_text
 
 WINDOW = 4096
@@ -58,6 +67,10 @@ class EchoProvider:
 
     def status(self) -> Status:
         return Status(state="ready")
+
+    def parameters(self, request: Request) -> SentParameters:
+        """All of them, as if a model were asked that takes every one."""
+        return SentParameters(wanted_parameters(request))
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         words = _WORD.findall(echo_answer(request.messages))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,14 +101,6 @@ def test_the_request_carries_the_templates_settings() -> None:
         0.9,
         7,
     )
-
-
-def test_the_receipt_names_no_temperature_that_the_model_is_not_sent() -> None:
-    agent = template(**settings_for("openai", temperature=0.5, topP=0.9))
-    found = resolve_agent(agent, echo_providers("openai"))
-    assert {"temperature", "top_p"} <= set(found.parameters)
-    fixed = replace(found, model=replace(found.model, samples=False))
-    assert not {"temperature", "top_p"} & set(fixed.parameters)
 
 
 def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatsite.providers.known.models import claude_name
+
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 # Thinking counts as part of the reply. This many tokens are added to the reply's limit; without
 # them an answer of a thousand tokens would end before its first word.
@@ -22,7 +24,7 @@ _LESS = {"none": "", "off": "", "minimal": "low"}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeFamily:
     """`thinks`: "adaptive" models decide themselves and take an effort, "budget" models take a
-    number of tokens.
+    number of tokens, and the first ones "never" think.
 
     `unasked`: the model thinks by default. `off` switches thinking off: a type, "omitted" (no
     parameter), or "" where that isn't possible. `bound`: the API refuses thinking when anything
@@ -30,7 +32,7 @@ class ClaudeFamily:
     has the tokenizer that was introduced with Opus 4.7.
     """
 
-    thinks: Literal["adaptive", "budget"] = "adaptive"
+    thinks: Literal["adaptive", "budget", "never"] = "adaptive"
     unasked: bool = False
     off: Literal["disabled", "between_tools", "omitted", ""] = "omitted"
     efforts: tuple[str, ...] = EFFORTS
@@ -40,11 +42,13 @@ class ClaudeFamily:
 
 _ALWAYS = ClaudeFamily(unasked=True, off="", bound=True)
 _BUDGET = ClaudeFamily(thinks="budget", efforts=(), finer=False)
+_NEVER = replace(_BUDGET, thinks="never")
 _4_6 = ClaudeFamily(efforts=("low", "medium", "high", "max"), finer=False)
 _FAMILIES: Mapping[str, ClaudeFamily] = {
     # For a model that is newer than this table: what the newest ones have in common.
     "claude": _ALWAYS,
-    "claude-3": _BUDGET,
+    "claude-3": _NEVER,
+    "claude-3-7-sonnet": _BUDGET,
     "claude-fable-5": replace(_ALWAYS, bound=False),
     "claude-fable-5-1": _ALWAYS,
     "claude-fable-5-2": _ALWAYS,
@@ -66,13 +70,6 @@ _FAMILIES: Mapping[str, ClaudeFamily] = {
 }
 
 
-def claude_name(model: str) -> str:
-    """Anthropic's own name of the model, "" for another maker's: proxies add a prefix
-    (`us.anthropic.claude-opus-5-5`) and write versions with a dot."""
-    place = model.find("claude")
-    return model[place:].replace(".", "-") if place >= 0 else ""
-
-
 def find_family(model: str) -> ClaudeFamily:
     """The family with the longest fitting name; other makers' models get a budget."""
     own = claude_name(model)
@@ -82,11 +79,13 @@ def find_family(model: str) -> ClaudeFamily:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingParams:
-    """`params` are added to a request's body, `room` to the limit of its reply, in tokens."""
+    """`params` are added to a request's body, `room` to the limit of its reply, in tokens.
+    `dropped` says in a sentence where the effort that is wished can't be had."""
 
     params: Mapping[str, Any]
     room: int = 0
     on: bool = False
+    dropped: str = ""
 
 
 NO_THINKING = ThinkingParams({})
@@ -105,13 +104,18 @@ def choose_thinking(
         return _off(family)
     if wanted is None and not family.unasked:
         return NO_THINKING
+    if family.thinks == "never":
+        return replace(NO_THINKING, dropped="reasoningEffort is not sent: the model can't think.")
     if family.thinks == "budget":
         return _budget(wanted or "low", reply=reply, longest=longest)
     effort = _nearest("low" if wanted == "" else wanted, family.efforts)
     params: dict[str, Any] = {"thinking": {"type": "adaptive", "display": "summarized"}}
     if effort is not None:
         params["output_config"] = {"effort": effort}
-    return ThinkingParams(params, room=_ROOM[effort or "high"], on=True)
+    dropped = ""
+    if effort is not None and str(wish) != effort:
+        dropped = f"reasoningEffort {wish} is sent as {effort}, the nearest that the model has."
+    return ThinkingParams(params, room=_ROOM[effort or "high"], on=True, dropped=dropped)
 
 
 def _off(family: ClaudeFamily) -> ThinkingParams:
@@ -134,7 +138,8 @@ def _budget(wish: str, *, reply: int, longest: int | None) -> ThinkingParams:
     if longest is not None:
         room = min(room, max(longest - reply, longest // 2))
     if room < LEAST_BUDGET:
-        return NO_THINKING
+        why = "reasoningEffort is not sent: the reply has no room for thinking."
+        return replace(NO_THINKING, dropped=why)
     return ThinkingParams(
         {"thinking": {"type": "enabled", "budget_tokens": room}}, room=room, on=True
     )

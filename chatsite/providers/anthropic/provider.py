@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,15 +18,17 @@ import httpx2
 
 from chatsite.providers.anthropic.families import find_family
 from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
+from chatsite.providers.anthropic.parameters import message_parameters
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Request
+from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.facts import ModelFacts
+from chatsite.providers.known.models import ModelTable, known_facts
 from chatsite.providers.known.servers import Server
 from chatsite.providers.tokens.tokenizers import ClaudeEstimate
 
@@ -63,6 +66,17 @@ class AnthropicProvider(ServerProvider):
 
     def tokenizer(self, model: Model) -> ClaudeEstimate:
         return ClaudeEstimate(finer=find_family(model.name).finer)
+
+    def parameters(self, request: Request) -> SentParameters:
+        return message_parameters(request, self._facts(request.model))
+
+    def _facts(self, model: str) -> ModelFacts | None:
+        """A Claude model behind a server of another name is as its maker describes it; what the
+        server charges isn't known."""
+        known = super()._facts(model)
+        if known is None and (by_maker := known_facts("anthropic", model)):
+            return replace(by_maker, price=None)
+        return known
 
     async def warm(self) -> None:
         """Load the SDK in a thread, which takes a second, before the first answer needs it."""

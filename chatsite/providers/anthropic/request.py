@@ -6,13 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chatsite.providers.anthropic.families import (
-    NO_THINKING,
-    ThinkingParams,
-    choose_thinking,
-    claude_name,
-    find_family,
-)
+from chatsite.providers.anthropic.families import NO_THINKING, ThinkingParams, find_family
+from chatsite.providers.anthropic.parameters import SAMPLING, message_parameters, thinking_of
 from chatsite.providers.anthropic.thinking import THINKING
 from chatsite.providers.anthropic.wire import (
     Block,
@@ -53,8 +48,8 @@ def build_request(
     """`official`: Anthropic's own address, with features that compatible servers may lack."""
     family = find_family(request.model)
     longest = facts.longest if facts else None
-    wish = request.options.get("reasoning_effort")
-    thinking = choose_thinking(family, wish, reply=request.max_tokens, longest=longest)
+    thinking = thinking_of(request, facts)
+    sent = message_parameters(request, facts).sent
     tools, choice = _tools(request, official=official)
     system = wire_system(request.messages)
     by = f"{server}:{request.model}"
@@ -84,9 +79,8 @@ def build_request(
     body |= {"system": system} if system else {}
     body |= {"tools": tools} if tools else {}
     body |= choice | dict(thinking.params)
-    stop = [text for text in _stops(request) if text.strip()]
-    body |= {"stop_sequences": stop} if stop else {}
-    sampling = _sampling(request, facts, thinking)
+    body |= {"stop_sequences": sent["stop"]} if "stop" in sent else {}
+    sampling = {name: value for name, value in sent.items() if name in SAMPLING}
     return MessagesRequest(body | sampling, by, prefix, SAMPLING_VERSION if sampling else None)
 
 
@@ -144,20 +138,3 @@ def _mark_cache(
             if block.get("type") not in THINKING:
                 block["cache_control"] = _EPHEMERAL
                 break
-
-
-def _stops(request: Request) -> Sequence[str]:
-    stop = request.options.get("stop")
-    return [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
-
-
-def _sampling(
-    request: Request, facts: ModelFacts | None, thinking: ThinkingParams
-) -> dict[str, Any]:
-    """Temperature (0 to 1) or top_p, never both; none with thinking, or where the model refuses."""
-    refuses = facts.reasoning if facts else bool(claude_name(request.model))
-    if refuses or thinking.on:
-        return {}
-    if request.temperature is not None:
-        return {"temperature": min(request.temperature, 1.0)}
-    return {} if request.top_p is None else {"top_p": request.top_p}

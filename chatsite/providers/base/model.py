@@ -44,8 +44,8 @@ def reusable(leading: int) -> int:
 class Model:
     """The model that would answer. `window` is in tokens, reply included.
 
-    `takes` lists what it takes besides text; `tools`: it can call tools; `samples`: it takes a
-    temperature. `price` is None where no price is known.
+    `takes` lists what it takes besides text; `tools`: it can call tools. `price` is None where no
+    price is known.
     """
 
     provider: str
@@ -56,4 +56,3 @@ class Model:
     takes: frozenset[Medium] = frozenset()
     tools: bool = False
     price: Price | None = None
-    samples: bool = True

@@ -49,6 +49,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class SentParameters:
+    """`sent` has the settings that a model gets, under their names in chat completions. `dropped`
+    has a sentence for every setting that it doesn't get, or gets with another value."""
+
+    sent: Mapping[str, object] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PromptRead:
     """The prompt was read; sent before the first piece by the engine on this machine."""
 
@@ -166,6 +175,10 @@ class Provider(Protocol):
     def tokenizer(self, model: Model) -> Tokenizer: ...
 
     def status(self) -> Status: ...
+
+    def parameters(self, request: Request) -> SentParameters:
+        """Which of the agent's settings go along with the request, and which don't."""
+        ...
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         """The answer as it arrives. Closing the generator (`aclose`) cancels it upstream.

@@ -10,12 +10,14 @@ from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message
 from chatsite.providers.base.model import Model
+from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
     PromptProgress,
     PromptRead,
     Request,
+    SentParameters,
     Status,
 )
 from chatsite.providers.embedded.cache.cache import Cache
@@ -39,7 +41,10 @@ _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty
 # The engine reports its progress after each 512 tokens, which take it some seconds.
 LONG = 512
 _FIELDS = ["stop", "stop_type", "timings", "tokens_evaluated", "tokens_predicted"]
-_PASSED_ON = ("repeat_penalty", "seed", "stop", "frequency_penalty", "presence_penalty")
+_PASSED_ON = (
+    *("temperature", "top_p", "repeat_penalty", "seed", "stop"),
+    *("frequency_penalty", "presence_penalty"),
+)
 
 
 class EmbeddedProvider:
@@ -77,6 +82,11 @@ class EmbeddedProvider:
 
     def status(self) -> Status:
         return self._engine.status()
+
+    def parameters(self, request: Request) -> SentParameters:
+        others = [name for name in wanted_parameters(request) if name not in _PASSED_ON]
+        dropped = not_sent(others, "the engine on this machine has no such setting")
+        return SentParameters({**_SAMPLING, **_passed_on(request)}, dropped)
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         await self._engine.ready()
@@ -219,11 +229,13 @@ async def _answer_by_messages(request: Request, lease: Lease) -> AsyncGenerator[
 
 
 def _body(request: Request, slot: int) -> dict[str, Any]:
-    options: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
-    options |= {name: request.options.get(name) for name in _PASSED_ON}
-    chosen = {name: value for name, value in options.items() if value is not None}
     fixed = {"id_slot": slot, "cache_prompt": True, "n_cache_reuse": 0, "stream": True}
-    return {**_SAMPLING, **chosen, **fixed}
+    return {**_SAMPLING, **_passed_on(request), **fixed}
+
+
+def _passed_on(request: Request) -> dict[str, object]:
+    wanted = wanted_parameters(request)
+    return {name: value for name, value in wanted.items() if name in _PASSED_ON}
 
 
 def _explain(error: Exception) -> ProviderError:

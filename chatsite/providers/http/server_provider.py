@@ -55,7 +55,6 @@ class ServerProvider:
             takes=known.takes,
             tools=known.tools,
             price=known.price,
-            samples=not known.reasoning,
         )
 
 

@@ -105,6 +105,13 @@ class ModelTable:
         return facts if reported.tools is None else replace(facts, tools=reported.tools)
 
 
+def claude_name(model: str) -> str:
+    """Anthropic's own name of the model, "" for another maker's: proxies add a prefix
+    (`us.anthropic.claude-opus-5-5`) and write versions with a dot."""
+    place = model.find("claude")
+    return model[place:].replace(".", "-") if place >= 0 else ""
+
+
 def known_facts(server: str, model: str) -> ModelFacts | None:
     """The facts in models.toml. A model behind OpenRouter has the facts that its maker states, but
     for the price, and takes images at most."""
@@ -115,6 +122,8 @@ def known_facts(server: str, model: str) -> ModelFacts | None:
             return None
         takes = passed.takes & _IMAGES
         return replace(passed, takes=takes, price=None, o200k=False, effort_with_tools="")
+    if server == "anthropic":
+        model = claude_name(model)
     families = _table().get(server, {})
     fitting = [family for family in families if _is_of(model, family)]
     if not fitting:

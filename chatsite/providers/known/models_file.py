@@ -92,6 +92,7 @@ def _server(name: str, given: Node) -> Server:
         key=_variable(given["key"]) if "key" in given else base.key,
         dialect=given.optional("dialect", _dialect, base.dialect),
         files=given.optional("files", Node.flag, base.files),
+        stated=frozenset(name for name in _SERVER if given[name].value is not None),
     )
 
 

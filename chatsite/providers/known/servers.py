@@ -24,6 +24,7 @@ class Server:
     `key` is the name of the environment variable with its key, never the key itself; "" where it
     needs none. `small_model` is for short side tasks, "" where the agent's own model does them.
     `bound` is the server's parameter for the longest reply. `files`: it stores uploaded files.
+    `stated` names the fields that an administrator set: they hold for whatever address.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Server:
     small_model: str = ""
     bound: Bound = "max_tokens"
     files: bool = False
+    stated: frozenset[str] = frozenset()
 
     @property
     def address(self) -> str:
@@ -137,7 +139,8 @@ def server_at(server: Server, base_url: str) -> Server:
     """The server with another address: a proxy, or a compatible server. It keeps dialect and key.
 
     Any program may speak OpenAI's dialect, so the label of `openai` becomes the address. What only
-    the original address offers (files, the small model, its name for the reply's bound) is dropped.
+    the original address offers (files, the small model, its name for the reply's bound) is dropped,
+    unless an administrator stated it.
     """
     if base_url == server.base_url:
         return server
@@ -145,9 +148,9 @@ def server_at(server: Server, base_url: str) -> Server:
     label = server.label
     if server.name == "openai":
         label = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
-    return replace(
-        server, base_url=base_url, label=label, small_model="", bound="max_tokens", files=False
-    )
+    there = replace(server, label=label, small_model="", bound="max_tokens", files=False)
+    stated = {name: getattr(server, name) for name in server.stated}
+    return replace(there, **stated, base_url=base_url)
 
 
 def is_address(said: object) -> bool:

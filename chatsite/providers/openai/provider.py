@@ -13,7 +13,7 @@ import httpx2
 
 from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Request
+from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
@@ -21,14 +21,13 @@ from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
+from chatsite.providers.openai.parameters import EFFORT, chat_parameters
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-_PASSED_ON = ("seed", "stop", "frequency_penalty", "presence_penalty")
 
 
 class OpenAIProvider(ServerProvider):
@@ -56,6 +55,9 @@ class OpenAIProvider(ServerProvider):
     def tokenizer(self, model: Model) -> O200k | Estimate:
         facts = self._facts(model.name)
         return self._o200k if facts and facts.o200k and self._o200k else self._estimate
+
+    def parameters(self, request: Request) -> SentParameters:
+        return chat_parameters(request, self._facts(request.model))
 
     # ---- asking -------------------------------------------------------------------------------
     async def warm(self) -> None:
@@ -175,10 +177,9 @@ class _Call:
         )
 
     def _body(self) -> dict[str, Any]:
-        """Sampling values are left out where the model would refuse the request for them."""
         request, facts = self._request, self._facts
         reasoning = facts is not None and facts.reasoning
-        more = self._effort() if reasoning else self._sampling()
+        more = chat_parameters(request, facts).sent
         own_bound = "max_completion_tokens" if reasoning else self._server.bound
         body: dict[str, Any] = {
             "model": request.model,
@@ -190,23 +191,10 @@ class _Call:
                 parts=self._sent.parts,
             ),
             "stream_options": {"include_usage": True},
-            own_bound: longest_reply(request, facts, effort=more.get("reasoning_effort")),
+            own_bound: longest_reply(request, facts, effort=more.get(EFFORT)),
         }
         if request.tools and (request.may_call or not self._server.local):
             body["tools"] = wire_tools(request.tools)
             # Ollama doesn't know `tool_choice`, but accepts calls of tools that aren't defined.
             body |= {} if request.may_call else {"tool_choice": "none"}
-        return body | more
-
-    def _effort(self) -> dict[str, object]:
-        """Some models take tools together with one effort only."""
-        effort = self._request.options.get("reasoning_effort")
-        if self._request.tools and self._facts and self._facts.effort_with_tools:
-            effort = self._facts.effort_with_tools
-        return {"reasoning_effort": effort} if effort else {}
-
-    def _sampling(self) -> dict[str, object]:
-        request = self._request
-        values: dict[str, object] = {"temperature": request.temperature, "top_p": request.top_p}
-        values |= {name: request.options.get(name) for name in _PASSED_ON}
-        return {name: value for name, value in values.items() if value is not None}
+        return {**body, **more}

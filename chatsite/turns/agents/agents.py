@@ -72,7 +72,9 @@ class Agents:
             refused=refused,
             trained_system=TRAINED_SYSTEM if self.embedded.bundled else "",
         )
-        if not template.tools or not found.model.tools:
+        if not found.model.tools:
+            return found.without_tools()
+        if not template.tools:
             return found
         return replace(found, tools=self._tools(template).tools)
 

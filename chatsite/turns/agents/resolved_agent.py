@@ -27,7 +27,8 @@ FALLBACKS = ("embedded", "echo")
 class ResolvedAgent:
     """An agent with the provider and model that answer for it now. `note` is for the page, or "".
 
-    `tools` are the agent's tools, as far as its model can call tools.
+    `tools` are the agent's tools, as far as its model can call tools. `dropped` says in sentences
+    what of the template's settings doesn't apply with this model.
     """
 
     template: Template
@@ -37,6 +38,7 @@ class ResolvedAgent:
     system: str
     note: str
     tools: tuple[Tool, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -63,17 +65,25 @@ class ResolvedAgent:
         return replace(head, tools=tool_tokens(self.tools)) if self.tools else head
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """What a request carries besides the messages, for the receipt."""
+    def asked(self) -> dict[str, object]:
+        """What a request carries besides the messages, and what of the agent's settings it goes
+        without, as the receipt has them."""
+        parameters = self.provider.parameters(self.request("", ()))
+        tools = [tool.name for tool in self.tools]
         sent = {
             "model": self.model.name,
             "max_tokens": self.model_settings.max_tokens,
-            "temperature": self.model_settings.temperature if self.model.samples else None,
-            "top_p": self.model_settings.top_p if self.model.samples else None,
-            **self.model_settings.options,
-            "tools": [tool.name for tool in self.tools] or None,
+            **parameters.sent,
+            **({"tools": tools} if tools else {}),
         }
-        return {name: value for name, value in sent.items() if value is not None}
+        return {"asked": sent, "dropped": [*self.dropped, *parameters.dropped]}
+
+    def without_tools(self) -> ResolvedAgent:
+        """For a model that can't use tools."""
+        if not (self.tools or self.template.tools):
+            return self
+        sentence = f"Tools are not sent: {self.model.label} can't use any."
+        return replace(self, tools=(), dropped=(*self.dropped, sentence))
 
     def request(
         self,
@@ -167,15 +177,26 @@ def resolve_agent(
     provider = providers[name]
     settings = _settings(template, name)
     model = provider.model(asked or settings.model)
+    longest = min(settings.max_tokens, model.window // 2)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
     notes = (skipped and f"{skipped} {model.label} answers.", replaces, model.note)
     return ResolvedAgent(
         template=template,
         provider=provider,
         model=model,
-        model_settings=replace(settings, max_tokens=min(settings.max_tokens, model.window // 2)),
+        model_settings=replace(settings, max_tokens=longest),
         system=trained_system if trained else template.personality,
         note=" ".join(note for note in notes if note),
+        dropped=_shortened(settings.max_tokens, longest),
+    )
+
+
+def _shortened(wanted: int, longest: int) -> tuple[str, ...]:
+    if wanted <= longest:
+        return ()
+    return (
+        f"maxTokens {wanted:,} is taken as {longest:,}: half of the model's window is kept for the "
+        "prompt.",
     )
 
 

@@ -154,7 +154,7 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
         "turn": turn.id,
         "number": turn.started.number,
         "provider": {"kind": model.provider, "model": model.name, "label": model.label},
-        "asked": turn.context.agent.parameters,
+        **turn.context.agent.asked,
         "fingerprint": await fingerprint_in_thread(decision.request),
         "files": list(file_notes(decision.request, model)),
     }

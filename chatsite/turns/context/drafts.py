@@ -52,6 +52,7 @@ class Drafts:
         notes = draft_file_notes(decision.request, attached, context.agent.model)
         return decision.to_dict() | {
             "files": list(notes),
+            "dropped": context.agent.asked["dropped"],
             "offers": self.contexts.offers(context),
         }
 

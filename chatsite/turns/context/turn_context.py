@@ -104,7 +104,7 @@ class TurnContext:
         return replace(self, settings=settings)
 
     def without_tools(self) -> TurnContext:
-        return replace(self, agent=replace(self.agent, tools=()))
+        return replace(self, agent=self.agent.without_tools())
 
 
 class Contexts:

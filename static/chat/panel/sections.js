@@ -69,7 +69,7 @@ function describeLength({ length, policy }) {
  */
 export function notesSection(decision) {
   const cut = decision.server_cut?.sentence;
-  const sentences = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
+  const sentences = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.dropped ?? []), ...(decision.files ?? [])];
   if (!sentences.length) return null;
   return {
     data: sentences,

@@ -260,6 +260,8 @@ export interface Decision {
   reports?: Record<string, Report>;
   /** Sentences on what becomes of each file. */
   files?: string[];
+  /** What of the agent's settings the model isn't sent, a sentence each. */
+  dropped?: string[];
   /** `kept` is what the next choice starts from, `link` the parameters of a link with these settings. */
   offers?: { closed: string; kept: Choice; link: Choice; list: Offer[] };
   // Of receipts only:
