@@ -3,7 +3,7 @@
 Identifiers: W001 a broken template, W002 an ignored history setting in a template, W003 a variable
 without effect, W004 a broken or missing strategy, W005 a model in MODELS_FILE that can't be used,
 I001 a template's key without effect, I002 an agentId that is not the folder's name, I003 how the
-selector `lexical` searches, where an agent uses it.
+selector `lexical` searches, where an agent uses it, I004 an agent that its template switches off.
 """
 
 from __future__ import annotations
@@ -269,10 +269,16 @@ def _strategy_fault(agent: Template, catalogue: Catalogue) -> Iterator[CheckMess
 
 
 def _unused_keys(agent: Template) -> Iterator[CheckMessage]:
-    if agent.unknown:
+    for key in agent.unused:
+        said = f"{agent.slug}/{TEMPLATE_FILE}: {key.place}: {key.sentence}"
+        if key.mistake:
+            yield Warning(said, hint="The agent answers without it.", id="chatsite.W002")
+        else:
+            yield Info(said, id="chatsite.I001")
+    if not agent.enabled:
         yield Info(
-            f"{agent.slug}/{TEMPLATE_FILE}: kept but without effect: {', '.join(agent.unknown)}.",
-            id="chatsite.I001",
+            f"{agent.slug}/{TEMPLATE_FILE}: isEnabled: is false, so nobody is offered the agent.",
+            id="chatsite.I004",
         )
     if agent.agent_id != agent.slug:
         yield Info(

@@ -50,13 +50,21 @@ def test_a_broken_template_is_a_warning_with_file_key_and_reason(write_agent: Wr
 
 
 def test_unknown_keys_are_mentioned(write_agent: WriteAgent) -> None:
-    write_agent("ada", {"colour": "red"}, surprise=1)
-    assert ids_and_messages(check_templates(None)) == [
-        (
-            "chatsite.I001",
-            "ada/template.json: kept but without effect: surprise, chatSettings.colour.",
-        )
-    ]
+    write_agent("ada", {"colour": "red", "conversation": {"foo": 1}}, orchestration={"steps": [1]})
+    places = ("orchestration", "chatSettings.colour", "chatSettings.conversation.foo")
+    found = ids_and_messages(check_templates(None))
+    assert [id for id, _ in found] == ["chatsite.I001"] * 3
+    for (_, message), place in zip(found, places, strict=True):
+        assert message.startswith(f"ada/template.json: {place}: ")
+
+
+def test_an_example_turn_without_an_answer_and_a_switched_off_agent_are_mentioned(
+    write_agent: WriteAgent,
+) -> None:
+    write_agent("ada", {"history": [{"role": "user", "content": "Hi"}]}, isEnabled=False)
+    (turn, off) = check_templates(None)
+    assert (turn.id, off.id) == ("chatsite.W002", "chatsite.I004")
+    assert "without an answer" in turn.msg and "nobody is offered" in off.msg
 
 
 def test_an_agent_id_that_is_not_the_folder_is_mentioned(write_agent: WriteAgent) -> None:

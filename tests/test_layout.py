@@ -41,7 +41,12 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "toolbox",
         "builtin",
     ),
-    "agents": ("apps file_stamp template", "strategy template_file", "catalogue"),
+    "agents": (
+        "apps file_stamp template",
+        "prefilled strategy unused_keys",
+        "template_file",
+        "catalogue",
+    ),
     "providers": (
         "base",
         "echo known tokens",

@@ -32,6 +32,16 @@ class ModelSettings:
     options: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
+@dataclass(frozen=True, slots=True)
+class UnusedKey:
+    """A key of a template that has no effect here: its dotted place, and what that means to the
+    people who use the agent. `mistake`: the template's author surely wanted something else."""
+
+    place: str
+    sentence: str
+    mistake: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """A template that can be used.
@@ -39,9 +49,12 @@ class Template:
     `models` holds the settings of each provider that the template configures. `chat_settings` is
     raw: `history.resolve` checks it, since a bad value there is shown and breaks no template.
     `other` holds the top-level keys that have no field here. These two and `configurations` are
-    without keys to services. `unknown` names, dotted, what was kept but has no effect. A lower
-    `priority` comes first. `max_steps` is how many times a turn may call tools before the model
-    must answer.
+    without keys to services. `unused` names what has no effect. A lower `priority` comes first.
+    `max_steps` is how many times a turn may call tools before the model must answer.
+
+    `instructions` follow the personality; they stand at the beginning of the template's own
+    conversation, whose turns are `prefilled`. With `enabled` false nobody is offered the agent, and
+    it answers nobody. `notes` and `version` are shown on its card, `placeholder` in the empty box.
     """
 
     slug: str
@@ -55,12 +68,17 @@ class Template:
     chat_settings: Mapping[str, object] = field(hash=False)
     greeting: tuple[str, ...]
     prompts: tuple[str, ...]
+    placeholder: str
+    instructions: str
     prefilled: tuple[Message, ...]
+    notes: tuple[str, ...]
+    version: str
+    enabled: bool
     tags: tuple[str, ...]
     priority: int
     max_steps: int
     other: Mapping[str, object] = field(hash=False)
-    unknown: tuple[str, ...]
+    unused: tuple[UnusedKey, ...]
 
     @property
     def llms(self) -> tuple[str, ...]:

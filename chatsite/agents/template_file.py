@@ -1,38 +1,25 @@
 """Reads a template: checks the document in `template.json` and returns the Template.
 
-Keys nobody here knows are kept and reported; a wrong type is an error with its place in the file.
+Keys without effect are kept and reported; a wrong type is an error with its place in the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from chatsite.agents.prefilled import read_prefilled
 from chatsite.agents.template import LLM, ModelSettings, Template, default_max_tokens
+from chatsite.agents.unused_keys import unused_keys
 from chatsite.checked_file import Node, storable
-from chatsite.messages import Message, Role
 
 DEFAULT_PRIORITY = 1000  # After every agent that has a priority of its own.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_STEPS, MOST_STEPS = 20, 100
 
-# The keys that have an effect here, by the object that holds them.
 _FIELDS = frozenset(
-    "agentId chatSettings description name nodeConfigurations nodes personality priority tags"
-    "".split()
+    "agentId chatSettings description isEnabled name nodeConfigurations nodes notes personality "
+    "priority tags version".split()
 )
-_TOP = _FIELDS | set("isEnabled maxConcurrency notes options orchestration version".split())
-_CHAT = frozenset(
-    "cacheCleanup chatPrompts conversation history historyLength historyLowWater historyPolicy "
-    "historySelector historyStep historySummaryModel historyTokens initialMessages placeholderText"
-    "".split()
-)
-_MODEL = frozenset(
-    "apiKey frequencyPenalty maxTokens model presencePenalty reasoningEffort seed stopSequences "
-    "temperature topP useCustomApiKey useTrainedPersonality"
-    "".split()
-)
-_OPTIONS = frozenset({"maxSteps", "tokenOptimization"})
-_PREFILLED = frozenset({"role", "content"})
 
 
 def parse_template(slug: str, document: object) -> Template:
@@ -40,7 +27,7 @@ def parse_template(slug: str, document: object) -> Template:
     top = Node(storable(document))
     top.mapping()
     chat, configurations = top["chatSettings"], top["nodeConfigurations"]
-    top.optional("version", Node.text, None)
+    prefilled = read_prefilled(chat["history"])
     return Template(
         slug=slug,
         agent_id=top.optional("agentId", Node.text, "") or slug,
@@ -57,7 +44,12 @@ def parse_template(slug: str, document: object) -> Template:
         chat_settings=chat.mapping(),
         greeting=_shown_texts(chat["initialMessages"]),
         prompts=_shown_texts(chat["chatPrompts"]),
-        prefilled=_prefilled(chat["history"]),
+        placeholder=chat.optional("placeholderText", Node.text, "").strip(),
+        instructions=prefilled.instructions,
+        prefilled=prefilled.turns,
+        notes=_notes(top["notes"]),
+        version=top.optional("version", Node.text, ""),
+        enabled=top.optional("isEnabled", Node.flag, True),
         tags=top["tags"].texts(),
         priority=top.optional(
             "priority", lambda node: node.whole(-1_000_000, 1_000_000), DEFAULT_PRIORITY
@@ -66,7 +58,7 @@ def parse_template(slug: str, document: object) -> Template:
             "maxSteps", lambda node: node.whole(1, MOST_STEPS), DEFAULT_STEPS
         ),
         other={key: value for key, value in top.mapping().items() if key not in _FIELDS},
-        unknown=tuple(node.place for node in _unknown(top)),
+        unused=(*unused_keys(Node(document)), *prefilled.unused),
     )
 
 
@@ -126,35 +118,7 @@ def _shown_texts(node: Node) -> tuple[str, ...]:
     return tuple(text for text in node.texts() if text.strip())
 
 
-def _prefilled(node: Node) -> tuple[Message, ...]:
-    """Example turns, user and assistant in turn, which stand whole before every request."""
-    if node.value is None:
-        return ()
-    found: list[Message] = []
-    for index, message in enumerate(node.list_of("messages with role and content")):
-        role: Role = "assistant" if index % 2 else "user"
-        if message["role"].value != role:
-            raise message["role"].error(
-                f'must be "{role}": user and assistant take turns, user first'
-            )
-        content = message["content"].text()
-        if not content.strip():
-            raise message["content"].error("is empty")
-        found.append(Message(id=f"prefilled-{index}", role=role, content=content))
-    if len(found) % 2:
-        raise node.error("must end with an assistant message")
-    return tuple(found)
-
-
-def _unknown(top: Node) -> Iterator[Node]:
-    """Keys without an effect. A tool's configuration is the tool's business and not looked into."""
-    checked = [(top, _TOP)]
-    checked += [
-        (value, _MODEL) for name, value in top["nodeConfigurations"].items() if name.startswith(LLM)
-    ]
-    checked.append((top["chatSettings"], _CHAT))
-    turns = top["chatSettings"]["history"]
-    checked += [(turn, _PREFILLED) for turn in (turns.list_of("messages") if turns.value else ())]
-    checked.append((top["options"], _OPTIONS))
-    for node, known in checked:
-        yield from (unknown for _, unknown in node.unknown(known))
+def _notes(node: Node) -> tuple[str, ...]:
+    """A text, or a list of them."""
+    texts = (node.text(),) if isinstance(node.value, str) else node.texts()
+    return tuple(text for text in texts if text.strip())

@@ -19,6 +19,7 @@ from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
+from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
 
@@ -29,7 +30,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     """A new chat with `?agent=`, or one of the owner's conversations."""
     site, owner = site_of(request), await request_owner(request)
     agents = site.agents.all()
-    agent = _requested_agent(request.GET.get("agent", ""), agents)
+    agent = _requested_agent(site, request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:
             agent = await site.run(store.agent_of, owner=owner, conversation=str(conversation))
@@ -39,11 +40,12 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     return render(request, "chat.html", {"page": page})
 
 
-def _requested_agent(slug: str, agents: list[dict[str, Any]]) -> str:
-    """The agent of the link, or the first that works. Raises Http404 for an unknown one."""
+def _requested_agent(site: Site, slug: str, agents: list[dict[str, Any]]) -> str:
+    """The agent of the link, or the first that works. Raises Http404 for an unknown one; of one
+    that can't answer the page says why."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
     if slug:
-        if slug not in {agent["slug"] for agent in agents}:
+        if site.agents.describe(slug) is None:
             raise Http404
         return slug
     if not working:

@@ -259,7 +259,14 @@ def test_templates_in_the_format_of_agentdock_work_as_they_are(tmp_path: Path) -
         maxConcurrency=2,
     )
     template = Catalogue(tmp_path).get("researcher")
-    assert template.unknown == ("nodeConfigurations.llm.cerebras.safetySettings",)
+    assert [key.place for key in template.unused] == [
+        "orchestration",
+        "maxConcurrency",
+        "nodeConfigurations.llm.cerebras.useCustomApiKey",
+        "nodeConfigurations.llm.cerebras.apiKey",
+        "nodeConfigurations.llm.cerebras.safetySettings",
+        "options.tokenOptimization",
+    ]
     assert template.llms == ("cerebras",)
     assert template.model_settings("cerebras").max_tokens == 4096
     assert "the console of the service" not in repr(template)
@@ -271,7 +278,7 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
     policies = set()
     for agent in agents.values():
         assert isinstance(agent, Template)
-        assert agent.unknown == ()
+        assert agent.unused == ()
         assert agent.agent_id == agent.slug
         assert agent.llms == ("openai", "anthropic", "embedded")
         assert agent.description and agent.personality and agent.greeting and agent.tags

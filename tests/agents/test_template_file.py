@@ -91,6 +91,10 @@ def a_template(**more: object) -> Template:
     return parse_template("ada", {**SMALLEST, **more})
 
 
+def places(template: Template) -> tuple[str, ...]:
+    return tuple(key.place for key in template.unused)
+
+
 def the_error(**more: object) -> BadFile:
     with pytest.raises(BadFile) as caught:
         a_template(**more)
@@ -103,7 +107,7 @@ def test_a_name_and_a_personality_are_enough() -> None:
     assert template.personality == "You are Ada."
     assert template.llms == template.greeting == template.prompts == ()
     assert template.prefilled == ()
-    assert template.unknown == ()
+    assert template.unused == ()
 
 
 def test_a_personality_may_be_lines() -> None:
@@ -197,7 +201,7 @@ def test_unknown_keys_are_kept_and_reported_with_their_place() -> None:
         },
         options={"steps": 3},
     )
-    assert template.unknown == (
+    assert places(template) == (
         "surprise",
         "nodeConfigurations.llm.openai.temprature",
         "chatSettings.colour",
@@ -209,28 +213,59 @@ def test_unknown_keys_are_kept_and_reported_with_their_place() -> None:
     assert template.configurations["llm.openai"]["temprature"] == 1
 
 
-def test_known_but_unused_keys_are_not_reported() -> None:
+def test_keys_with_an_effect_are_not_reported() -> None:
     template = a_template(
-        version="1.0",
-        notes="x",
+        version="1.2",
+        notes=["Needs a key.", " "],
         isEnabled=False,
-        maxConcurrency=3,
-        orchestration={"steps": []},
-        options={"maxSteps": 5, "tokenOptimization": {"whatever": 1}},
-        chatSettings={"placeholderText": "Ask"},
-        nodeConfigurations={"llm.gemini": {"useCustomApiKey": True, "seed": 1}},
+        options={"maxSteps": 5},
+        chatSettings={
+            "placeholderText": " Ask ",
+            "historyRecallShare": 25,
+            "conversation": {"enabled": False},
+        },
+        nodeConfigurations={"llm.gemini": {"seed": 1}},
     )
-    assert template.unknown == ()
+    assert template.unused == ()
+    assert (template.version, template.notes, template.enabled) == ("1.2", ("Needs a key.",), False)
+    assert template.placeholder == "Ask"
+    assert a_template(notes="One.").notes == ("One.",)
 
 
-def test_parameters_that_no_provider_supports_are_reported() -> None:
+def test_keys_that_ask_for_what_does_not_exist_here_are_reported_in_words() -> None:
+    wanted = {"useSearchGrounding": True, "safetySettings": [{"category": "x"}], "topK": 40}
     template = a_template(
-        nodeConfigurations={"llm.gemini": {"useSearchGrounding": True, "topK": 40}}
+        nodeConfigurations={"llm.gemini": {**wanted, "useCustomApiKey": True, "apiKey": A_SECRET}},
+        maxConcurrency=3,
+        orchestration={"steps": [{"name": "One"}]},
+        options={"tokenOptimization": {"compressToolOutputs": True}},
+        chatSettings={"conversation": {"lookback": 3, "lookbackCount": 4}},
     )
-    assert template.unknown == (
-        "nodeConfigurations.llm.gemini.useSearchGrounding",
-        "nodeConfigurations.llm.gemini.topK",
+    assert places(template) == (
+        "maxConcurrency",
+        "orchestration",
+        *(f"nodeConfigurations.llm.gemini.{name}" for name in (*wanted, "useCustomApiKey")),
+        "nodeConfigurations.llm.gemini.apiKey",
+        "chatSettings.conversation.lookback",
+        "options.tokenOptimization",
     )
+    sentences = {key.place: key.sentence for key in template.unused}
+    assert sentences["nodeConfigurations.llm.gemini.useSearchGrounding"] == (
+        "Google Search grounding isn't available here: this agent looks nothing up."
+    )
+    assert A_SECRET not in repr(template)
+
+
+def test_what_a_template_does_not_ask_for_is_not_reported() -> None:
+    unwanted = {"useSearchGrounding": False, "safetySettings": [], "useCustomApiKey": False}
+    template = a_template(nodeConfigurations={"llm.gemini": unwanted}, orchestration=None)
+    assert template.unused == ()
+
+
+def test_a_misspelt_key_says_what_was_probably_meant() -> None:
+    (key,) = a_template(nodeConfigurations={"llm.openai": {"temprature": 1}}).unused
+    place = "nodeConfigurations.llm.openai.temprature"
+    assert key.sentence == f"{place} has no effect here; temperature was probably meant."
 
 
 def test_further_parameters_are_sent_to_the_provider_under_its_names() -> None:
@@ -247,7 +282,7 @@ def test_further_parameters_are_sent_to_the_provider_under_its_names() -> None:
         "frequency_penalty": -0.5,
         "reasoning_effort": "low",
     }
-    assert template.unknown == ()
+    assert template.unused == ()
 
 
 @pytest.mark.parametrize("name", ["apiKey", "api_key", "APIKEY", "openaiApiKey", "x-api-key"])
@@ -337,18 +372,42 @@ def test_model_settings_are_checked_when_a_template_is_read(
 @pytest.mark.parametrize(
     ("turns", "key", "reason"),
     [
-        ([{"role": "assistant", "content": "Hi"}], "0.role", 'must be "user"'),
-        ([{"role": "user", "content": "Hi"}] * 2, "1.role", 'must be "assistant"'),
+        ([{"role": "tool", "content": "Hi"}], "0.role", "must be one of: system, user, assistant"),
         ([{"role": "user", "content": " "}], "0.content", "is empty"),
         ([{"role": "user"}], "0.content", "is missing"),
         (["Hi"], "0", "must be an object"),
-        ([{"role": "user", "content": "Hi"}], "", "must end with an assistant message"),
     ],
 )
-def test_prefilled_turns_must_be_whole_turns(turns: object, key: str, reason: str) -> None:
+def test_a_prefilled_entry_must_be_a_message(turns: object, key: str, reason: str) -> None:
     error = the_error(chatSettings={"history": turns})
-    assert error.key == f"chatSettings.history.{key}".removesuffix(".")
+    assert error.key == f"chatSettings.history.{key}"
     assert reason in error.message
+
+
+@pytest.mark.parametrize(
+    ("roles", "kept", "place", "words"),
+    [
+        ("ua", 2, "", ""),
+        ("sua", 2, "", ""),
+        ("ss", 0, "", ""),
+        ("uau", 2, "2", "is a user message without an answer"),
+        ("su", 0, "1", "is a user message without an answer"),
+        ("a", 0, "0", "user and assistant take turns"),
+        ("uauu", 2, "2", "From chatSettings.history.2 on"),
+        ("uasua", 2, "2", "From chatSettings.history.2 on"),
+    ],
+)
+def test_what_forms_no_whole_turn_is_passed_over_in_words(
+    roles: str, kept: int, place: str, words: str
+) -> None:
+    names = {"s": "system", "u": "user", "a": "assistant"}
+    entries = [{"role": names[role], "content": f"{role}{n}"} for n, role in enumerate(roles)]
+    template = a_template(chatSettings={"history": entries})
+    assert [m.role for m in template.prefilled] == ["user", "assistant"] * (kept // 2)
+    first = len(roles) - len(roles.lstrip("s"))
+    assert template.instructions == "\n\n".join(f"s{n}" for n in range(first))
+    assert places(template) == ((f"chatSettings.history.{place}",) if place else ())
+    assert all(words in key.sentence and key.mistake for key in template.unused)
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3, True])
@@ -366,7 +425,7 @@ def test_very_deep_nesting_is_refused() -> None:
 
 
 def test_an_odd_key_is_shortened_and_shown_printably() -> None:
-    unknown = a_template(**{"\x1b[31m": 1, "x" * 5000: 1}).unknown
+    unknown = places(a_template(**{"\x1b[31m": 1, "x" * 5000: 1}))
     assert unknown[0] == "\\x1b[31m"
     assert len(unknown[1]) == 80
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import describe_strategy_fault
 from chatsite.agents.template import EMBEDDED, BrokenTemplate, Template
+from chatsite.errors import Refused
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
@@ -17,6 +18,11 @@ from chatsite.providers.reachable import Providers
 from chatsite.tools.toolbox import AgentTools
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
+
+SWITCHED_OFF = (
+    "This agent is switched off here: it takes no new messages. Its conversations can be read and "
+    "saved to a file."
+)
 
 
 class Tools(Protocol):
@@ -50,8 +56,11 @@ class Agents:
     # ---- who answers -------------------------------------------------------------------------
     def resolve(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         """Who answers for the agent; the engine is started for the first who needs it. `model` is
-        the one chosen in the page, by somebody who may be `staff`. Raises NotFound."""
+        the one chosen in the page, by somebody who may be `staff`. Raises NotFound, and Refused for
+        an agent that is switched off."""
         found = self.resolve_without_start(agent, model, staff=staff)
+        if not found.template.enabled:
+            raise Refused(SWITCHED_OFF, code="agent_off")
         if found.provider is self.embedded and self.start_engine is not None:
             self.start_engine()
         return found
@@ -59,7 +68,8 @@ class Agents:
     def resolve_without_start(
         self, agent: str, model: str = "", *, staff: bool = False
     ) -> ResolvedAgent:
-        """The same, and nothing is started. Raises NotFound."""
+        """The same, and nothing is started: to read what an agent has answered, also one that is
+        switched off. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
         refused = ""
         if model:
@@ -96,12 +106,21 @@ class Agents:
         return None
 
     def all(self) -> list[dict[str, Any]]:
-        return [self._described(agent) for agent in self.catalogue.all()]
+        """Those that are offered, and the broken ones."""
+        return [
+            self._described(agent)
+            for agent in self.catalogue.all()
+            if isinstance(agent, BrokenTemplate) or agent.enabled
+        ]
 
     def _described(self, agent: Template | BrokenTemplate) -> dict[str, Any]:
         if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
             return missing_agent(agent.slug) | {"broken": broken}
+        if not agent.enabled:
+            off = {"file": "", "key": "", "reason": SWITCHED_OFF}
+            shown = {"name": agent.name, "description": agent.description, "broken": off}
+            return missing_agent(agent.slug) | shown
         who, chosen = self.resolve(agent.slug), self._tools(agent)
         return {
             "slug": agent.slug,
@@ -109,6 +128,9 @@ class Agents:
             "description": agent.description,
             "greeting": list(agent.greeting),
             "prompts": list(agent.prompts),
+            "placeholder": agent.placeholder,
+            "notes": list(agent.notes),
+            "version": agent.version,
             "tags": list(agent.tags),
             "provider": {
                 "kind": who.model.provider,
@@ -120,6 +142,7 @@ class Agents:
             },
             "tools": [tool.name for tool in chosen.tools],
             "missing": [{"name": gone.name, "reason": gone.reason} for gone in chosen.missing],
+            "unused": [{"key": key.place, "sentence": key.sentence} for key in agent.unused],
             "broken": None,
         }
 

@@ -144,8 +144,12 @@ def missing_agent(slug: str) -> dict[str, Any]:
             "tools": False,
             "takes": [],
         },
+        "placeholder": "",
+        "notes": [],
+        "version": "",
         "tools": [],
         "missing": [],
+        "unused": [],
         "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
     }
 
@@ -165,7 +169,8 @@ def resolve_agent(
     model is not allowed, "" where it is.
 
     `trained_system` is the sentence that the bundled model was trained with, empty where another
-    model answers: an agent that asks for it gets it in place of its personality.
+    model answers: an agent that asks for it gets it in place of its personality. The template's own
+    instructions follow either.
     """
     name, asked, skipped = _wanted(providers, chat_model, chosen, refused)
     replaces = ""
@@ -179,13 +184,14 @@ def resolve_agent(
     model = provider.model(asked or settings.model)
     longest = min(settings.max_tokens, model.window // 2)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
+    system = (trained_system if trained else template.personality, template.instructions)
     notes = (skipped and f"{skipped} {model.label} answers.", replaces, model.note)
     return ResolvedAgent(
         template=template,
         provider=provider,
         model=model,
         model_settings=replace(settings, max_tokens=longest),
-        system=trained_system if trained else template.personality,
+        system="\n\n".join(text for text in system if text),
         note=" ".join(note for note in notes if note),
         dropped=_shortened(settings.max_tokens, longest),
     )

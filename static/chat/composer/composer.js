@@ -82,7 +82,8 @@ export class Composer {
     if (state.opened && !state.messages.length) this.reply.cancel();
     const why = this.running || this.sending || this.waits;
     if (!why && this.notice.classList.contains("quiet")) this.showNotice("");
-    if (this.box.placeholder !== `Message ${name}`) this.box.placeholder = `Message ${name}`;
+    const placeholder = state.agent?.placeholder || `Message ${name}`;
+    if (this.box.placeholder !== placeholder) this.box.placeholder = placeholder;
     setText(byId("draft-label"), `Message ${name}`);
     this.tray.showForms(state.decision?.files ?? []);
     this.updateButtons();

@@ -1,6 +1,6 @@
 /** The picker of agents, broken agents and their reasons included. */
 
-import { toolLines } from "../elements/agent-tools.js";
+import { cardLines } from "../elements/agent-card.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
@@ -61,6 +61,7 @@ export class AgentPicker {
     const link = h("a", {
       href: chatAddress(this.page, { agent: agent.slug }),
       class: "agent-link",
+      title: agent.version ? `Version ${agent.version}` : null,
       "aria-current": current ? "true" : null,
       "data-first": current,
     },
@@ -68,7 +69,7 @@ export class AgentPicker {
     agent.description && h("span", { class: "agent-about" }, agent.description),
     (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
     noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
-    toolLines(agent, agent.provider?.tools === false));
+    cardLines(agent, agent.provider?.tools === false));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

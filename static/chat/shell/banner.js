@@ -43,7 +43,7 @@ export class Banner {
     if (state.deleted) this.#show("This conversation was deleted in another tab. Start a new chat, or undo it there.");
     else if (state.agent?.broken) {
       const { file, key, reason } = state.agent.broken;
-      this.#show(`This agent can't answer now: ${file}${key ? `, ${key}` : ""}: ${reason}`);
+      this.#show(file ? `This agent can't answer now: ${file}${key ? `, ${key}` : ""}: ${reason}` : reason);
     } else if (!this.lost) this.#show("");
     this.#engine(state.engine, state.agent?.provider);
   }

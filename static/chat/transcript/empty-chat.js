@@ -1,6 +1,6 @@
 /** A chat that has not begun: the agent, its model, and suggestions. */
 
-import { toolLines } from "../elements/agent-tools.js";
+import { cardLines } from "../elements/agent-card.js";
 import { h, setChildren } from "../elements/dom.js";
 
 /** @import { State } from "../types/state.js" */
@@ -23,7 +23,7 @@ export function drawEmptyChat(intro, prompts, state, suggest) {
     h("h2", { class: "intro-name" }, agent.name),
     agent.description && h("p", { class: "intro-about" }, agent.description),
     agent.provider?.note && h("p", { class: "intro-model" }, agent.provider.note),
-    toolLines(agent, agent.provider?.tools === false),
+    cardLines(agent, agent.provider?.tools === false),
   );
   setChildren(
     prompts,

@@ -114,8 +114,14 @@ export interface Agent {
   greeting: string[];
   prompts: string[];
   tags: string[];
+  /** What the empty message box says; "" for the page's own words. */
+  placeholder?: string;
+  notes?: string[];
+  version?: string;
   tools?: string[];
   missing?: MissingTool[];
+  /** Keys of its template without effect, and what that means. */
+  unused?: { key: string; sentence: string }[];
   provider: Provider | null;
   broken: { file: string; key: string; reason: string } | null;
 }

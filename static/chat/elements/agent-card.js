@@ -1,4 +1,4 @@
-/** The tools of an agent, and those of them that are missing here. */
+/** What an agent's card says besides its description: notes, tools, and what it asks for in vain. */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -9,11 +9,12 @@ import { icon } from "./icons.js";
  * @param {Agent} agent
  * @param {boolean} toolless its model can't use tools
  */
-export function toolLines({ tools = [], missing = [] }, toolless) {
+export function cardLines({ notes = [], tools = [], missing = [], unused = [] }, toolless) {
   const able = tools.length > 0 && h("p", { class: "agent-tools" }, `Tools: ${tools.join(", ")}`);
   const cant = tools.length > 0 && toolless
     && warningLine("The model that answers can't use tools. The agent answers without them.");
-  return [able, cant, ...missingSentences(missing).map(warningLine)].filter(Boolean);
+  const lacks = [...missingSentences(missing), ...unused.map(({ sentence }) => sentence)];
+  return [...notes.map((text) => h("p", { class: "agent-notes" }, text)), able, cant, ...lacks.map(warningLine)].filter(Boolean);
 }
 
 /**
