@@ -9,7 +9,9 @@ from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
-to_chat = RedirectView.as_view(pattern_name="chat", query_string=True)
+to_chat = RedirectView.as_view(
+    pattern_name="chat", query_string=True, http_method_names=["get", "head"]
+)
 
 urlpatterns = [
     path("", to_chat, name="home"),

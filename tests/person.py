@@ -57,6 +57,15 @@ class Person:
             found: dict[str, Any] = json.loads(text)
             return found
 
+    async def page_data(self, path: str = "/chat") -> dict[str, Any]:
+        """What the page is given when it is loaded: the agents that are offered, among it."""
+        async with self.http.get(f"{self.url}{path}") as answer:
+            text = await answer.text()
+        found = re.search(r'<script id="page"[^>]*>(.*?)</script>', text, flags=re.DOTALL)
+        assert found is not None
+        data: dict[str, Any] = json.loads(found[1])
+        return data
+
     async def sign_in(self, name: str, password: str) -> None:
         form = {"username": name, "password": password}
         async with self.http.get(f"{self.url}/accounts/login/") as answer:

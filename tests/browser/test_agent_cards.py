@@ -76,6 +76,7 @@ def test_a_conversation_with_an_agent_that_is_switched_off_can_be_read_and_saved
             expect(chat.users.first).to_contain_text("Remember the Heron.")
             if banner.is_visible():
                 break
+        chat.page.reload()
         expect(banner).to_contain_text("can be read and saved")
         chat.draft.press("Enter")
         expect(chat.send_button).to_be_disabled()

@@ -127,8 +127,10 @@ def test_the_strip_can_be_read_and_walked_and_a_cleanup_frees_cells(visit: Visit
     chat = visit()
     api = FakeCacheApi(chat)
     part = chat.panel.locator("[data-section=cache]")
-    chat.open("/chat?debug=true").say("One.")
-    expect(part).to_contain_text("Looking at it…")
+    # Opened elsewhere before its answer comes, so the page must have asked by then.
+    with chat.page.expect_request("**/cache?*"):
+        chat.open("/chat?debug=true").say("One.")
+        expect(part).to_contain_text("Looking at it…")
     chat.page.locator("#new").click()
     expect(part).to_be_hidden()
     api.answer_at_once()

@@ -36,6 +36,8 @@ def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: 
     expect(chat.fact("Messages")).to_have_text("4 in the conversation then, 1 sent")
     expect(chat.panel.locator("[data-section=reported]")).to_contain_text("First token")
     expect(chat.panel.locator(".fate")).to_contain_text("left out")
+    parts = chat.panel.locator("[data-section=parts]")
+    expect(parts).to_contain_text("temperature is not sent: gpt-6-luna thinks")
 
 
 def test_a_fresh_chat_holds_no_message_and_the_draft_is_named_apart(visit: Visit) -> None:

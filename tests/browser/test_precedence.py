@@ -77,6 +77,7 @@ def test_a_link_overrules_the_template(visit: Visit) -> None:
 def test_the_template_decides_where_the_link_sets_nothing(visit: Visit) -> None:
     chat = visit().open("/chat?agent=rewriter&debug=true")
     expect(chat.fact("Policy")).to_have_text("none")
+    expect(chat.fact("Length")).to_have_text("not used by none")
     expect(chat.fact("Source")).to_have_text("template")
     expect(chat.setting("policy", "built in").locator("s")).to_have_text("lastN")
 

@@ -66,6 +66,8 @@ def test_recent_counts_every_message_and_keeps_roles_as_they_are() -> None:
         "assistant",
         "user",
     ]
+    found = Selection(MESSAGES)
+    assert found.recent(3) == found.range(from_end=3, to_end=0)
     assert Selection(MESSAGES).recent(0) == []
     assert Selection(MESSAGES).recent(math.inf) == []
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,19 +48,9 @@ def server(
     assert "Traceback" not in running.log, running.log
 
 
-async def page_data(person: Person, path: str = "/chat") -> dict[str, Any]:
-    """What the page is given: the agents that are offered, among it."""
-    async with person.http.get(f"{person.url}{path}") as answer:
-        text = await answer.text()
-    found = re.search(r'<script id="page"[^>]*>(.*?)</script>', text, flags=re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(html.unescape(found[1]))
-    return data
-
-
 async def test_all_that_are_switched_on_are_offered_and_none_is_broken(server: Server) -> None:
     async with Person(server.url) as ada:
-        offered = (await page_data(ada))["agents"]
+        offered = (await ada.page_data())["agents"]
     assert {agent["slug"] for agent in offered} == {*SHAPES, "fewshot", "unanswered"} - {"asleep"}
     assert [agent["slug"] for agent in offered if agent["broken"]] == []
 
@@ -148,7 +136,7 @@ async def switch_off(server: Server, person: Person, slug: str) -> None:
     file = Path(server.environment["AGENTS_DIR"]) / slug / "template.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "isEnabled": False}))
     async with asyncio.timeout(PATIENCE):
-        while slug in {agent["slug"] for agent in (await page_data(person))["agents"]}:
+        while slug in {agent["slug"] for agent in (await person.page_data())["agents"]}:
             pass
 
 
@@ -166,6 +154,10 @@ async def test_instructions_before_example_turns_join_the_personality(
         "content": "You are fewshot. You answer in tests.\n\nYou translate.",
     }
     assert turns[:2] == FEW_SHOT[1:] and len(turns) == 3
+    parts = {part["name"]: part["tokens"] for part in ended["receipt"]["parts"]}
+    assert parts["prefilled"] > 0
+    sent = sum(tokens for name, tokens in parts.items() if name not in ("reply", "free"))
+    assert sent == ended["receipt"]["prompt_tokens"]
 
 
 async def test_an_example_turn_without_an_answer_is_named_and_the_agent_answers(

@@ -44,6 +44,7 @@ def plain(
     with Server(tmp_path_factory.mktemp("plain"), **environment) as running:
         yield running
     assert "Traceback" not in running.log, running.log
+    assert "[History]" not in running.log, "only DEBUG or the logger's level prints these lines"
 
 
 def said(fake: FakeOpenAI) -> list[str]:
@@ -60,6 +61,29 @@ async def test_a_link_keeps_its_agent_and_its_settings_however_its_path_is_writt
     async with aiohttp.ClientSession() as http, http.get(f"{plain.url}{path}?{QUERY}") as answer:
         assert answer.status == 200
         assert (answer.url.path, answer.url.query_string) == ("/chat", QUERY)
+
+
+@pytest.mark.parametrize(("said", "open"), [("true", True), ("True", False), ("1", False)])
+async def test_only_debug_true_as_written_opens_the_panel(
+    said: str, open: bool, plain: Server
+) -> None:
+    async with Person(plain.url) as ada:
+        assert (await ada.page_data(f"/chat?debug={said}"))["debug"] is open
+
+
+async def test_an_empty_message_is_refused_before_anything_is_stored(
+    plain: Server, fake: FakeOpenAI
+) -> None:
+    before = len(fake.requests)
+    async with Person(plain.url) as ada:
+        page = await ada.page(agent="plain")
+        await page.send(" \n")
+        refused = await page.event()
+        assert (refused["type"], refused["code"]) == ("refused", "bad_command")
+        assert "There is nothing to send" in refused["message"]
+        again = await ada.page(page.conversation, agent="plain")
+        assert again.snapshot["conversation"] is None
+    assert len(fake.requests) == before
 
 
 # ---- the environment --------------------------------------------------------------------------

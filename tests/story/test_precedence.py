@@ -82,7 +82,17 @@ ENVIRONMENT = {
         locked=True,
         outcomes={("length", "environment"): "won", ("length", "URL"): "locked"},
     ),
-    "AgentDock's name": Case(
+    "AgentDock's name of the length": Case(
+        environment={"NEXT_PUBLIC_DEFAULT_HISTORY_LENGTH": "2"},
+        query="historyPolicy=all",
+        policy="lastN",
+        length="2",
+        source="template, length: environment",
+        keep=2,
+        locked=True,
+        outcomes={("length", "environment"): "won", ("policy", "URL"): "locked"},
+    ),
+    "AgentDock's name of the policy": Case(
         environment={"NEXT_PUBLIC_DEFAULT_HISTORY_POLICY": "all"},
         query="historyPolicy=none",
         policy="all",

@@ -39,6 +39,7 @@ def build(ctx):
     files = [file for message in ctx.history.recent(9) for file in message.attachments]
     lines = [f"{f.name}: {f.width}x{f.height}, {f.characters} characters" for f in files]
     ctx.slots.add("files", "; ".join(lines))
+    ctx.slots.add("history", ctx.history.recent(9))
 """
 SLOW = "def build(ctx):\n    while ctx.history.last_user(): pass\n"
 
@@ -109,11 +110,26 @@ async def test_a_strategy_sees_the_true_size_of_a_picture_and_the_length_of_a_te
         page = await ada.page(agent="seeing")
         plan = await attach_file(ada, picture("PNG"), name="plan.png")
         notes = await attach_file(ada, b"The quay is 40 m long.", name="notes.txt")
-        await page.say("Look. [[text=Seen.]]", attachments=[plan["id"], notes["id"]])
+        seen = await page.say("", attachments=[plan["id"], notes["id"]])
+        assert seen["state"] == "complete", seen
         await page.say("How large is the plan? [[text=I see.]]")
     assert ("user", "plan.png: 40x30, 0 characters; notes.txt: 0x0, 22 characters") in (
         request_messages(fake)
     )
+
+
+async def test_the_files_of_a_message_that_a_strategy_chose_are_sent_with_it(
+    strategic: Server, fake: FakeOpenAI
+) -> None:
+    async with Person(strategic.url) as ada:
+        page = await ada.page(agent="seeing")
+        plan = await attach_file(ada, picture("PNG"), name="plan.png")
+        notes = await attach_file(ada, b"The quay is 40 m long.", name="notes.txt")
+        await page.say("Look. [[text=Seen.]]", attachments=[plan["id"], notes["id"]])
+        await page.say("How large is the plan? [[text=I see.]]")
+    (parts,) = [content for _, content in request_messages(fake) if isinstance(content, list)]
+    assert [part["type"] for part in parts] == ["text", "image_url"]
+    assert "The quay is 40 m long." in parts[0]["text"]
 
 
 async def test_a_failing_strategy_falls_back_to_the_newest_turns_and_a_note_says_so(

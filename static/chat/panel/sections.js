@@ -69,7 +69,7 @@ function describeLength({ length, policy }) {
  */
 export function notesSection(decision) {
   const cut = decision.server_cut?.sentence;
-  const sentences = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.dropped ?? []), ...(decision.files ?? [])];
+  const sentences = [...(cut ? [cut] : []), ...(decision.notes ?? []), ...(decision.files ?? [])];
   if (!sentences.length) return null;
   return {
     data: sentences,
@@ -83,7 +83,7 @@ export function notesSection(decision) {
  * @returns {Section}
  */
 export function partsSection(decision, { next, before }) {
-  const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply } = decision;
+  const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply, dropped = [] } = decision;
   // Under a token budget free tokens are those of the budget, not of the model's window.
   const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
     if (part.name === "reply") return [];
@@ -95,7 +95,7 @@ export function partsSection(decision, { next, before }) {
   // In a large window a short prompt would be a stroke: then the bar is the prompt alone.
   const drawn = total * SCALE < limit ? counted.filter((part) => part.name !== "free" && part.name !== "reply") : counted;
   return {
-    data: [all, total, limit, leading, budget, size, reply, next, before],
+    data: [all, total, limit, leading, budget, size, reply, dropped, next, before],
     draw: () => [
       h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${formatNumber(total)} of ${formatNumber(limit)} tokens`)),
       bar(drawn, before ? leading : 0),
@@ -107,6 +107,7 @@ export function partsSection(decision, { next, before }) {
         one ? `All ${one}. ` : "",
         budget ? `The limit is the token budget, ${formatNumber(budget)}. ` : `The model's window is ${formatNumber(size)}, of which ${formatNumber(reply)} are kept for the reply. `,
       ].join("")),
+      ...dropped.map((sentence) => h("p", { class: "quiet" }, sentence)),
     ],
   };
 }
