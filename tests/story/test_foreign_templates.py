@@ -40,6 +40,7 @@ def server(
     agents = write_foreign_agents(folder / "agents")
     write_agent(agents, "fewshot", {"history": FEW_SHOT})
     write_agent(agents, "unanswered", {"history": [*FEW_SHOT, FEW_SHOT[1]]})
+    write_agent(agents, "wrong", {"conversation": {"lookback": 3}}, isEnabled=False)
     environment: dict[str, Any] = {"AGENTS_DIR": str(agents), "LOCAL_SERVERS": "off"}
     for llm, fake in fakes.items():
         environment |= {f"{llm.upper()}_API_KEY": "sk", f"{llm.upper()}_BASE_URL": fake.base_url}
@@ -97,6 +98,7 @@ async def test_the_check_names_every_key_without_effect(server: Server) -> None:
         "insight/template.json: nodeConfigurations.llm.cerebras.provider: ",
         "asleep/template.json: isEnabled: is false, so nobody is offered the agent",
         "unanswered/template.json: chatSettings.history.3: ",
+        "wrong/template.json: chatSettings.conversation.lookback: ",
     ):
         assert place in said, place
 

@@ -21,7 +21,11 @@ TOLD = {"temperature": 0.7, "maxTokens": 4096}
 THINKS = "thinks, and takes no such setting then"
 # The model, what its template says besides TOLD, what is sent of it, and why the rest isn't.
 ANTHROPIC: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "claude-3-haiku-20240307": ({}, {"temperature": 0.7, "max_tokens": 4096}, ""),
+    "claude-3-haiku-20240307": (
+        {"maxTokens": 5000},
+        {"temperature": 0.7, "max_tokens": 4096},
+        "maxTokens 5,000 is taken as 4,096: claude-3-haiku-20240307 gives no longer reply.",
+    ),
     "claude-3-5-sonnet-20241022": (
         {"reasoningEffort": "high"},
         {"temperature": 0.7, "max_tokens": 4096},
@@ -67,7 +71,7 @@ CHAT: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
     ),
     "gpt-4": (
         "openai",
-        {"nodes": ["llm.openai", "calculator"], "maxTokens": 6000},
+        {"maxTokens": 6000},
         {"temperature": 0.7, "max_tokens": 4096},
         "maxTokens 6,000 is taken as 4,096: half of the model's window is kept for the prompt.",
     ),
@@ -110,9 +114,9 @@ def server(
 
 
 def write(agents: Path, llm: str, model: str, said: dict[str, Any]) -> None:
-    nodes = said.get("nodes", [f"llm.{llm}"])
-    settings = {"model": model, **TOLD, **{k: v for k, v in said.items() if k != "nodes"}}
-    write_agent(agents, slug_of(model), nodes=nodes, nodeConfigurations={f"llm.{llm}": settings})
+    settings = {"model": model, **TOLD, **said}
+    node = f"llm.{llm}"
+    write_agent(agents, slug_of(model), nodes=[node], nodeConfigurations={node: settings})
 
 
 async def receipt_of(server: Server, model: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ async def talk(page: Page, turns: int) -> dict[str, Any]:
     return receipt
 
 
-def request_messages(fake: FakeOpenAI) -> list[tuple[str, str]]:
+def request_messages(fake: FakeOpenAI) -> list[tuple[str, Any]]:
     return [(m["role"], m["content"]) for m in fake.requests[-1]["messages"]]
 
 

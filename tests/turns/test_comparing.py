@@ -52,7 +52,9 @@ async def talk(world: World, *texts: str, query: str = "") -> PageRequest:
 async def test_each_row_says_what_the_next_message_would_really_be_sent_with(world: World) -> None:
     page_request = await talk(world, *"One Two Three Four Five Six Seven".split())
     asked = len(world.provider.requests)
-    rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="Eight")))
+    found = await make_comparison(world).of_draft(page_request, Draft(text="Eight"))
+    assert found["stored"] == 14  # the draft isn't stored
+    rows = by_words(found)
     assert list(rows) == ["none", "lastN 5", "lastN 20", "all", "tokens", "relevant"]
     assert [words for words, one in rows.items() if one["in_force"]] == ["lastN 20"]
     for words, query in (

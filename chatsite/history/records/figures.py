@@ -27,8 +27,8 @@ class ToolGroupCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFigures:
-    """`messages` stored on the path that are sent, all `tokens` of the prompt, and how many of its first
-    tokens (`leading`) are those of the request before; `groups` of the whole conversation."""
+    """`messages` stored on the path that are sent, all `tokens` of the prompt, and how many of its
+    first tokens (`leading`) are those of the request before; `groups` of the whole conversation."""
 
     messages: int
     tokens: int

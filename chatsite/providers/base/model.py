@@ -45,7 +45,7 @@ class Model:
     """The model that would answer. `window` is in tokens, reply included.
 
     `takes` lists what it takes besides text; `tools`: it can call tools. `price` is None where no
-    price is known.
+    price is known, `longest`, its longest reply in tokens, where that isn't.
     """
 
     provider: str
@@ -56,3 +56,4 @@ class Model:
     takes: frozenset[Medium] = frozenset()
     tools: bool = False
     price: Price | None = None
+    longest: int | None = None

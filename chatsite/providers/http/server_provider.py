@@ -55,6 +55,7 @@ class ServerProvider:
             takes=known.takes,
             tools=known.tools,
             price=known.price,
+            longest=known.longest,
         )
 
 

@@ -182,7 +182,7 @@ def resolve_agent(
     provider = providers[name]
     settings = _settings(template, name)
     model = provider.model(asked or settings.model)
-    longest = min(settings.max_tokens, model.window // 2)
+    reply = min(settings.max_tokens, model.window // 2, model.longest or settings.max_tokens)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
     system = (trained_system if trained else template.personality, template.instructions)
     notes = (skipped and f"{skipped} {model.label} answers.", replaces, model.note)
@@ -190,20 +190,19 @@ def resolve_agent(
         template=template,
         provider=provider,
         model=model,
-        model_settings=replace(settings, max_tokens=longest),
+        model_settings=replace(settings, max_tokens=reply),
         system="\n\n".join(text for text in system if text),
         note=" ".join(note for note in notes if note),
-        dropped=_shortened(settings.max_tokens, longest),
+        dropped=_shortened(settings.max_tokens, reply, model),
     )
 
 
-def _shortened(wanted: int, longest: int) -> tuple[str, ...]:
-    if wanted <= longest:
+def _shortened(wanted: int, reply: int, model: Model) -> tuple[str, ...]:
+    if wanted <= reply:
         return ()
-    return (
-        f"maxTokens {wanted:,} is taken as {longest:,}: half of the model's window is kept for the "
-        "prompt.",
-    )
+    half = "half of the model's window is kept for the prompt"
+    why = f"{model.name} gives no longer reply" if reply == model.longest else half
+    return (f"maxTokens {wanted:,} is taken as {reply:,}: {why}.",)
 
 
 def _wanted(

@@ -113,7 +113,7 @@ class _ComparedTurn:
         ]
         return {
             "rows": rows,
-            "stored": len(self.whole.transcript.entries),
+            "stored": sum(not entry.draft for entry in self.whole.transcript.entries),
             "note": _note(rows, model.price, model.label),
         }
 
