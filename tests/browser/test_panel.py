@@ -44,8 +44,11 @@ def test_a_fresh_chat_holds_no_message_and_the_draft_is_named_apart(visit: Visit
     chat = visit().open("/chat?debug=true")
     expect(chat.fact("Messages")).to_have_text("0 in the conversation")
     expect(chat.meter).not_to_contain_text("message")
+    rows = chat.panel.locator(".fate .role")
+    expect(rows).to_have_text(["system", "greeting"])
     chat.draft.fill("Not sent yet.")
     expect(chat.fact("Messages")).to_have_text("0 in the conversation; your draft would be sent")
+    expect(rows).to_have_text(["system", "greeting", "draft"])
     chat.turns("Sent now.")
     # The greeting, which no model gets, the message and its answer.
     expect(chat.fact("Messages")).to_have_text("3 in the conversation, 2 would be sent")

@@ -49,6 +49,13 @@ ANTHROPIC: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"max_tokens": 8192},
         "temperature is not sent: claude-haiku-4-5 takes no such setting while it thinks.",
     ),
+    "claude-opus-4-6": (
+        {"reasoningEffort": "xhigh", "stopSequences": ["END", " "]},
+        {"max_tokens": 20_480},
+        "temperature is not sent: claude-opus-4-6 takes no such setting while it thinks. Blank "
+        "stopSequences are not sent: Anthropic's interface refuses them. reasoningEffort xhigh is "
+        "sent as high, the nearest that the model has.",
+    ),
     "claude-opus-4-7": (
         {},
         {"max_tokens": 4096},

@@ -23,34 +23,49 @@ def thinking_of(request: Request, facts: ModelFacts | None) -> ThinkingParams:
 
 
 def message_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
-    """Temperature (0 to 1) or top_p, never both; none with thinking, or where the model refuses."""
     wanted, thinking = wanted_parameters(request), thinking_of(request, facts)
-    sent: dict[str, object] = {}
     unknown = [name for name in _UNKNOWN if name in wanted]
-    dropped = not_sent(unknown, "Anthropic's interface has no such setting")
-    sampling = [name for name in SAMPLING if name in wanted]
+    parts = (
+        SentParameters({}, not_sent(unknown, "Anthropic's interface has no such setting")),
+        _sampling(request, facts, thinks=thinking.on),
+        _stops(wanted.get("stop")),
+        _effort(wanted.get(_EFFORT), thinking),
+    )
+    return SentParameters(
+        {name: value for part in parts for name, value in part.sent.items()},
+        tuple(sentence for part in parts for sentence in part.dropped),
+    )
+
+
+def _sampling(request: Request, facts: ModelFacts | None, *, thinks: bool) -> SentParameters:
+    """Temperature (0 to 1) or top_p, never both; none with thinking, or where the model refuses."""
+    wanted = wanted_parameters(request)
+    names = [name for name in SAMPLING if name in wanted]
     if facts is not None and facts.reasoning:
-        dropped += not_sent(sampling, f"{request.model} takes no such setting")
-    elif thinking.on:
-        dropped += not_sent(sampling, f"{request.model} takes no such setting while it thinks")
-    elif sampling:
-        dropped += not_sent(sampling[1:], "the model takes one of the two, and temperature is set")
-        sent[sampling[0]] = wanted[sampling[0]]
-    if request.temperature is not None and "temperature" in sent and request.temperature > _HOTTEST:
+        return SentParameters({}, not_sent(names, f"{request.model} takes no such setting"))
+    if thinks:
+        why = f"{request.model} takes no such setting while it thinks"
+        return SentParameters({}, not_sent(names, why))
+    sent = {name: wanted[name] for name in names[:1]}
+    dropped = not_sent(names[1:], "the model takes one of the two, and temperature is set")
+    if request.temperature is not None and request.temperature > _HOTTEST:
         sent["temperature"] = _HOTTEST
         dropped += (f"temperature {request.temperature} is sent as 1, the highest that it takes.",)
-    stops = _stops(wanted.get("stop"))
-    if stops:
-        sent["stop"] = stops
-    elif "stop" in wanted:
-        dropped += not_sent(["stop"], "Anthropic's interface takes no blank texts")
-    if _EFFORT in wanted and not thinking.dropped:
-        sent[_EFFORT] = wanted[_EFFORT]
-    dropped += (thinking.dropped,) if thinking.dropped else ()
     return SentParameters(sent, dropped)
 
 
-def _stops(wanted: object) -> list[str]:
+def _stops(wanted: object) -> SentParameters:
     """Without blank ones, which the API refuses."""
     every = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
-    return [text for text in every if text.strip()]
+    kept = [text for text in every if text.strip()]
+    dropped = ("Blank stopSequences are not sent: Anthropic's interface refuses them.",)
+    return SentParameters({"stop": kept} if kept else {}, dropped if kept != every else ())
+
+
+def _effort(wanted: object, thinking: ThinkingParams) -> SentParameters:
+    """The effort that acts, which may be the nearest that the model has."""
+    acting = thinking.params.get("output_config", {}).get("effort")
+    if acting is None and not thinking.dropped:
+        acting = wanted
+    sent = {_EFFORT: acting} if acting is not None and wanted is not None else {}
+    return SentParameters(sent, (thinking.dropped,) if thinking.dropped else ())

@@ -19,9 +19,10 @@ const LONGEST = 12;
  * @returns {Section}
  */
 export function verdictsSection(decision, messages, next, toMessage) {
-  const rows = decision.verdicts;
+  // An empty draft is no message.
+  const rows = decision.facts.draft === "empty" ? decision.verdicts.filter((one) => one.reason !== "current") : decision.verdicts;
   const last = messages.at(-1)?.seq ?? 0;
-  const current = rows.find((one) => one.reason === "current")?.first ?? 0;
+  const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
   return {
     data: [rows, messages.length, last, next],
     draw: () => [
@@ -57,7 +58,7 @@ function row(verdict, index, shared) {
   const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
   const place = first <= 0 ? "" : first === end ? `${first}` : `${first}–${end}`;
   const draft = next && first > last;
-  const who = draft ? "draft" : verdict.role ?? plural(verdict.messages, "message");
+  const who = draft ? (verdict.reason === "current" ? "draft" : "greeting") : verdict.role ?? plural(verdict.messages, "message");
   const inside = messages.filter((message) => first > 0 && first <= message.seq && message.seq <= end);
   return h("li", { class: quoted ? "q" : sent ? "" : "d" },
     h("details", { "data-key": `${index}:${first}-${end}` },
@@ -77,7 +78,7 @@ function row(verdict, index, shared) {
  */
 function contents(verdict, inside, draft, { messages, current, toMessage }) {
   const code = h("p", { class: "quiet" }, "Reason: ", h("code", {}, verdict.reason), `. ${plural(verdict.tokens, "token")}, ${verdict.basis}.`);
-  if (draft) return [h("p", {}, "What you type now."), code];
+  if (draft) return [h("p", {}, verdict.reason === "current" ? "What you type now." : "Stored with your first message."), code];
   if (verdict.first <= 0) return [h("p", {}, "Stands before the conversation in every request."), code];
   const shown = inside.slice(-LONGEST);
   const hidden = verdict.messages - shown.length;
