@@ -22,6 +22,7 @@ from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
 from chatsite.web.server.bodies import BodyLimits
+from chatsite.web.server.threads import RequestThreads
 from chatsite.wiring import Site
 
 
@@ -52,7 +53,7 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimits(pages),
+        "http": BodyLimits(RequestThreads(pages)),
         "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(routes))),
         "lifespan": lifespan,
     }
