@@ -16,9 +16,7 @@ from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, 
 from chatsite.conversations.database.work import flush_write_log, is_write, writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.upkeep.edits import delete_message, edit_message
-from chatsite.history import Everything
-from tests.conversations.builders import ADA, begin, messages, new_id, talk
+from tests.conversations.builders import new_id, talk
 
 pytestmark = pytest.mark.django_db
 THEN = datetime(2026, 11, 22, 7, 47, 3, 120, tzinfo=UTC)
@@ -119,60 +117,6 @@ class TestColumns:
         where = "UPDATE conversations_conversation SET title = %s WHERE updated = %s AND id = %s"
         assert execute(where, "Found", moment(THEN), key(str(chat.id))) == 1
         assert execute(where, "Found", moment(THEN), key(uuid.uuid4())) == 0
-
-
-class TestEntries:
-    """An entry is built once from its row and reused as long as the row is unchanged."""
-
-    def texts(self, chat: str) -> list[str | None]:
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
-        return [entry.message.content for entry in loaded.transcript.entries]
-
-    def test_an_unchanged_message_is_returned_as_the_same_entry(self) -> None:
-        chat = new_id()
-        talk(chat, 2)
-        first, second = (
-            loading.load_path(owner=ADA, conversation=chat, reach=Everything()) for _ in range(2)
-        )
-        pairs = zip(first.transcript.entries, second.transcript.entries, strict=True)
-        assert all(one is other for one, other in pairs)
-
-    def test_a_change_in_any_column_makes_a_new_entry(self) -> None:
-        chat = new_id()
-        talk(chat, 1)
-        self.texts(chat)
-        messages(chat).filter(role="user").update(content="Changed.", pinned=True, tokens=99)
-        [entry, _] = loading.load_path(
-            owner=ADA, conversation=chat, reach=Everything()
-        ).transcript.entries
-        assert (entry.message.content, entry.pinned) == ("Changed.", True)
-        assert entry.message.tokens is not None and entry.message.tokens.count == 99
-
-    @pytest.mark.django_db(transaction=True)
-    @pytest.mark.parametrize("way", ["edit", "delete", "clear", "delete conversation"])
-    def test_a_removed_message_is_dropped_from_memory(self, way: str) -> None:
-        chat = new_id()
-        talk(chat, 1)
-        self.texts(chat)
-        assert loading._cached_entry.cache_info().currsize
-        last = str(messages(chat).latest("seq").id)
-        match way:
-            case "edit":
-                edit_message(owner=ADA, message=last, text="Other.")
-            case "delete":
-                delete_message(owner=ADA, message=last)
-            case "clear":
-                store.clear_conversation(owner=ADA, conversation=chat)
-            case _:
-                store.delete_conversation(owner=ADA, conversation=chat)
-        assert loading._cached_entry.cache_info().currsize == 0
-
-    def test_a_long_text_is_not_cached(self) -> None:
-        chat = new_id()
-        begin(chat, "word " * 1_000)
-        loading.clear_entry_cache()
-        assert len(self.texts(chat)) == 1
-        assert loading._cached_entry.cache_info().currsize == 0
 
 
 class TestUnitsOfWork:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Q
 
 from chatsite.conversations.database.columns import fetch, key, placeholders
-from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import (
     ENTRIES,
     FINISHED,
@@ -19,6 +16,7 @@ from chatsite.conversations.database.statements import (
     NTH_LAST_USER,
 )
 from chatsite.conversations.models import UNANSWERED, Conversation
+from chatsite.conversations.reads.entry_cache import EntryCache
 from chatsite.conversations.reads.ownership import (
     free_or_owned,
     messages_on_path,
@@ -39,10 +37,7 @@ from chatsite.kv import LOADED
 
 V = TypeVar("V")
 
-# Making an entry takes 25 us, finding it in this cache 2 us. Bounded to some 10 MB.
-CACHED_ENTRIES = 2_048
-CACHED_CHARACTERS = 4_000
-text_columns = itemgetter(*map(ENTRIES.place, ("content", "reasoning", "metadata", "calls")))
+_cache = EntryCache()
 # SQLite takes a few hundred values at once.
 BATCH = 300
 
@@ -111,28 +106,18 @@ def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
 
 def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry, ...]:
     """The messages that fulfil `condition`; `values` fill its `%s`."""
-    found = []
-    for stored in ENTRIES.unconverted(condition, *values):
-        short = sum(map(len, filter(None, text_columns(stored)))) < CACHED_CHARACTERS
-        entry = _cached_entry(stored) if short else _entry(stored)
-        if row.forget_above and entry.seq == row.forget_above:
-            entry = replace(entry, forgets_above=True)
-        found.append(entry)
+    found = _cache.entries(str(row.id), lambda: ENTRIES.unconverted(condition, *values))
+    if row.forget_above:
+        return tuple(
+            replace(entry, forgets_above=True) if entry.seq == row.forget_above else entry
+            for entry in found
+        )
     return tuple(found)
 
 
-def _entry(stored: tuple[Any, ...]) -> Entry:
-    return entry_of(ENTRIES.to_tuple(stored))
-
-
-# The values of a row are the key, so a row that was changed in any column is made again. A turn
-# reads mostly the rows that the turn before it read.
-_cached_entry = lru_cache(maxsize=CACHED_ENTRIES)(_entry)
-
-
-def clear_entry_cache() -> None:
-    """Remove every text from memory: call this where a text is changed or deleted."""
-    _cached_entry.cache_clear()
+def forget_entries(row: Conversation) -> None:
+    """Remove the conversation's texts from memory: call this where one is changed or deleted."""
+    _cache.forget(str(row.id))
 
 
 def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]:

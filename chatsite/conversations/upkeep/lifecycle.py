@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from django.db import transaction
@@ -61,7 +62,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
     row = owned_conversation(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
-    loading.clear_entry_cache()
+    loading.forget_entries(row)
 
 
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
@@ -86,7 +87,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> None:
     row.last_turn = None
     row.updated = timezone.now()
     row.save()
-    transaction.on_commit(loading.clear_entry_cache)
+    transaction.on_commit(partial(loading.forget_entries, row))
 
 
 @writing
