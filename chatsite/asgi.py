@@ -18,10 +18,12 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 
 from chatsite.errors import ChatsiteError
+from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
 from chatsite.web.server.bodies import BodyLimits
+from chatsite.web.server.request_limits import AddressLimits
 from chatsite.web.server.threads import RequestThreads
 from chatsite.wiring import Site
 
@@ -53,8 +55,8 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimits(RequestThreads(pages)),
-        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(routes))),
+        "http": AddressLimits(BodyLimits(RequestThreads(pages))),
+        "websocket": SameOrigin(HandshakeLimits(AuthMiddlewareStack(URLRouter(routes)))),
         "lifespan": lifespan,
     }
 )

@@ -7,7 +7,7 @@ ChatsiteError
     NotFound              it doesn't exist, or isn't this owner's: the same answer for both
     Refused               a valid request that is not possible now; the draft is kept
         TurnRunning       one answer at a time in a conversation
-        TooMany           a cap on answers at once
+        TooMany           over a limit: answers at once, requests in a minute
     PromptTooLarge        head and current message alone don't fit the window
     BadRestore            a saved conversation that can't be taken as it is
     ProviderError         the model couldn't be reached or didn't answer properly
@@ -59,7 +59,13 @@ class TurnRunning(Refused):
 
 
 class TooMany(Refused):
+    """`seconds` is how long to wait before it may work, 0 where nobody knows."""
+
     code = "too_many"
+
+    def __init__(self, message: str, *, seconds: int = 0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class PromptTooLarge(ChatsiteError):

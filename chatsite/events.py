@@ -225,14 +225,17 @@ Event = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal(Record):
-    """The answer to one command of one socket; `ref` is the command's own."""
+    """The answer to one command of one socket; `ref` is the command's own. `seconds` is how long to
+    wait before it may work, 0 where time doesn't help."""
 
     type: ClassVar[str] = "refused"
     ref: str
     problem: Problem
+    seconds: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {"type": self.type, "ref": self.ref, **self.problem.to_dict()}
+        flat = {"type": self.type, "ref": self.ref, **self.problem.to_dict()}
+        return flat | {"seconds": self.seconds}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ variable that is read here. Importing this module writes nothing: `startup` make
 from __future__ import annotations
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,19 @@ def servers_of(file: ModelsFile) -> dict[str, Server]:
     }
 
 
+def networks(name: str) -> list[str]:
+    """Addresses and networks, as `10.0.0.7` or `10.0.0.0/8`, separated by commas or blanks."""
+    found = text(name).replace(",", " ").split()
+    for one in found:
+        try:
+            ip_network(one)
+        except ValueError:
+            raise BadSetting(
+                f"{name}={one!r} is not allowed. Name addresses or networks: 10.0.0.7, fd00::/8"
+            ) from None
+    return found
+
+
 def folder(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).expanduser().resolve()
 
@@ -112,12 +126,20 @@ DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
 MAX_ANSWERS_PER_OWNER = number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1_000)
 MAX_FRAME_BYTES = 64 * 1024
+LIMITS_FACTOR = number("LIMITS_FACTOR", 1, low=1, high=100_000)
+PEOPLE_PER_ADDRESS = number("PEOPLE_PER_ADDRESS", 10, low=1, high=100_000)
+TRUSTED_PROXIES = networks("TRUSTED_PROXIES")
 FILES_QUOTA_MB = number("FILES_QUOTA_MB", 500, low=1, high=1_000_000)
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
-SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = BEHIND_TLS
+# Subdomains and the browsers' preload list concern a whole domain, and can hardly be taken back.
+HSTS = choice("HSTS", "host", ("off", "host", "subdomains", "preload"))
+SECURE_HSTS_SECONDS = 31_536_000 if BEHIND_TLS and HSTS != "off" else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HSTS in ("subdomains", "preload")
+SECURE_HSTS_PRELOAD = HSTS == "preload"
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_AGE = 365 * 24 * 3600
@@ -200,6 +222,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "chatsite.web.server.request_limits.PersonLimits",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -18,12 +18,23 @@ from chatsite.errors import BadSetting
 
 
 def prepare_storage() -> None:
-    """Make VAR_DIR and, unless the environment gives a key, load or make the key. Repeatable."""
+    """Make VAR_DIR and, unless the environment gives a key, load or make the key; keep the database
+    private to this user. Repeatable."""
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # it will hold conversations
+    keep_private(Path(str(settings.DATABASES["default"]["NAME"])))
     if settings.SECRET_KEY_FILE is not None:
         settings.SECRET_KEY = load_or_make_secret(
             settings.SECRET_KEY_FILE, lambda: secrets.token_urlsafe(50)
         )
+
+
+def keep_private(database: Path) -> None:
+    """Let only this user read the database: its file is made here or its mode changed. SQLite gives
+    the files beside it the same mode."""
+    database.touch(mode=0o600)
+    for file in database.parent.glob(f"{database.name}*"):
+        if file.stat().st_mode & 0o077:
+            file.chmod(0o600)
 
 
 def load_or_make_secret(path: Path, make: Callable[[], str]) -> str:

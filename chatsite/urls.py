@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chatsite.web import accounts, pages
+from chatsite.web import accounts, health, pages
 from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 
@@ -55,5 +55,7 @@ urlpatterns = [
     ),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/signup/", accounts.SignUp.as_view(), name="signup"),
+    path("healthz", health.health, name="health"),
+    path("readyz", health.ready, name="ready"),
     path("admin/", admin.site.urls),
 ]

@@ -171,11 +171,12 @@ def test_an_event_contains_every_field(event: Event | Reply) -> None:
 
 
 def test_a_refusal_names_the_refused_command_and_the_reason() -> None:
-    assert Refusal(ref="7", problem=PROBLEM).to_dict() == {
+    assert Refusal(ref="7", problem=PROBLEM, seconds=3).to_dict() == {
         "type": "refused",
         "ref": "7",
         "code": "refused",
         "message": "Not now. Your text is kept.",
+        "seconds": 3,
     }
 
 

@@ -17,7 +17,7 @@ PROGRAM = ROOT / "chatsite"
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
     ("messages", "errors", "process_limits", "encoding"),
-    ("history", "kv", "checked_file"),
+    ("history", "kv", "limits", "checked_file"),
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),
@@ -39,7 +39,7 @@ WITH_DJANGO = {
     "asgi",
 }
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
-PURE_PARTS = {"encoding", "messages", "errors", "views", "events", "history", "kv"}
+PURE_PARTS = {"encoding", "messages", "errors", "views", "events", "history", "kv", "limits"}
 READS_ENVIRONMENT = "settings.py"
 FOR_TESTS = {"hypothesis", "pytest"}
 

@@ -74,8 +74,9 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "conformance": ("kit", "policies", "plugin"),
     "wiring": ("parts", "site"),
-    "live": ("commands origin", "consumer", "routing"),
-    "web": ("accounts people seed server", "api apps management pages"),
+    "limits": ("addresses table", "limiter"),
+    "live": ("commands origin", "limits", "consumer", "routing"),
+    "web": ("accounts people seed", "server", "api apps health management pages"),
 }
 
 MODULES = sorted(

@@ -41,7 +41,7 @@ def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
     )
 
 
-READERS = ("text", "choice", "flag", "number", "folder", "address", "models_file")
+READERS = ("text", "choice", "flag", "number", "folder", "networks", "address", "models_file")
 
 
 def read_names() -> set[str]:

@@ -51,7 +51,7 @@ def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_released(
 
 
 async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(site: Site) -> None:
-    demo, bad = site.agents.all()
+    demo, bad = site.agents.all(staff=True)
     assert (demo["slug"], demo["broken"], demo["provider"]["kind"]) == ("demo", None, "echo")
     assert bad["slug"] == "bad"
     assert bad["broken"]["file"] == "bad/template.json" and bad["broken"]["reason"]
@@ -63,18 +63,18 @@ async def test_a_broken_strategy_is_shown_on_the_card_and_breaks_no_agent(
     site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "demo" / "strategy.py").write_text("def build(ctx:")
-    demo, _ = site.agents.all()
+    demo, _ = site.agents.all(staff=True)
     assert demo["broken"] is None
     assert "Its strategy is broken (demo/strategy.py, line 1: " in demo["provider"]["note"]
     assert site.agents.resolve("demo").slug == "demo"
 
 
 async def test_a_missing_agent_is_described_like_the_others(site: Site) -> None:
-    demo, missing = site.agents.describe("demo"), missing_agent("gone")
-    assert site.agents.describe("gone") is None and demo is not None
+    demo, missing = site.agents.describe("demo", staff=True), missing_agent("gone")
+    assert site.agents.describe("gone", staff=True) is None and demo is not None
     assert set(missing) == set(demo)
     assert missing["broken"]["reason"] == "There is no such agent any more."
-    json.dumps([*site.agents.all(), missing])
+    json.dumps([*site.agents.all(staff=True), missing])
 
 
 @pytest.mark.parametrize(

@@ -51,15 +51,14 @@ class Catalogue:
         self._known: dict[str, _CachedFolder] = {}
 
     def get(self, slug: str) -> Template:
-        """The template of that agent. Raises NotFound, with the reason where the template is
-        broken."""
+        """The template of that agent. Raises NotFound, also where the template is broken; the
+        reason names a file, so `all` has it for those who may see it."""
         known = self._look().get(slug)
         if known is None:
             raise NotFound("There is no agent of that name here.")
         if isinstance(known.agent, BrokenTemplate):
             raise NotFound(
-                "This agent can't answer because its template is broken: "
-                f"{describe_broken(known.agent)}. The conversation is kept."
+                "This agent can't answer because its template is broken. The conversation is kept."
             )
         return known.agent
 

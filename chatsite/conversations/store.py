@@ -20,7 +20,7 @@ from chatsite.conversations.cache.saved_sessions import (
     session_files,
     touch_session,
 )
-from chatsite.conversations.database.work import StorageThreads
+from chatsite.conversations.database.work import StorageThreads, answers
 from chatsite.conversations.files.uploads import (
     attachments_of,
     discard_upload,
@@ -90,6 +90,7 @@ __all__ = [
     "StorageThreads",
     "add_message",
     "agent_of",
+    "answers",
     "attachments_of",
     "begin_calls",
     "begin_retry",

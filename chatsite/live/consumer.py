@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,9 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
 from chatsite.conversations.values.owners import Owner
-from chatsite.errors import BadCommand, ChatsiteError
+from chatsite.errors import BadCommand, ChatsiteError, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
+from chatsite.limits.addresses import address_of
 from chatsite.live.commands import (
     Again,
     AnyCommand,
@@ -29,12 +31,14 @@ from chatsite.live.commands import (
     parse,
     ref_of,
 )
+from chatsite.live.limits import SocketLimits, closed_for
 from chatsite.turns.answer.feed import FeedReader, ReaderLost
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
 from chatsite.wiring import Site
 
 logger = logging.getLogger("chatsite.live")
+TOO_MANY_FRAMES = 1008
 NO_SESSION = 4401
 TRY_AGAIN = 4408
 ENGINE_SECONDS = 0.4
@@ -54,7 +58,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def connect(self) -> None:
         self.owner: Owner | None = None
-        self.leave: Callable[[], None] | None = None
+        self.leaving = ExitStack()
         self.following: asyncio.Task[None] | None = None
         self.previewing: asyncio.Task[None] | None = None
         await self.accept()
@@ -68,8 +72,17 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(NO_SESSION)
             return
         self.staff = bool(user.is_staff)
-        self.leave = self.site.sockets.join(
-            self.owner.session(session.session_key), lambda: self.close(NO_SESSION)
+        self.limits = SocketLimits(self.site.limiter, self.owner.key, address_of(self.scope))
+        try:
+            self.leaving.enter_context(self.limits.place())
+        except TooMany as error:
+            self.owner = None
+            await self.base_send(closed_for(error))
+            return
+        self.leaving.callback(
+            self.site.sockets.join(
+                self.owner.session(session.session_key), lambda: self.close(NO_SESSION)
+            )
         )
 
     @property
@@ -78,8 +91,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return site
 
     async def disconnect(self, code: int) -> None:
-        if self.leave is not None:
-            self.leave()
+        self.leaving.close()
         for task in (self.following, self.previewing):
             if task is not None:
                 task.cancel()
@@ -87,13 +99,18 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.owner is None:  # what was under way when the socket was closed for it
             return
-        if text_data is None:
-            await self._refuse("", BadCommand("This command isn't understood: it is not text."))
-            return
         try:
+            self.limits.take_frame()
+            if text_data is None:
+                raise BadCommand("This command isn't understood: it is not text.")
             command = parse(text_data)
-        except BadCommand as error:
-            await self._refuse(ref_of(text_data), error)
+            self.limits.take(command)
+        except ChatsiteError as error:
+            if self.limits.is_flood():
+                self.owner = None
+                await self.close(TOO_MANY_FRAMES)
+            else:
+                await self._refuse(ref_of(text_data or ""), error)
             return
         await self._guarded(command, self._do)
 
@@ -110,7 +127,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _refuse(self, ref: str, error: ChatsiteError) -> None:
         problem = Problem(code=error.code, message=error.message)
-        await self._send_event(Refusal(ref=ref, problem=problem))
+        seconds = error.seconds if isinstance(error, TooMany) else 0
+        await self._send_event(Refusal(ref=ref, problem=problem, seconds=seconds))
 
     async def _send_event(self, event: Event | Reply) -> None:
         """Sends nothing to a page that was closed; its disconnect arrives next."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
@@ -20,6 +20,12 @@ from chatsite.views import TurnView
 FRESH_SECONDS = 0.2
 
 
+class Describe(Protocol):
+    """An agent as the page shows it, None where there is none; staff see more of what is wrong."""
+
+    def __call__(self, slug: str, *, staff: bool) -> dict[str, Any] | None: ...
+
+
 class Snapshots:
     """Opens conversations for pages. `describe` gives an agent as the page shows it."""
 
@@ -30,7 +36,7 @@ class Snapshots:
         feeds: ConversationFeeds,
         running: RunningTurns,
         resolve_agent: AgentResolver,
-        describe: Callable[[str], dict[str, Any] | None],
+        describe: Describe,
         clock: Callable[[], float],
     ) -> None:
         self.storage = storage
@@ -63,7 +69,7 @@ class Snapshots:
             opened = await self._read(request)
         agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""
-        described = self.describe(agent)
+        described = self.describe(agent, staff=request.staff)
         if opened.conversation is None and described is None:
             raise NotFound("There is no such agent.")
         return Snapshot(
@@ -122,5 +128,5 @@ class Snapshots:
             state=status.state,
             sentence=status.sentence,
             progress=status.progress,
-            provider=(self.describe(agent) or missing_agent(agent))["provider"],
+            provider=(self.describe(agent, staff=staff) or missing_agent(agent))["provider"],
         )

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, TurnRunning
@@ -27,9 +27,9 @@ from chatsite.turns.context.turn_context import (
     TurnContext,
     TurnHooks,
 )
-from chatsite.turns.ports import Storage
+from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
-from chatsite.turns.snapshots import Snapshots
+from chatsite.turns.snapshots import Describe, Snapshots
 
 # Stores the beginning of a turn.
 Store = Callable[[TurnContext], Awaitable[StartedTurn]]
@@ -44,7 +44,7 @@ class Turns:
         storage: Storage,
         contexts: Contexts,
         decider: Decider,
-        describe: Callable[[str], dict[str, Any] | None],
+        describe: Describe,
         limits: TurnLimits,
         feeds: ConversationFeeds,
         hooks: TurnHooks = NO_HOOKS,
@@ -136,9 +136,12 @@ class Turns:
         return await self._start(request, client_id, store)
 
     async def _start(self, request: PageRequest, client_id: str, store: Store) -> TurnStarted:
-        known = self.running.get(request.conversation)
-        if known is not None:
-            await self._require_own(request, known)
+        while (known := self.running.get(request.conversation)) is not None:
+            await self._require_own(request.owner, request.conversation, known)
+            if known.owner != request.owner.key and known.writer is None:
+                # Somebody tries with another person's id, and is refused in a moment.
+                await asyncio.wait([known.started])
+                continue
             if known.client_id != client_id:
                 raise TurnRunning("An answer is still being written here. Your text is kept.")
             return replace(await asyncio.shield(known.started), resent=True)
@@ -154,14 +157,14 @@ class Turns:
         running.started.set_result(started)
         return started
 
-    async def _require_own(self, request: PageRequest, running: RunningTurn | None) -> None:
+    async def _require_own(
+        self, owner: TurnOwner, conversation: str, running: RunningTurn | None
+    ) -> None:
         """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
         the turn began: then only storage knows."""
-        if running is None or running.owner != request.owner.key:
+        if running is None or running.owner != owner.key:
             storage = self.services.storage
-            await storage.run(
-                storage.reads.agent_of, owner=request.owner, conversation=request.conversation
-            )
+            await storage.run(storage.reads.agent_of, owner=owner, conversation=conversation)
 
     async def _begin(self, request: PageRequest, running: RunningTurn, store: Store) -> TurnStarted:
         await self.hooks.ready(request)
@@ -224,8 +227,12 @@ class Turns:
 
         Raises NotFound, the same for a conversation that doesn't exist and for another owner's.
         """
-        running = self.running.get(request.conversation)
-        await self._require_own(request, running)
+        return await self.stop_for(request.owner, request.conversation)
+
+    async def stop_for(self, owner: TurnOwner, conversation: str) -> bool:
+        """The same, for somebody who deletes the conversation."""
+        running = self.running.get(conversation)
+        await self._require_own(owner, conversation, running)
         if running is None or running.writer is None:
             return False
         running.writer.cancel("stopped")

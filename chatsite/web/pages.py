@@ -29,7 +29,8 @@ HIGHLIGHT = "vendor/highlightjs"
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
     """A new chat with `?agent=`, or one of the owner's conversations."""
     site, owner = site_of(request), await request_owner(request)
-    agents = site.agents.all()
+    staff = await is_staff(request)
+    agents = site.agents.all(staff=staff)
     agent = _requested_agent(site, request.GET.get("agent", ""), agents)
     if conversation is not None:
         try:
@@ -45,7 +46,7 @@ def _requested_agent(site: Site, slug: str, agents: list[dict[str, Any]]) -> str
     that can't answer the page says why."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
     if slug:
-        if site.agents.describe(slug) is None:
+        if site.agents.describe(slug, staff=False) is None:
             raise Http404
         return slug
     if not working:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any, cast
 
+from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
@@ -16,6 +17,16 @@ def site_of(request: HttpRequest) -> Site:
     scope = cast(Any, request).scope
     site: Site = scope["state"]["site"]
     return site
+
+
+async def known_person(request: HttpRequest) -> Owner | None:
+    """Who the session belongs to; None for somebody new, who gets no session here."""
+    session = request.session
+    user = await session.aget(SESSION_KEY)
+    if user is not None:
+        return Owner(user=int(user))
+    guest = await session.aget("guest", "")
+    return Owner(guest=guest) if guest else None
 
 
 async def request_owner(request: HttpRequest) -> Owner:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 from django.conf import settings
 
 from chatsite.conversations import store
 from chatsite.conversations.store import StorageThreads
+from chatsite.limits.limiter import Limiter
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.http.streaming import Timeouts
@@ -31,6 +33,15 @@ def storage_on(run: StorageThreads) -> Storage:
         summary_writes=store,
         writes=store,
         uploads=store,
+    )
+
+
+def limiter() -> Limiter:
+    """What people and addresses may ask for."""
+    return Limiter(
+        now=time.monotonic,
+        people_per_address=settings.PEOPLE_PER_ADDRESS,
+        factor=settings.LIMITS_FACTOR,
     )
 
 

@@ -57,6 +57,7 @@ class Site:
     def __init__(self) -> None:
         self.run = store.StorageThreads()
         self.storage = parts.storage_on(self.run)
+        self.limiter = parts.limiter()
         self.sockets = Sockets()
         self.feeds = ConversationFeeds()
         self.intake = Intake(settings.FILES_DIR)
@@ -94,6 +95,7 @@ class Site:
                 who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, reach=self.models
             ),
             start_engine=self.engine.start if settings.CHAT_ENGINE != "off" else None,
+            debug=settings.DEBUG,
         )
 
     def _build_gatherers(self) -> None:
@@ -188,7 +190,9 @@ class Site:
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         self.tool_servers.start()
-        self.agents.all()  # starts the engine where an agent needs it: it takes a few seconds
+        self.agents.all(
+            staff=False
+        )  # starts the engine where an agent needs it: it takes a few seconds
         self.maintenance.start()
 
     async def stop(self) -> None:

@@ -119,7 +119,7 @@ const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 /** @type {Session} */
 const session = new Session(page, {
   onChange: show,
-  onConnection: (line) => banner.showConnection(line),
+  onConnection: (line, reason) => banner.showConnection(line, reason),
   onRestore: (draft) => composer.restore(draft),
   onFailed: showError,
   onEntered: () => {

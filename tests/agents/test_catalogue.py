@@ -68,10 +68,17 @@ def test_a_slug_is_looked_up_and_never_joined_to_a_path(tmp_path: Path, slug: st
         Catalogue(tmp_path).get(slug)
 
 
-def test_a_broken_agent_says_why_it_cannot_answer(tmp_path: Path) -> None:
+def test_a_broken_agent_cannot_answer_and_its_file_is_named_to_those_who_may_see_it(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, "ada", name=3)
-    with pytest.raises(NotFound, match="ada/template.json: name: must be text"):
-        Catalogue(tmp_path).get("ada")
+    catalogue = Catalogue(tmp_path)
+    with pytest.raises(NotFound, match="its template is broken. The conversation is kept") as told:
+        catalogue.get("ada")
+    assert "template.json" not in told.value.message
+    (broken,) = catalogue.all()
+    assert isinstance(broken, BrokenTemplate)
+    assert describe_broken(broken) == "ada/template.json: name: must be text"
 
 
 def test_a_changed_file_is_picked_up_within_a_second(tmp_path: Path) -> None:

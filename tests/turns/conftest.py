@@ -127,7 +127,7 @@ class World:
             storage=self.storage,
             contexts=self.contexts,
             decider=Decider(storage=self.storage),
-            describe=missing_agent,
+            describe=lambda slug, *, staff: missing_agent(slug),
             limits=self.caps,
             feeds=self.feeds,
         )

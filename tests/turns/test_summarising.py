@@ -56,7 +56,7 @@ class SummaryWorld:
             storage=storage,
             contexts=Contexts(environment={}, resolve_agent=self.resolve_agent),
             decider=Decider(storage=storage, gatherers={"summary": self.summariser}),
-            describe=missing_agent,
+            describe=lambda slug, *, staff: missing_agent(slug),
             limits=TurnLimits(answers=5, per_owner=5),
             feeds=feeds,
             hooks=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),

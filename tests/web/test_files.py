@@ -162,7 +162,8 @@ class TestRefusals:
         before = len(files_of(server))
         chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
         async with Person(server.url) as ada:
-            own = ada.headers() | {"Cookie": f"csrftoken={ada.cookie('csrftoken')}"}
+            cookies = [f"{name}={ada.cookie(name)}" for name in ("csrftoken", "sessionid")]
+            own = ada.headers() | {"Cookie": "; ".join(cookies)}
         own |= {"X-File-Name": "a.txt", "Transfer-Encoding": "chunked"}
         headers = "\r\n".join(f"{name}: {value}" for name, value in own.items())
         for path, chunks in (("/conversations/import", 22), ("/files", 51)):

@@ -66,6 +66,8 @@ WITHOUT_ID = {
         "login",
         "logout",
         "signup",
+        "health",
+        "ready",
     ),
     "admin/",
 }

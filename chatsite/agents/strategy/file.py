@@ -47,8 +47,11 @@ def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> Strate
         return StrategyFile(path="", shown=shown, stamp=there, fault=f"it {error.message}")
 
 
-def describe_strategy_fault(template: Template, file: StrategyFile | None) -> str:
-    """The fault of the agent's strategy and what applies instead, "" where it has none."""
+def describe_strategy_fault(
+    template: Template, file: StrategyFile | None, *, details: bool = True
+) -> str:
+    """The fault of the agent's strategy and what applies instead, "" where it has none; without
+    `details` it names neither the file nor what is in it."""
     instead = "Until that is mended, the newest turns within the budget are sent."
     if file is None:
         named = template.chat_settings.get("historyPolicy")
@@ -59,6 +62,8 @@ def describe_strategy_fault(template: Template, file: StrategyFile | None) -> st
         return f"Its template {names}, and there is no {STRATEGY_FILE}. {instead}"
     if not file.fault:
         return ""
+    if not details:
+        return f"Its strategy is broken. {instead}"
     where = file.shown if file.line is None else f"{file.shown}, line {file.line}"
     return f"Its strategy is broken ({where}: {file.fault}). {instead}"
 

@@ -37,6 +37,12 @@ def flush_write_log() -> None:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
+def answers() -> None:
+    """Raises Django's Error where the database doesn't answer."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
 class StorageThreads:
     """Runs units of work on a few threads, and closes their connections when they are old.
 

@@ -134,20 +134,19 @@ SERVERS: Mapping[str, Server] = MappingProxyType({server.name: server for server
 # Servers that are looked for on this machine.
 LOCAL = tuple(server.name for server in _ALL if server.local)
 
+COMPATIBLE = "OpenAI-compatible server"
+
 
 def server_at(server: Server, base_url: str) -> Server:
     """The server with another address: a proxy, or a compatible server. It keeps dialect and key.
 
-    Any program may speak OpenAI's dialect, so the label of `openai` becomes the address. What only
-    the original address offers (files, the small model, its name for the reply's bound) is dropped,
-    unless an administrator stated it.
+    Any program may speak OpenAI's dialect, so `openai` gets another label; the address itself would
+    tell strangers about the network. What only the original address offers (files, the small model,
+    its name for the reply's bound) is dropped, unless an administrator stated it.
     """
     if base_url == server.base_url:
         return server
-    parts = urlsplit(base_url)
-    label = server.label
-    if server.name == "openai":
-        label = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
+    label = COMPATIBLE if server.name == "openai" else server.label
     there = replace(server, label=label, small_model="", bound="max_tokens", files=False)
     stated = {name: getattr(server, name) for name in server.stated}
     return replace(there, **stated, base_url=base_url)

@@ -33,10 +33,17 @@ class Tools(Protocol):
     ) -> AgentTools: ...
 
 
+# For everybody but staff: a reason names files of the server.
+BROKEN = (
+    "This agent can't answer now: a file of it is broken. Its administrator finds the reason here "
+    "after signing in, or with `manage.py check`."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agents:
     """`start_engine` is called for the first agent that the model on this machine answers for;
-    None where that one isn't to be used."""
+    None where that one isn't to be used. With `debug` everybody sees what staff see."""
 
     catalogue: Catalogue
     remote: Providers
@@ -45,6 +52,7 @@ class Agents:
     tools: Tools
     model_choice: ModelChoice
     start_engine: Callable[[], object] | None
+    debug: bool = False
 
     def providers(self) -> dict[str, Provider]:
         """Those that can be reached now; the engine while it is ready, loading or coming back."""
@@ -98,24 +106,26 @@ class Agents:
         return found | {"looking": self.remote.discovery.looking}
 
     # ---- as the page shows them --------------------------------------------------------------
-    def describe(self, slug: str) -> dict[str, Any] | None:
+    def describe(self, slug: str, *, staff: bool) -> dict[str, Any] | None:
         """The agent as the page shows it, broken or not; None where there is none."""
         for agent in self.catalogue.all():
             if agent.slug == slug:
-                return self._described(agent)
+                return self._described(agent, details=staff or self.debug)
         return None
 
-    def all(self) -> list[dict[str, Any]]:
+    def all(self, *, staff: bool) -> list[dict[str, Any]]:
         """Those that are offered, and the broken ones."""
         return [
-            self._described(agent)
+            self._described(agent, details=staff or self.debug)
             for agent in self.catalogue.all()
             if isinstance(agent, BrokenTemplate) or agent.enabled
         ]
 
-    def _described(self, agent: Template | BrokenTemplate) -> dict[str, Any]:
+    def _described(self, agent: Template | BrokenTemplate, *, details: bool) -> dict[str, Any]:
         if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
+            if not details:
+                broken = {"file": "", "key": "", "reason": BROKEN}
             return missing_agent(agent.slug) | {"broken": broken}
         if not agent.enabled:
             off = {"file": "", "key": "", "reason": SWITCHED_OFF}
@@ -136,7 +146,7 @@ class Agents:
                 "kind": who.model.provider,
                 "model": who.model.name,
                 "label": who.model.label,
-                "note": self._note(who),
+                "note": self._note(who, details=details),
                 "tools": who.model.tools,
                 "takes": sorted(who.model.takes),
             },
@@ -146,11 +156,12 @@ class Agents:
             "broken": None,
         }
 
-    def _note(self, who: ResolvedAgent) -> str:
+    def _note(self, who: ResolvedAgent, *, details: bool) -> str:
         """Why it is this provider, where that isn't the one the agent asks for; and what is wrong
         with the agent's strategy."""
         notes = [who.note]
         if who.provider is self.echo and self.start_engine is not None:
             notes.append(self.embedded.status().sentence)
-        notes.append(describe_strategy_fault(who.template, self.catalogue.strategy(who.slug)))
+        strategy = self.catalogue.strategy(who.slug)
+        notes.append(describe_strategy_fault(who.template, strategy, details=details))
         return " ".join(note for note in notes if note)

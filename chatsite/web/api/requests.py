@@ -12,8 +12,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 
-from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused
+from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused, TooMany
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
+from chatsite.web.server.request_limits import too_many
 
 MAX_MODEL = 200
 STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
@@ -33,6 +34,8 @@ def answers_errors(view: View) -> View:
     async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return await view(request, *args, **kwargs)
+        except TooMany as error:
+            return too_many(request, error)
         except ChatsiteError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
             return JsonResponse({"code": error.code, "message": error.message}, status=status)

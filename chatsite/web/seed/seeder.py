@@ -49,7 +49,7 @@ class Seeder:
             storage=storage,
             contexts=Contexts(environment=environment or {}, resolve_agent=self._resolve_agent),
             decider=Decider(storage=storage, gatherers={SUMMARY.evidence: summariser}),
-            describe=missing_agent,
+            describe=lambda slug, *, staff: missing_agent(slug),
             limits=TurnLimits(answers=1, per_owner=1),
             feeds=self.feeds,
         )

@@ -1,18 +1,28 @@
 """Limits the bodies of requests before they are read, and streams those of files.
 
 Django writes a whole body to disk before it calls a view, which could only then refuse it as too
-long or not allowed. So the length is limited here, and the view of POST /files is called before
-its body arrives.
+long or not allowed. So a route without a body refuses one unread, a long body is only read from
+somebody with a session, every body has to arrive in time, and the view of POST /files is called
+before its body arrives.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from chatsite.files.intake import TOO_LARGE
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+
+from chatsite.errors import TooMany
+from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, TOO_LARGE
+from chatsite.limits.addresses import address_of
+from chatsite.limits.limiter import Limiter
+from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 
 Event = MutableMapping[str, Any]
@@ -22,9 +32,10 @@ Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FILES = "/files"
-# A restored conversation may have 20 MB, and a form adds to it.
-LARGEST = 21 * 1024 * 1024
-TOO_LARGE_REQUEST = "A request may have 21 MB. This one is larger; nothing of it was kept."
+NO_BODY = "This address takes no content. Nothing of it was kept."
+TOO_LARGE_REQUEST = "This request is larger than the {limit} it may have. Nothing of it was kept."
+TOO_SLOW = "The request didn't arrive in time. Nothing of it was kept."
+NO_SESSION = "Open the page first: this request came without its session. Nothing of it was kept."
 # How long the rest of a refused body is read and discarded. Closing a connection with unread bytes
 # resets it, and the sender would never read the reason.
 LINGER_SECONDS = 2.0
@@ -33,27 +44,43 @@ GONE: Event = {"type": "http.disconnect"}
 
 
 class BodyLimits:
-    """An ASGI application in front of Django."""
+    """An ASGI application in front of Django, behind `AddressLimits`. A body may pause for as many
+    seconds as `silence`."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, silence: float = SILENCE_SECONDS) -> None:
         self._app = app
+        self._silence = silence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        file = scope["path"] == FILES and scope["method"] == "POST"
-        bounded = _BoundedConnection(receive, send, MAX_ATTACHMENT_BYTES if file else LARGEST)
+        route: Route = scope["chatsite.route"]
         length = _stated_length(scope)
-        if length > bounded.limit:
-            await bounded.refuse()
+        has_body = bool(length) or _is_chunked(scope)
+        if not has_body and not _is_upload(scope):
+            await self._app(scope, receive, send)
             return
-        if not file:
-            await self._app(scope, bounded.receive, bounded.send)
+        bounded = _BoundedConnection(receive, send, limit=route.body, silence=self._silence)
+        if has_body and (length > route.body or not route.body):
+            await bounded.refuse(413, "too_large", _too_large(route.body))
             return
-        body = StreamedBody(bounded.receive, length=length)
-        # Whatever its stated type: Django must not read it as a form.
-        headers = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
-        headers = [(name, value) for name, value in headers if name != b"content-length"]
-        streamed = {**scope, "headers": headers, "chatsite.body": body}
-        await self._app(streamed, body.receive_for_django, bounded.send)
+        limiter: Limiter = scope["state"]["site"].limiter
+        try:
+            with limiter.place(BODIES, address=address_of(scope)):
+                await self._read(scope, bounded, length=length)
+        except TooMany as error:
+            await bounded.refuse(429, error.code, error.message)
+
+    async def _read(self, scope: Scope, bounded: _BoundedConnection, *, length: int) -> None:
+        if bounded.limit > SMALL_BODY and not await _has_session(scope):
+            await bounded.refuse(403, "no_session", NO_SESSION)
+        elif _is_upload(scope):
+            body = StreamedBody(bounded.receive, length=length)
+            # Whatever its stated type: Django must not read it as a form.
+            unread = (b"content-type", b"content-length")
+            headers = [(name, value) for name, value in scope["headers"] if name not in unread]
+            streamed = {**scope, "headers": headers, "chatsite.body": body}
+            await self._app(streamed, body.receive_for_django, bounded.send)
+        else:
+            await self._app(scope, bounded.receive_in_time, bounded.send)
 
 
 class StreamedBody:
@@ -92,11 +119,14 @@ class StreamedBody:
 class _BoundedConnection:
     """A connection on which no body is longer than `limit` bytes."""
 
-    def __init__(self, receive: Receive, send: Send, limit: int) -> None:
+    def __init__(self, receive: Receive, send: Send, *, limit: int, silence: float) -> None:
         self._receive = receive
         self._send = send
+        self._silence = silence
         self.limit = limit
+        self._began = time.monotonic()
         self._came = 0
+        self._ended = False
         self._refused = False
 
     async def receive(self) -> Event:
@@ -104,26 +134,39 @@ class _BoundedConnection:
             return GONE
         event = await self._receive()
         self._came += len(event.get("body", b""))
+        self._ended = not event.get("more_body", False)
         if self._came > self.limit:
-            await self.refuse()
+            await self.refuse(413, "too_large", _too_large(self.limit))
             return GONE
         return event
+
+    async def receive_in_time(self) -> Event:
+        """The same; a body that pauses too long, or is too slow on average, is refused."""
+        if self._ended:
+            return await self.receive()
+        allowed = self._silence + self._came / LEAST_RATE
+        left = self._began + allowed - time.monotonic()
+        try:
+            async with asyncio.timeout(min(left, self._silence)):
+                return await self.receive()
+        except TimeoutError:
+            await self.refuse(408, "too_slow", TOO_SLOW)
+            return GONE
 
     async def send(self, event: Mapping[str, Any]) -> None:
         if not self._refused:
             await self._send(event)
 
-    async def refuse(self) -> None:
+    async def refuse(self, status: int, code: str, message: str) -> None:
         """Send the reason, and close the connection."""
         self._refused = True
-        said = TOO_LARGE if self.limit == MAX_ATTACHMENT_BYTES else TOO_LARGE_REQUEST
-        body = json.dumps({"code": "too_large", "message": said}).encode()
+        body = json.dumps({"code": code, "message": message}).encode()
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
             (b"connection", b"close"),
         ]
-        await self._send({"type": "http.response.start", "status": 413, "headers": headers})
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
         try:
             async with asyncio.timeout(LINGER_SECONDS):
@@ -134,9 +177,37 @@ class _BoundedConnection:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def _too_large(limit: int) -> str:
+    if not limit:
+        return NO_BODY
+    if limit == MAX_ATTACHMENT_BYTES:
+        return TOO_LARGE
+    size = f"{limit // 1024} KB" if limit < 1024 * 1024 else f"{limit // 1024 // 1024} MB"
+    return TOO_LARGE_REQUEST.format(limit=size)
+
+
 def _stated_length(scope: Scope) -> int:
     """0 where no valid length is stated: then the bytes are counted as they arrive."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)
     return 0
+
+
+def _is_upload(scope: Scope) -> bool:
+    return bool(scope["path"] == FILES and scope["method"] == "POST")
+
+
+def _is_chunked(scope: Scope) -> bool:
+    return any(name == b"transfer-encoding" for name, _ in scope["headers"])
+
+
+async def _has_session(scope: Scope) -> bool:
+    cookies = [value for name, value in scope["headers"] if name == b"cookie"]
+    try:
+        found = SimpleCookie(b"; ".join(cookies).decode("latin-1")).get(
+            settings.SESSION_COOKIE_NAME
+        )
+    except CookieError:
+        return False
+    return found is not None and bool(await SessionStore(found.value).aload())

@@ -1,33 +1,127 @@
-"""The server's WebSocket protocol, changed so that the code of a close reaches the client."""
+"""The server's WebSocket protocol, changed so that no client can flood it, and so that the code of
+a close reaches the client."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+
+from chatsite.limits.limiter import Limiter
+from chatsite.limits.table import CONTROL_FRAMES
 
 LINGER_SECONDS = 2.0
+# Parsed before a flood can be noticed: 700 pings of 6 bytes, which take 4 ms.
+PARSED_AT_ONCE = 4_096
+NOT_TEXT, TOO_MANY_FRAMES = 1007, 1008
 
 
 class LingeringWebSocket(WebSocketsSansIOProtocol):
-    """Reads and discards the rest of a frame that is too long.
+    """Reads and discards the rest of a frame that is too long, and of a flood.
 
     Closing a TCP connection with unread bytes resets it: the browser would never read the close
     frame with its code (1009), would report a broken connection (1006), and would send the same
     frame again. `tests/story/test_access.py` holds that the code arrives.
+
+    One read of the socket can hold 40,000 frames. So the bytes are parsed in pieces, and none while
+    the application has frames left to read.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._unparsed = bytearray()
+        self._failed = False
+        self._limiter: Limiter = self.app_state["site"].limiter
+        self._person = f"socket {id(self)}"
+
     def data_received(self, data: bytes) -> None:
-        if self.conn.parser_exc is None:
-            super().data_received(data)
+        if not self._failed:
+            self._unparsed += data
+            self._parse()
+
+    def _parse(self) -> None:
+        while self._unparsed and not self.read_paused and not self._failed:
+            piece = bytes(self._unparsed[:PARSED_AT_ONCE])
+            del self._unparsed[:PARSED_AT_ONCE]
+            super().data_received(piece)
+        if self._failed:
+            self._unparsed.clear()
+
+    async def receive(self) -> Any:
+        if self._unparsed and self.queue.empty():
+            self.read_paused = False
+            self._parse()
+            self._pause_while_unparsed()
+        message = await super().receive()
+        self._pause_while_unparsed()
+        return message
+
+    def _pause_while_unparsed(self) -> None:
+        if self._unparsed and not self.read_paused:
+            self.read_paused = True
+            self.transport.pause_reading()
+
+    def handle_ping(self) -> None:
+        if self._within_limit():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        if self._within_limit():
+            super().handle_pong(event)
+
+    def send_receive_event_to_app(self) -> None:
+        if self.close_sent and not self._within_limit():
+            return
+        if self.curr_msg_data_type == "text" and not is_utf8(b"".join(self.frames)):
+            # uvicorn would log a traceback for each.
+            self.frames = []
+            self._fail(NOT_TEXT, "a text frame that isn't UTF-8")
+            return
+        super().send_receive_event_to_app()
+
+    def _within_limit(self) -> bool:
+        if self._failed:
+            return False
+        if self._limiter.wait(CONTROL_FRAMES, person=self._person):
+            self._fail(TOO_MANY_FRAMES, "too many control frames")
+            return False
+        return True
+
+    def _fail(self, code: int, reason: str) -> None:
+        """Close the connection; what else arrives is discarded unread."""
+        self.conn.fail(code, reason)
+        self.handle_parser_exception()
+
+    async def send(self, message: Any) -> None:
+        """An answer to what arrived before a close comes too late: the client is gone."""
+        if self.handshake_complete and self.close_sent:
+            raise ClientDisconnected
+        await super().send(message)
 
     def handle_parser_exception(self) -> None:
         close = self.conn.close_sent
         assert close is not None
-        self.queue.put_nowait(
-            {"type": "websocket.disconnect", "code": close.code, "reason": close.reason}
-        )
-        self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
+        self._failed = True
+        self._unparsed.clear()
+        if not self.close_sent:
+            self.queue.put_nowait(
+                {"type": "websocket.disconnect", "code": close.code, "reason": close.reason}
+            )
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
         if self.read_paused:
             self.read_paused = False
             self.transport.resume_reading()
+        if self.close_timer is not None:
+            self.close_timer.cancel()
         self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

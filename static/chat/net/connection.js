@@ -2,6 +2,8 @@
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 10_000;
+// The server closed the connection because there were too many, or too much came over it.
+const TOO_MANY = [1008, 4429];
 // Every command is answered at once, so a longer silence means that the connection is dead.
 const SILENCE = 20_000;
 
@@ -12,7 +14,7 @@ const SILENCE = 20_000;
 export class Connection {
   /**
    * @param {string} path
-   * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: ConnectionState) => void,
+   * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: ConnectionState, reason?: string) => void,
    *   onClosed: (code: number) => void}} listeners
    */
   constructor(path, listeners) {
@@ -55,7 +57,7 @@ export class Connection {
       this.listeners.onEvent(JSON.parse(message.data));
     });
     socket.addEventListener("close", (event) => {
-      if (this.socket === socket) this.#closed(event.code);
+      if (this.socket === socket) this.#closed(event.code, event.reason);
     });
   }
 
@@ -70,13 +72,18 @@ export class Connection {
     return true;
   }
 
-  /** @param {number} code of the close */
-  #closed(code) {
+  /**
+   * @param {number} code of the close
+   * @param {string} [reason]
+   */
+  #closed(code, reason = "") {
     clearTimeout(this.silence);
     this.silence = 0;
     this.socket = null;
-    this.listeners.onLine("offline");
+    const refused = TOO_MANY.includes(code);
+    this.listeners.onLine("offline", refused ? reason : "");
     this.listeners.onClosed(code);
+    if (refused) this.tries = 10;
     // Jitter, so that a restart isn't followed by everybody at once.
     const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.tries);
     this.tries += 1;

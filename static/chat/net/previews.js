@@ -33,6 +33,18 @@ export class Previews {
     this.#next();
   }
 
+  /**
+   * A request was refused; ask again, but not before this many seconds.
+   * @param {string} ref
+   * @param {number} seconds
+   */
+  postpone(ref, seconds) {
+    if (this.flying?.ref !== ref) return;
+    this.flying = null;
+    this.last = Date.now() + seconds * 1_000 - PAUSE;
+    this.request();
+  }
+
   /** The connection was lost, and the request with it. */
   reset() {
     this.flying = null;

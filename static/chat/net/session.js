@@ -14,14 +14,14 @@ import { Previews } from "./previews.js";
  * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
  * @import { Draft, PendingMessage, State } from "../types/state.js"
- * @import { Choice, MarkName, ServerEvent } from "../types/wire.js"
+ * @import { Choice, MarkName, RefusedReply, ServerEvent } from "../types/wire.js"
  */
 
 /**
  * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
  * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none;
  * `history` is what was chosen of the policy before the chat has begun.
- * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState) => void,
+ * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState, reason?: string) => void,
  *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
  *   draft: () => Draft, model: () => string|null, history: () => Choice}} Listeners
  */
@@ -180,6 +180,7 @@ export class Session {
   /** @param {ServerEvent} event */
   #receive(event) {
     const before = this.state;
+    if (event.type === "refused" && event.seconds) this.#askLater(event);
     this.#setState(apply(before, event));
     if ("ref" in event) {
       this.previews.received(event.ref);
@@ -194,6 +195,19 @@ export class Session {
       useConversationAddress(this.page, this.state.conversationId);
       drafts.releaseNewId(this.state.agentSlug, this.state.conversationId);
     }
+  }
+
+  /**
+   * A preview or a snapshot that came too early is asked for again by itself; the rest a person decides.
+   * @param {RefusedReply} event
+   */
+  #askLater({ ref, seconds }) {
+    this.previews.postpone(ref, seconds);
+    if (!ref.startsWith("open-")) return;
+    const { conversationId } = this.state;
+    setTimeout(() => {
+      if (this.state.conversationId === conversationId) this.#askForSnapshot();
+    }, seconds * 1_000);
   }
 
   /** @param {State} before */

@@ -23,13 +23,19 @@ export class Banner {
     this.progress = null;
   }
 
-  /** @param {ConnectionState} line */
-  showConnection(line) {
+  /**
+   * @param {ConnectionState} line
+   * @param {string} [reason] why the server closed the connection, where it says so
+   */
+  showConnection(line, reason = "") {
     clearTimeout(this.timer);
     if (line === "online") {
       if (this.lost) announce("Connected again.");
       this.lost = false;
       this.#show("");
+    } else if (line === "offline" && reason) {
+      this.lost = true;
+      this.#show(reason);
     } else if (line === "offline" && !this.lost) {
       this.timer = window.setTimeout(() => {
         this.lost = true;

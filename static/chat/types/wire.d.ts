@@ -344,7 +344,8 @@ export interface CacheChangedEvent { type: "cache_changed"; status: Record<strin
 export interface PathChangedEvent { type: "path_changed" }
 export interface ClearedEvent { type: "cleared" }
 export interface DeletedEvent { type: "deleted" }
-export interface RefusedReply { type: "refused"; ref: string; code: string; message: string }
+/** `seconds`: how long to wait before the command may work, 0 where time doesn't help. */
+export interface RefusedReply { type: "refused"; ref: string; code: string; message: string; seconds: number }
 export interface PreviewReply { type: "preview"; ref: string; decision: Decision | null; problem: Problem | null }
 export interface EngineReply {
   type: "engine";

@@ -63,6 +63,10 @@ class Command(BaseCommand):
             reload=bool(options["reload"]),
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
             lifespan="on",
+            http="chatsite.web.server.http_protocol:BoundedHttp",
+            # uvicorn would believe any proxy on this machine.
+            proxy_headers=bool(settings.TRUSTED_PROXIES),
+            forwarded_allow_ips=settings.TRUSTED_PROXIES,
             # The sansio protocol pauses for slow readers; frames above the limit close with 1009.
             ws="chatsite.web.server.websocket_protocol:LingeringWebSocket",
             ws_max_size=settings.MAX_FRAME_BYTES,

@@ -1,0 +1,129 @@
+"""The table of limits. SECURITY.md shows it; a test compares both, and fails for a route or a
+command without a row.
+
+The numbers leave room for a person who works fast, in several windows: a page asks for a preview
+every 300 ms while somebody types. Nobody reaches them by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`burst` at once, then `a_minute`. `what` is its name in a sentence. An address may have as
+    many times that as people can share it (PEOPLE_PER_ADDRESS)."""
+
+    what: str
+    burst: int
+    a_minute: int
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How many things may be there at the same time: of one person, and of everybody together."""
+
+    what: str
+    most: int
+    in_all: int
+
+
+# ---- requests ----------------------------------------------------------------------------------
+STATIC = Rate("files of the page", 1_000, 3_000)
+PAGES = Rate("pages", 60, 120)
+READS = Rate("requests", 120, 600)
+HEAVY_READS = Rate("exports and comparisons", 20, 30)
+CHANGES = Rate("changes", 60, 240)
+UPLOADS = Rate("uploads", 60, 60)
+IMPORTS = Rate("imports", 10, 10)
+SIGN_INS = Rate("sign-ins and other account forms", 20, 20)
+ADMIN = Rate("pages of the administration", 120, 600)
+
+# ---- the socket --------------------------------------------------------------------------------
+HANDSHAKES = Rate("connections", 60, 120)
+FRAMES = Rate("commands", 120, 1_200)
+OPENS = Rate("opened conversations", 40, 120)
+MESSAGES = Rate("messages", 30, 30)
+PREVIEWS = Rate("previews", 60, 400)
+DRAFTS = Rate("characters in drafts", 1_000_000, 2_000_000)
+CHOICES = Rate("choices", 60, 120)
+# A browser answers one ping every 20 s and sends none.
+CONTROL_FRAMES = Rate("control frames", 20, 600)
+# What comes on after refusals is a flood: the socket is closed.
+REFUSED_FRAMES = Rate("refused commands", 200, 1_200)
+
+SOCKETS = Most("open connections", 32, 20_000)
+BODIES = Most("requests that are still arriving", 8, 400)
+
+RATES: dict[str, Rate] = {
+    name: value for name, value in list(globals().items()) if isinstance(value, Rate)
+}
+MOSTS: dict[str, Most] = {
+    name: value for name, value in list(globals().items()) if isinstance(value, Most)
+}
+
+# Besides FRAMES, which counts every frame before it is read.
+COMMANDS: dict[str, tuple[Rate, ...]] = {
+    "open": (OPENS,),
+    "send": (MESSAGES,),
+    "again": (MESSAGES,),
+    "continue": (MESSAGES,),
+    "choose": (CHOICES,),
+    "stop": (CHOICES,),
+    "preview": (PREVIEWS, DRAFTS),
+}
+
+
+# ---- routes ------------------------------------------------------------------------------------
+KIB = 1_024
+# A command over the socket has as much; a comparison takes the same draft.
+SMALL_BODY = 128 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What a route is counted as, and the largest body that it takes, in bytes. A larger body than
+    `SMALL_BODY` is only read from somebody with a session."""
+
+    rate: Rate
+    body: int = 0
+
+
+ROUTES: dict[str, Route] = {
+    "home": Route(PAGES),
+    "chat": Route(PAGES),
+    "chat-with-slash": Route(PAGES),
+    "conversation-page": Route(PAGES),
+    "conversations": Route(READS),
+    "import": Route(IMPORTS, 21 * KIB * KIB),
+    "conversation": Route(CHANGES, SMALL_BODY),
+    "restore": Route(CHANGES),
+    "clear": Route(CHANGES),
+    "messages": Route(READS),
+    "export": Route(HEAVY_READS),
+    "compare-draft": Route(HEAVY_READS, SMALL_BODY),
+    "compare-turn": Route(HEAVY_READS, SMALL_BODY),
+    "summary": Route(CHANGES, SMALL_BODY),
+    "summary-switch": Route(CHANGES, SMALL_BODY),
+    "cache": Route(READS),
+    "cache-cleanup": Route(CHANGES, SMALL_BODY),
+    "cache-bring-back": Route(CHANGES, SMALL_BODY),
+    "files": Route(UPLOADS, 50 * KIB * KIB),
+    "file": Route(READS),
+    "models": Route(READS),
+    "message": Route(CHANGES, SMALL_BODY),
+    "why": Route(HEAVY_READS),
+    "show": Route(CHANGES),
+    "receipt": Route(READS),
+    "request": Route(HEAVY_READS),
+    "login": Route(SIGN_INS, SMALL_BODY),
+    "logout": Route(SIGN_INS, SMALL_BODY),
+    "signup": Route(SIGN_INS, SMALL_BODY),
+    "health": Route(READS),
+    "ready": Route(READS),
+}
+# Every page of the administration; the staff's alone, behind a sign-in.
+ADMIN_ROUTE = Route(ADMIN, 2 * KIB * KIB)
+# An address that leads nowhere is answered 404, its body unread.
+NOWHERE = Route(PAGES)

@@ -1,0 +1,72 @@
+"""What one socket may ask for: its person's and its address's share of the table of limits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from chatsite.errors import TooMany
+from chatsite.limits.addresses import address_of
+from chatsite.limits.limiter import Limiter
+from chatsite.limits.table import COMMANDS, DRAFTS, FRAMES, HANDSHAKES, REFUSED_FRAMES, SOCKETS
+from chatsite.live.commands import AnyCommand, AskPreview
+
+App = Callable[..., Awaitable[Any]]
+# The code of a close for which the page waits and says why; a flood gets 1008.
+TOO_MANY_SOCKETS = 4429
+
+
+class HandshakeLimits:
+    """An ASGI application in front of the socket: counts handshakes by address before the session
+    is looked up. The socket is accepted first, because browsers hide why one was refused."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        limiter: Limiter = scope["state"]["site"].limiter
+        address = address_of(scope)
+        try:
+            limiter.take(HANDSHAKES, address=address)
+            with limiter.place(SOCKETS, address=address):
+                await self._app(scope, receive, send)
+        except TooMany as error:
+            await receive()
+            await send({"type": "websocket.accept"})
+            await send(closed_for(error))
+
+
+def closed_for(error: TooMany) -> dict[str, Any]:
+    """The close of a socket that is one too many; its reason is a sentence for the page."""
+    return {"type": "websocket.close", "code": TOO_MANY_SOCKETS, "reason": error.message}
+
+
+@dataclass(frozen=True, slots=True)
+class SocketLimits:
+    """The limits of one open socket."""
+
+    limiter: Limiter
+    person: str
+    address: str
+
+    def place(self) -> AbstractContextManager[None]:
+        """The socket's own place, until the end of the `with` block. Raises TooMany."""
+        self.limiter.take(HANDSHAKES, person=self.person)
+        return self.limiter.place(SOCKETS, person=self.person)
+
+    def take_frame(self) -> None:
+        """Before a frame is read. Raises TooMany."""
+        self.limiter.take(FRAMES, person=self.person, address=self.address)
+
+    def take(self, command: AnyCommand) -> None:
+        """Before a command is done. Raises TooMany."""
+        for rate in COMMANDS[command.type]:
+            amount = len(command.draft) if rate is DRAFTS and isinstance(command, AskPreview) else 1
+            self.limiter.take(rate, person=self.person, address=self.address, amount=amount)
+
+    def is_flood(self) -> bool:
+        """After a command was refused: whether this socket's refusals are too many. The person's
+        other sockets only wait."""
+        return self.limiter.wait(REFUSED_FRAMES, person=f"socket {id(self)}") > 0

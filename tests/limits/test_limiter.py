@@ -1,0 +1,158 @@
+"""The limiter: what may be taken at once, how it comes back, and whose it is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.errors import TooMany
+from chatsite.limits.addresses import address_key, address_of
+from chatsite.limits.limiter import COUNTED, Limiter
+from chatsite.limits.table import Most, Rate
+
+TEN = Rate("tries", 10, 60)
+TWO_PLACES = Most("visits", 2, 5)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def limiter(clock: Clock | None = None, **options: int) -> Limiter:
+    return Limiter(now=clock or Clock(), **options)
+
+
+def taken(limiter: Limiter, rate: Rate = TEN, *, person: str, address: str = "") -> int:
+    """How much can be taken one by one until the limiter refuses."""
+    count = 0
+    while not limiter.wait(rate, person=person, address=address):
+        count += 1
+    return count
+
+
+def test_a_burst_may_be_taken_at_once_and_no_more() -> None:
+    assert taken(limiter(), person="ada") == 10
+
+
+def test_what_was_taken_comes_back_steadily() -> None:
+    clock = Clock()
+    limits = limiter(clock)
+    assert taken(limits, person="ada") == 10
+    clock.now += 3.0
+    assert taken(limits, person="ada") == 3
+    clock.now += 3_600.0
+    assert taken(limits, person="ada") == 10
+
+
+def test_a_refusal_takes_nothing_and_says_how_long_to_wait() -> None:
+    clock = Clock()
+    limits = limiter(clock)
+    taken(limits, person="ada")
+    assert limits.wait(TEN, person="ada") == pytest.approx(1.0)
+    assert limits.wait(TEN, person="ada", amount=4) == pytest.approx(4.0)
+    with pytest.raises(TooMany, match="Too many tries in a short time. .* in 1 second.") as refused:
+        limits.take(TEN, person="ada")
+    assert refused.value.seconds == 1
+    clock.now += 1.0
+    limits.take(TEN, person="ada")
+
+
+def test_people_dont_take_from_each_other() -> None:
+    limits = limiter()
+    taken(limits, person="ada")
+    assert taken(limits, person="bob") == 10
+
+
+def test_an_address_has_as_much_as_people_can_share_it() -> None:
+    limits = limiter(people_per_address=3)
+    people = ["ada", "bob", "cy", "di"]
+    assert [taken(limits, person=one, address="10.0.0.1") for one in people] == [10, 10, 10, 0]
+    assert taken(limits, person="di", address="10.0.0.2") == 10
+
+
+def test_what_the_address_refuses_is_not_taken_from_the_person() -> None:
+    limits = limiter(people_per_address=1)
+    taken(limits, person="ada", address="10.0.0.1")
+    assert limits.wait(TEN, person="bob", address="10.0.0.1") > 0
+    assert taken(limits, person="bob") == 10
+
+
+def test_a_factor_widens_every_limit() -> None:
+    assert taken(limiter(factor=4), person="ada") == 40
+
+
+def test_rates_are_counted_apart() -> None:
+    limits = limiter()
+    taken(limits, person="ada")
+    assert taken(limits, Rate("others", 5, 60), person="ada") == 5
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    limits = limiter()
+    for number in range(COUNTED + 100):
+        limits.wait(TEN, person=f"guest {number}")
+    assert len(limits._earned) == COUNTED
+    assert taken(limits, person=f"guest {COUNTED}") == 9, "the newest are still known"
+
+
+@given(st.lists(st.tuples(st.floats(0, 5), st.integers(1, 3)), max_size=60))
+def test_never_more_than_the_burst_and_what_came_back(steps: list[tuple[float, int]]) -> None:
+    clock = Clock()
+    limits, began, took = limiter(clock), clock.now, 0
+    for pause, amount in steps:
+        clock.now += pause
+        took += amount * (not limits.wait(TEN, person="ada", amount=amount))
+        assert took <= 10 + (clock.now - began) * 1.0 + 1e-3
+
+
+def test_places_are_left_again_also_after_an_error() -> None:
+    limits = limiter()
+    with (
+        limits.place(TWO_PLACES, person="ada"),
+        limits.place(TWO_PLACES, person="ada"),
+        pytest.raises(TooMany, match="2 visits of yours"),
+        limits.place(TWO_PLACES, person="ada"),
+    ):
+        pass
+    with pytest.raises(ZeroDivisionError), limits.place(TWO_PLACES, person="ada"):
+        raise ZeroDivisionError
+    assert not limits._there
+
+
+def test_places_are_bounded_for_everybody_together() -> None:
+    limits = limiter()
+    held = [limits.place(TWO_PLACES, person=f"guest {number}") for number in range(5)]
+    for place in held:
+        place.__enter__()
+    with pytest.raises(TooMany, match="5 visits in all"):
+        limits.place(TWO_PLACES, person="ada").__enter__()
+    for place in held:
+        place.__exit__(None, None, None)
+    with limits.place(TWO_PLACES, person="ada"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("host", "key"),
+    [
+        ("10.1.2.3", "10.1.2.3"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),
+        ("not an address", "not an address"),
+        ("x" * 500, "x" * 64),
+    ],
+)
+def test_an_address_counts_as_what_one_customer_gets(host: str, key: str) -> None:
+    assert address_key(host) == key
+
+
+def test_a_connection_without_a_client_has_no_address() -> None:
+    assert address_of({"client": None}) == ""
+    assert address_of({"client": ("10.0.0.1", 5)}) == "10.0.0.1"

@@ -1,0 +1,73 @@
+"""The table of limits names every route and every command, and SECURITY.md shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from chatsite.limits.table import COMMANDS, KIB, MOSTS, RATES, ROUTES, Rate
+from chatsite.live.commands import OWN_WORDS
+from chatsite.messages import MAX_ATTACHMENT_BYTES
+from chatsite.settings import BASE_DIR
+
+SECURITY = (BASE_DIR / "SECURITY.md").read_text()
+
+
+def routes() -> Iterator[str]:
+    """The names of all routes but the administration's, which share one row."""
+    for entry in get_resolver().url_patterns:
+        if isinstance(entry, URLPattern):
+            yield str(entry.name)
+        else:
+            assert isinstance(entry, URLResolver)
+            assert entry.namespace == "admin"
+
+
+def test_every_route_has_a_row_and_no_row_is_without_a_route() -> None:
+    assert sorted(ROUTES) == sorted(routes())
+
+
+def test_every_command_has_a_row() -> None:
+    known = re.findall(r"[a-z]+(?=,| or|$)", OWN_WORDS["union_tag_invalid"].split("must be ")[1])
+    assert sorted(COMMANDS) == sorted(known) and all(COMMANDS.values())
+
+
+def test_every_rate_is_used() -> None:
+    used = {rate for rates in COMMANDS.values() for rate in rates}
+    used |= {route.rate for route in ROUTES.values()}
+    source = "\n".join(path.read_text() for path in (BASE_DIR / "chatsite").rglob("*.py"))
+    for name, rate in RATES.items():
+        assert rate in used or len(re.findall(rf"\b{name}\b", source)) > 1, name
+
+
+def test_a_file_may_be_as_large_as_the_page_says() -> None:
+    assert ROUTES["files"].body == MAX_ATTACHMENT_BYTES
+
+
+def row(rate: Rate) -> str:
+    return f"| {rate.what} | {rate.burst:,} | {rate.a_minute:,} |"
+
+
+@pytest.mark.parametrize("rate", RATES.values(), ids=RATES.keys())
+def test_security_md_shows_every_rate(rate: Rate) -> None:
+    assert row(rate) in SECURITY
+
+
+def test_security_md_shows_what_may_be_there_at_the_same_time() -> None:
+    for most in MOSTS.values():
+        assert f"| {most.what} | {most.most:,} | {most.in_all:,} |" in SECURITY
+
+
+def test_security_md_shows_nothing_else() -> None:
+    shown = re.findall(r"^\| ([^|]+) \| [\d,]+ \| [\d,]+ \|$", SECURITY, flags=re.MULTILINE)
+    known = [rate.what for rate in RATES.values()] + [most.what for most in MOSTS.values()]
+    assert sorted(shown) == sorted(known)
+
+
+def test_security_md_shows_the_largest_bodies() -> None:
+    for name, route in ROUTES.items():
+        if route.body >= KIB * KIB:
+            assert f"{route.body // KIB // KIB} MB" in SECURITY, name
