@@ -18,6 +18,7 @@ from tests.person import Person
 from tests.running import Server
 from tests.web.test_files import connect_to
 
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("limits"), LIMITS_FACTOR="1") as running:

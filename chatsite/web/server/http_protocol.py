@@ -11,6 +11,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEADERS_SECONDS = 15.0
 # Browsers send a few hundred bytes, and at most 8 KiB of cookies.
 HEADERS_BYTES = 64 * 1024
+# What else arrives is discarded for as long: closing a connection with unread bytes resets it.
+LINGER_SECONDS = 2.0
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -25,6 +27,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
         self._header_bytes = 0
+        self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -35,13 +38,16 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
         if self._deadline is not None:
             self._header_bytes += len(data)
         super().data_received(data)
         if self._deadline is not None and self._header_bytes > HEADERS_BYTES:
             self._stop_waiting()
+            self._refused = True
             self.transport.write(TOO_LARGE)
-            self.transport.close()
+            self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def on_message_begin(self) -> None:
         self._await_headers()
