@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -101,8 +102,12 @@ def policy_facts() -> dict[str, Any]:
     }
 
 
+@cache
 def highlight_modules() -> dict[str, str]:
-    """Hashed addresses by module name: static files storage doesn't rewrite computed imports."""
+    """Hashed addresses by module name: static files storage doesn't rewrite computed imports.
+
+    Found once: the files are those of the server's start, and looking took a quarter of the page.
+    """
     folder = settings.BASE_DIR / "static" / HIGHLIGHT
     return {
         file.relative_to(folder).as_posix(): staticfiles_storage.url(

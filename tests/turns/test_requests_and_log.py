@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
@@ -17,7 +20,7 @@ from chatsite.conversations.reads import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.records.replay import StoredRequest
-from chatsite.messages import Attachment, Message
+from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.providers.base.files import NO_FILES, NoFiles
 from chatsite.providers.base.model import Model
 from chatsite.providers.openai.wire import wire_messages
@@ -55,6 +58,26 @@ async def test_the_request_is_the_head_and_the_sent_messages() -> None:
         {"role": "assistant", "content": "Hi."},
     ]
     assert found["complete"] and found["note"] == "" and found["asked"] == {"model": "some"}
+
+
+@given(text=st.text(st.characters(), max_size=40), call=st.text(st.characters(), max_size=20))
+def test_a_fingerprint_is_the_hash_of_each_messages_plain_json(text: str, call: str) -> None:
+    """Receipts of all versions hold it: the bytes may never change, whoever writes the JSON."""
+    calls = (ToolCall(id="1", name=call, arguments={call: [text, 1.5, None]}),)
+    message = Message.assistant(text, id="m", calls=calls)
+    function = {
+        "name": call,
+        "arguments": json.dumps({call: [text, 1.5, None]}, ensure_ascii=False),
+    }
+    said = {
+        "role": "assistant",
+        "content": text or None,
+        "tool_calls": [{"id": "1", "type": "function", "function": function}],
+    }
+    plain = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+    whole = hashlib.sha256(digest.encode()).hexdigest()
+    assert request_fingerprint([message]) == {"whole": whole, "each": digest[:4]}
 
 
 def inserted(kind: str, *, sources: Sequence[int] = ()) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chatsite.history.values.counts import known_tokens, sum_tokens
 from chatsite.history.values.evidence import Previous
@@ -14,9 +15,11 @@ from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.history.values.window import Head
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """One message of a request. `key` is the same where the message is; None is never the same."""
+class _Unit(NamedTuple):
+    """One message of a request. `key` is the same where the message is; None is never the same.
+
+    A named tuple: a decision makes two for each message, and a dataclass takes three times as long.
+    """
 
     key: tuple[object, ...] | None
     tokens: int
@@ -48,16 +51,30 @@ def leading_tokens(
     return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
 
 
+def _unit(entry: Entry, shortened: int = 0) -> _Unit:
+    message = entry.message
+    key = ("stored", entry.seq, shortened)
+    return _Unit(key, known_tokens(message).count, message.role == "system")
+
+
 @dataclass(frozen=True, slots=True)
 class _Loaded:
+    """The loaded path; `whole` are its messages as they are when nothing of them is cut."""
+
     entries: tuple[Entry, ...]
     seqs: list[int]
+    whole: list[_Unit]
     last_not_loaded: int
 
     @classmethod
     def of(cls, transcript: Transcript) -> _Loaded:
-        seqs = [entry.seq for entry in transcript.entries]
-        return cls(transcript.entries, seqs, transcript.not_loaded.last)
+        entries = transcript.entries
+        return cls(
+            entries=entries,
+            seqs=[entry.seq for entry in entries],
+            whole=[_unit(entry) for entry in entries],
+            last_not_loaded=transcript.not_loaded.last,
+        )
 
     def units(self, layout: Iterable[LayoutItem]) -> Iterator[_Unit]:
         for item in layout:
@@ -79,11 +96,11 @@ class _Loaded:
         if run.first < self.last_not_loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
-        for entry in self.entries[begin:end]:
-            sent = shorten_answer(entry, run.shortened) if run.shortened else entry
-            message = sent.message
-            key = ("stored", entry.seq, run.shortened)
-            yield _Unit(key, known_tokens(message).count, message.role == "system")
+        if run.shortened:
+            for entry in self.entries[begin:end]:
+                yield _unit(shorten_answer(entry, run.shortened), run.shortened)
+        else:
+            yield from self.whole[begin:end]
         if self.seqs[end - 1] != run.last:
             yield _Unit(None, 0, False)
 

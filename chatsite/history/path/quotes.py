@@ -59,7 +59,11 @@ def quote_notes(
 
 
 def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry]:
-    before = [*path.opening, *(entry for turn in path.older for entry in turn.entries)]
+    written = unanswered_notes(
+        [*path.opening, *(entry for turn in path.older for entry in turn.entries)]
+    )
+    if not written:
+        return []
     elsewhere = {
         entry.seq
         for turn in path.older
@@ -68,7 +72,7 @@ def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry
     }
     return [
         entry
-        for entry in unanswered_notes(before)
+        for entry in written
         if can_be_quoted(entry.message)
         and not entry.excluded
         and entry.seq >= marker

