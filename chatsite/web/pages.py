@@ -23,6 +23,7 @@ from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
 from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
+WORKER = "chat/text/worker.js"
 
 
 @require_safe
@@ -85,7 +86,7 @@ async def _page(
             "import": reverse("import"),
         },
         "policies": policy_facts(),
-        "static": {"highlight": highlight_modules()},
+        "static": {"highlight": highlight_modules(), "worker": staticfiles_storage.url(WORKER)},
     }
 
 
@@ -104,7 +105,7 @@ def policy_facts() -> dict[str, Any]:
 
 @cache
 def highlight_modules() -> dict[str, str]:
-    """Hashed addresses by module name: static files storage doesn't rewrite computed imports.
+    """Hashed addresses by module name: static files storage rewrites no computed imports.
 
     Found once: the files are those of the server's start, and looking took a quarter of the page.
     """

@@ -26,6 +26,7 @@ import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
 import { plural, shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
+import { setWorker } from "./text/background.js";
 import { setHighlighter } from "./text/code.js";
 import { SummaryWindow } from "./transcript/summary-window.js";
 import { Transcript } from "./transcript/transcript.js";
@@ -45,6 +46,7 @@ const MARKED = {
 const page = readPage();
 claimTab(page.owner);
 setHighlighter(page.static.highlight ?? {});
+setWorker(page.static.worker ?? "");
 
 const frame = new Frame(page);
 const banner = new Banner();

@@ -63,3 +63,12 @@ it("JSON is shown with a line for each value, other text as it is", () => {
   assert.equal(formatJson('{"a":1}'), '{\n  "a": 1\n}');
   assert.equal(formatJson("no { json"), "no { json");
 });
+
+it("a result that is nested too deeply to be formatted stays as it is", () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const behind = `{"a": "${"]".repeat(9_000)}", "b": ${"[".repeat(9_000)}${"]".repeat(9_000)}}`;
+  for (const text of [deep, behind, `{"result": ${deep}}`, "[".repeat(100_000)]) {
+    assert.equal(formatJson(text), text);
+    assert.ok(line(text).length <= 90);
+  }
+});

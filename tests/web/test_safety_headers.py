@@ -13,6 +13,7 @@ from tests.web.browser_requests import NOBODYS, Answer, ask
 POLICY = {
     "default-src": {"'none'"},
     "script-src": {"'self'"},
+    "worker-src": {"'self'"},
     "style-src": {"'self'"},
     "img-src": {"'self'", "data:", "blob:"},
     "font-src": {"'self'"},

@@ -1,8 +1,7 @@
 /** One message of an answer: its reasoning, its text and its tool calls. */
 
 import { h } from "../elements/dom.js";
-import { render } from "../text/markdown.js";
-import { Stream } from "../text/stream.js";
+import { FormattedText } from "../text/formatted-text.js";
 import { MarkLine } from "./mark-line.js";
 import { MessageMenu } from "./message-menu.js";
 import { Reasoning } from "./reasoning.js";
@@ -28,21 +27,17 @@ export class AnswerStep {
   constructor(item, actions) {
     this.actions = actions;
     this.item = item;
-    /** @type {Stream|null} */
-    this.stream = null;
-    /** @type {string|null} the text that was drawn last */
-    this.shown = null;
     /** @type {Verdict|null} */
     this.verdict = null;
     /** @type {MessageMenu|null} */
     this.menu = null;
     this.reasoning = new Reasoning(actions.memory);
-    this.text = h("div", { class: "md", dir: "auto" });
+    this.text = new FormattedText();
     this.calls = new ToolCallLines(actions.memory.open);
     this.waiting = new WaitingLine();
     this.mark = new MarkLine();
     this.element = h("div", { class: "step", tabindex: "-1" },
-      this.reasoning.element, this.text, this.calls.element, this.waiting.element, this.mark.element);
+      this.reasoning.element, this.text.element, this.calls.element, this.waiting.element, this.mark.element);
     this.update(item);
   }
 
@@ -52,9 +47,10 @@ export class AnswerStep {
     this.item = item;
     if (item.seq !== null) this.element.dataset.seq = String(item.seq);
     this.reasoning.update(item.key, reasoning, writing && !content && !coming.length);
-    this.#draw(item);
+    if (writing) this.text.write(content);
+    else this.text.show(content);
     // The cursor isn't needed where something else moves already.
-    this.text.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
+    this.text.element.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
     this.calls.update(item.key, item.calls, coming);
     this.waiting.update(hint);
     if (this.menu || item.id === null) return;
@@ -67,18 +63,5 @@ export class AnswerStep {
     this.menu?.refresh();
     this.element.classList.toggle("out", out);
     this.mark.update(mark);
-  }
-
-  /** @param {Item} item */
-  #draw({ writing, content }) {
-    if (writing) {
-      this.stream ??= new Stream(this.text);
-      return this.stream.write(content);
-    }
-    if (this.stream) {
-      this.stream.finish(content);
-      this.stream = null;
-    } else if (content !== this.shown) this.text.replaceChildren(render(content));
-    this.shown = content;
   }
 }

@@ -13,6 +13,8 @@ import { shorten } from "./format.js";
 
 // Room for a long line; the style sheet cuts what doesn't fit the screen.
 const LONGEST = 90;
+// Deeper JSON stays as it is: JSON.stringify calls itself, and indentation grows with the square.
+const DEEPEST = 100;
 // The error that the server stores for a call that never ran.
 const NEVER = "NoResult";
 
@@ -104,10 +106,24 @@ const describeRecord = (record, words = JSON.stringify) =>
  */
 function parseJson(text) {
   try {
-    return JSON.parse(text);
+    return isDeep(text) ? text : JSON.parse(text);
   } catch {
     return text;
   }
+}
+
+/**
+ * Brackets in strings count too: too many of them only leave the text as it is.
+ * @param {string} text
+ */
+function isDeep(text) {
+  let depth = 0;
+  for (let at = 0; at < text.length && depth <= DEEPEST; at += 1) {
+    const character = text[at];
+    if (character === "[" || character === "{") depth += 1;
+    else if (depth && (character === "]" || character === "}")) depth -= 1;
+  }
+  return depth > DEEPEST;
 }
 
 /**

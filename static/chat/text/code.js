@@ -1,8 +1,9 @@
-/** Code blocks: a bar with the language and a copy button; colours are loaded when first needed. */
+/** Code blocks: a bar with the language and a copy button; its colours come from the background. */
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { copy } from "../elements/clipboard.js";
 import { h } from "../elements/dom.js";
+import { runInBackground } from "./background.js";
 
 // The language as models write it after the fence, and the name of its module.
 /** @type {Record<string, string>} */
@@ -13,19 +14,11 @@ const ALIASES = {
   make: "makefile", docker: "dockerfile", toml: "ini", text: "plaintext", txt: "plaintext", ps1: "powershell",
 };
 const LONGEST = 60_000;
-
-/**
- * The part of highlight.js that is used here.
- * @typedef {{highlight: (code: string, options: {language: string, ignoreIllegals: boolean}) => {value: string},
- *   registerLanguage: (name: string, language: unknown) => void}} Highlighter
- */
+// As in a text: `MOST_ELEMENTS` of blocks.js.
+const MOST_COLOURED = 10_000;
 
 /** @type {Record<string, string>} */
 let modules = {};
-/** @type {Promise<Highlighter|null>|null} */
-let core = null;
-/** @type {Map<string, Promise<boolean>>} */
-const languages = new Map();
 
 /**
  * @param {Record<string, string>} addresses of the highlighter's modules by name ("core.min.js");
@@ -61,32 +54,13 @@ export function decorateCode(pre, { colour }) {
 async function colourCode(code, language) {
   const text = code.textContent ?? "";
   const name = ALIASES[language.toLowerCase()] ?? language.toLowerCase();
-  if (text.length > LONGEST || !modules[`languages/${name}.min.js`]) return;
-  const hljs = await loadHighlighter();
-  if (!hljs || !(await loadLanguage(hljs, name)) || code.textContent !== text) return;
-  const html = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;
+  const [core, grammar] = [modules["core.min.js"], modules[`languages/${name}.min.js`]];
+  if (text.length > LONGEST || !core || !grammar) return;
+  const task = { code: text, language: name, modules: [core, grammar] };
+  const outcome = await runInBackground(task, () => code.isConnected);
+  if (!("result" in outcome) || code.textContent !== text) return;
+  const html = /** @type {string} */ (outcome.result);
+  if (html.split("<span").length > MOST_COLOURED) return;
   const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: /** @type {const} */ (true) };
   code.replaceChildren(DOMPurify.sanitize(html, safe));
-}
-
-function loadHighlighter() {
-  core ??= import(modules["core.min.js"]).then((module) => module.default, () => null);
-  return core;
-}
-
-/**
- * @param {Highlighter} hljs
- * @param {string} name
- * @returns {Promise<boolean>} whether there is a module for the language
- */
-function loadLanguage(hljs, name) {
-  let known = languages.get(name);
-  if (!known) {
-    known = import(modules[`languages/${name}.min.js`]).then(
-      (module) => (hljs.registerLanguage(name, module.default), true),
-      () => false,
-    );
-    languages.set(name, known);
-  }
-  return known;
 }

@@ -4,11 +4,10 @@
  */
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
-import { Marked } from "../../vendor/marked/marked.esm.js";
 import { h } from "../elements/dom.js";
 import { decorateCode } from "./code.js";
 
-/** @import { Token } from "../../vendor/marked/marked.esm.js" */
+/** @import { Block } from "./blocks.js" */
 
 const ALLOWED = {
   ALLOWED_TAGS: [
@@ -22,61 +21,13 @@ const ALLOWED = {
 };
 const LINKS = /^(?:https?:\/\/|mailto:)/i;
 
-/** @type {Record<string, string>} */
-const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-
-/** @param {string} text */
-const escape = (text) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
-
 /**
- * The host of a link, as people see it: "example.org", or the address itself.
- * @param {string} href
- */
-function host(href) {
-  try {
-    const url = new URL(href);
-    return url.host || url.pathname;
-  } catch {
-    return href;
-  }
-}
-
-const marked = new Marked({
-  gfm: true,
-  breaks: true,
-  renderer: {
-    // The page has its own headings above these.
-    heading({ tokens, depth }) {
-      const level = Math.min(depth + 2, 6);
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`;
-    },
-    html({ text, block }) {
-      return block ? `<p>${escape(text.trim())}</p>\n` : escape(text);
-    },
-    image({ href, text }) {
-      const label = escape(`Image: ${text || "without a description"} (${host(href)})`);
-      return `<a href="${escape(href)}">${label}</a>`;
-    },
-    checkbox({ checked }) {
-      return checked ? "☑ " : "☐ ";
-    },
-  },
-});
-
-/**
- * The blocks of a Markdown text, each with the `raw` text it came from.
- * @param {string} text
- * @returns {Token[]}
- */
-export const parseBlocks = (text) => marked.lexer(text);
-
-/**
- * @param {Token[]} tokens from `blocks`
+ * @param {Block[]} blocks
  * @param {{streaming?: boolean}} [options] streaming leaves the colouring of code for later
  * @returns {DocumentFragment}
  */
-export function renderBlocks(tokens, { streaming = false } = {}) {
-  const fragment = DOMPurify.sanitize(marked.parser(tokens), ALLOWED);
+export function renderBlocks(blocks, { streaming = false } = {}) {
+  const fragment = DOMPurify.sanitize(blocks.map(({ html }) => html).join(""), ALLOWED);
   // Of all classes only the one that names a code block's language means something here.
   for (const element of fragment.querySelectorAll("[class]:not(pre > code)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
@@ -89,9 +40,6 @@ export function renderBlocks(tokens, { streaming = false } = {}) {
   return fragment;
 }
 
-/** @param {string} text */
-export const render = (text) => renderBlocks(parseBlocks(text));
-
 /** @param {HTMLAnchorElement} link */
 function secureLink(link) {
   const href = link.getAttribute("href") ?? "";
@@ -103,3 +51,12 @@ function secureLink(link) {
   link.rel = "noopener noreferrer nofollow";
   link.title = href;
 }
+
+/**
+ * The text as it was written.
+ * @param {string} text
+ */
+export const renderPlain = (text) => h("div", { class: "plain" }, text);
+
+/** @param {string} why completes "Shown as plain text: …" */
+export const plainNote = (why) => h("p", { class: "plain-note" }, `Shown as plain text: ${why}`);

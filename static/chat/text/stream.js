@@ -1,14 +1,21 @@
 /**
  * Text that is still being written. A block is committed once another has begun after it; only
- * the last one is rendered again, at most once a frame, so that a long answer costs no more than a short one.
+ * the last one is parsed and drawn again, so that a long answer costs no more than a short one.
  */
 
 import { h } from "../elements/dom.js";
-import { parseBlocks, render, renderBlocks } from "./markdown.js";
+import { LONGEST } from "./blocks.js";
+import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
+import { parseMarkdown } from "./parser.js";
 
-/** @import { Token } from "../../vendor/marked/marked.esm.js" */
+/**
+ * @import { Block } from "./blocks.js"
+ * @import { Parsed } from "./parser.js"
+ */
 
 const PAUSE = 40;
+// One long block is parsed and drawn in at most a ninth of the time, however long it gets.
+const REST = 8;
 
 export class Stream {
   /** @param {HTMLElement} body the element that holds the text */
@@ -16,9 +23,13 @@ export class Stream {
     this.body = body;
     this.text = "";
     this.committed = 0;
-    this.drawnAt = 0;
+    /** How many characters are shown. */
+    this.drawn = 0;
+    this.rested = 0;
     this.waiting = false;
     this.over = false;
+    /** @type {Text|null} all of the text, where it can't be formatted */
+    this.plain = null;
     this.tail = h("div", { class: "tail" });
     this.cursor = h("span", { class: "cursor", "aria-hidden": "true" });
     body.replaceChildren(this.tail, this.cursor);
@@ -31,59 +42,99 @@ export class Stream {
     if (text === this.text) return;
     if (!text.startsWith(this.text)) this.#restart();
     this.text = text;
-    if (this.waiting) return;
-    this.waiting = true;
-    const wait = PAUSE - (performance.now() - this.drawnAt);
-    if (wait > 0) setTimeout(() => requestAnimationFrame(() => this.#draw()), wait);
-    else requestAnimationFrame(() => this.#draw());
+    this.#schedule();
   }
 
   /**
-   * Renders the whole text once more: links and lists that span blocks are only complete now.
+   * What is there stays until something else is put into its element; what is missing is added as it was written.
    * @param {string} text
    */
-  finish(text) {
+  end(text) {
     this.over = true;
-    this.body.replaceChildren(render(text));
+    this.cursor.remove();
+    (this.plain?.parentNode ?? this.tail).append(text.slice(this.drawn));
+  }
+
+  #schedule() {
+    if (this.waiting) return;
+    this.waiting = true;
+    const wait = this.rested - performance.now();
+    if (wait > 0) setTimeout(() => requestAnimationFrame(() => void this.#draw()), wait);
+    else requestAnimationFrame(() => void this.#draw());
   }
 
   #restart() {
     this.text = "";
     this.committed = 0;
+    this.drawn = 0;
+    this.plain = null;
     this.tail.replaceChildren();
     this.body.replaceChildren(this.tail, this.cursor);
   }
 
-  #draw() {
-    this.waiting = false;
+  async #draw() {
     if (this.over) return;
-    this.drawnAt = performance.now();
-    const tokens = parseBlocks(this.text.slice(this.committed));
-    const last = tokens.findLastIndex((token) => token.type !== "space");
-    if (last > 0) this.#commit(tokens.slice(0, last));
-    const tail = tokens.slice(Math.max(last, 0));
-    if (!this.#growCode(tail[0])) this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
-    this.#placeCursor();
+    const begun = performance.now();
+    const { text, committed } = this;
+    if (this.plain) this.#drawPlain("");
+    else {
+      const part = text.length > LONGEST ? text : text.slice(committed);
+      const parsed = parseMarkdown(part, () => !this.over);
+      const found = parsed instanceof Promise ? await parsed : parsed;
+      if (this.over) return;
+      if (this.text.startsWith(text) && this.committed === committed) this.#show(found, text.length);
+    }
+    const took = performance.now() - begun;
+    this.rested = begun + Math.max(PAUSE, took * (REST + 1));
+    this.waiting = false;
+    if (this.text !== text) this.#schedule();
   }
 
-  /** @param {Token[]} tokens */
-  #commit(tokens) {
-    this.tail.before(renderBlocks(tokens));
+  /**
+   * @param {Parsed} parsed
+   * @param {number} length how much of the text that is, with what was committed
+   */
+  #show(parsed, length) {
+    if (!("blocks" in parsed)) return this.#drawPlain(parsed.plain);
+    const { blocks } = parsed;
+    const last = blocks.findLastIndex(({ blank }) => !blank);
+    if (last > 0) this.#commit(blocks.slice(0, last));
+    const tail = blocks.slice(Math.max(last, 0));
+    if (!this.#growCode(tail[0])) this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
+    this.#placeCursor();
+    this.drawn = length;
+  }
+
+  /** @param {string} why */
+  #drawPlain(why) {
+    this.drawn = this.text.length;
+    if (this.plain) this.plain.appendData(this.text.slice(this.plain.length));
+    else {
+      const all = renderPlain(this.text);
+      this.body.replaceChildren(plainNote(why), all);
+      this.plain = /** @type {Text} */ (all.firstChild);
+      all.append(this.cursor);
+    }
+  }
+
+  /** @param {Block[]} blocks */
+  #commit(blocks) {
+    this.tail.before(renderBlocks(blocks));
     this.tail.replaceChildren();
-    for (const token of tokens) this.committed += token.raw.length;
+    for (const { length } of blocks) this.committed += length;
   }
 
   /**
    * Extends a code block in place, since it only grows; false where that isn't possible.
-   * @param {Token|undefined} token
+   * @param {Block|undefined} block
    */
-  #growCode(token) {
-    if (token?.type !== "code") return false;
+  #growCode(block) {
+    if (!block || block.code === null) return false;
     const code = this.tail.querySelector(".code code");
     const node = code?.firstChild;
     const shown = node?.nodeValue?.replace(/\n$/, "");
-    if (!node || code.childNodes.length > 1 || !shown || !token.text.startsWith(shown)) return false;
-    node.nodeValue = token.text;
+    if (!node || code.childNodes.length > 1 || !shown || !block.code.startsWith(shown)) return false;
+    node.nodeValue = block.code;
     return true;
   }
 

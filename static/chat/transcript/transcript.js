@@ -7,6 +7,7 @@ import { describeSummary, sendsSummary } from "../state/summary.js";
 import { drawEmptyChat } from "./empty-chat.js";
 import { ForgetLine } from "./forget-line.js";
 import { Horizon } from "./horizon.js";
+import { PlainRow } from "./plain-row.js";
 
 /**
  * @import { ViewMemory } from "../message/reasoning.js"
@@ -36,7 +37,7 @@ export class Transcript {
     this.newest = byId("newest");
     this.horizon = new Horizon(() => this.actions.summary());
     this.marker = new ForgetLine(() => this.actions.remember());
-    /** @type {Map<string, MessageRow>} */
+    /** @type {Map<string, MessageRow|PlainRow>} */
     this.rows = new Map();
     this.atBottom = true;
     this.lastTop = 0;
@@ -150,14 +151,20 @@ export class Transcript {
     if (!begun) drawEmptyChat(this.intro, this.prompts, state, this.actions.suggest);
   }
 
-  /** @param {ItemGroup} group */
+  /**
+   * A message that can't be drawn is shown as plain text, so that it hides no other.
+   * @param {ItemGroup} group
+   */
   #row(group) {
     let row = this.rows.get(group.key);
-    if (row) row.update(group);
-    else {
-      row = new MessageRow(group, this.actions);
-      this.rows.set(group.key, row);
+    try {
+      if (row) row.update(group);
+      else row = new MessageRow(group, this.actions);
+    } catch (error) {
+      console.error(error);
+      row = new PlainRow(group);
     }
+    this.rows.set(group.key, row);
     return row;
   }
 
@@ -181,7 +188,7 @@ export class Transcript {
   /** @param {State} state */
   #stream(state) {
     const group = groupItems(state).at(-1);
-    if (group) this.#row(group);
+    if (group && !this.#row(group).element.isConnected) this.#arrange(state);
   }
 
   /** @param {State} state */

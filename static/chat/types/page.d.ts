@@ -18,7 +18,8 @@ export interface Page {
   max_attachment_bytes: number;
   urls: Record<string, string>;
   policies: PolicyFacts;
-  static: { highlight?: Record<string, string> };
+  /** Addresses of modules that are loaded when first needed. */
+  static: { highlight?: Record<string, string>; worker?: string };
 }
 
 /** What the page must know of the policies: no module here names one. */

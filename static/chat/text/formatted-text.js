@@ -1,0 +1,53 @@
+/** An element that shows Markdown, whatever is in it: what can't be formatted is shown as it was written. */
+
+import { h } from "../elements/dom.js";
+import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
+import { parseMarkdown } from "./parser.js";
+import { Stream } from "./stream.js";
+
+/** @import { Parsed } from "./parser.js" */
+
+export class FormattedText {
+  constructor() {
+    this.element = h("div", { class: "md", dir: "auto" });
+    /** @type {string|null} the text that was shown last, once it is whole */
+    this.shown = null;
+    /** @type {Stream|null} */
+    this.stream = null;
+  }
+
+  /** @param {string} written all that has been written so far; more of it comes */
+  write(written) {
+    this.shown = null;
+    this.stream ??= new Stream(this.element);
+    this.stream.write(written);
+  }
+
+  /**
+   * Links and lists that span blocks are only complete now, so that a streamed text is parsed once more. It stays as
+   * it is meanwhile; any other long text is there as it was written until it is formatted.
+   * @param {string} text
+   */
+  show(text) {
+    if (text === this.shown) return;
+    this.shown = text;
+    const { stream } = this;
+    this.stream = null;
+    stream?.end(text);
+    const parsed = parseMarkdown(text, () => this.shown === text && this.element.isConnected);
+    if (!(parsed instanceof Promise)) this.#put(text, parsed);
+    else {
+      if (!stream) this.element.replaceChildren(h("div", { class: "plain unparsed" }, text));
+      void parsed.then((found) => this.shown === text && this.#put(text, found));
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {Parsed} parsed
+   */
+  #put(text, parsed) {
+    if ("blocks" in parsed) this.element.replaceChildren(renderBlocks(parsed.blocks));
+    else this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
+  }
+}
