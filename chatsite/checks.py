@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Info, Warning, register
+from django.core.checks import CheckMessage, Info, Tags, Warning, register
 
 from chatsite.agents.catalogue import TEMPLATE_FILE, Catalogue, describe_broken
 from chatsite.agents.strategy.file import describe_strategy_fault
@@ -35,6 +35,7 @@ def register_checks() -> None:
     register(check_templates)
     register(check_variables)
     register(check_vectors)
+    register(check_proxies, Tags.security, deploy=True)
 
 
 def check_templates(
@@ -51,6 +52,20 @@ def check_templates(
             found += _unused_keys(agent)
             found += _strategy_fault(agent, catalogue)
     return found
+
+
+def check_proxies(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
+    """Report a proxy that isn't named: the limits by address then count all its visitors as one."""
+    if settings.TRUSTED_PROXIES or not settings.BEHIND_TLS:
+        return []
+    return [
+        Warning(
+            "BEHIND_TLS is true and TRUSTED_PROXIES is not set: all visitors count as one address, "
+            "and share its limits.",
+            hint="Name the proxy in front of the server: TRUSTED_PROXIES=127.0.0.1",
+            id="chatsite.W010",
+        )
+    ]
 
 
 def check_variables(

@@ -12,7 +12,13 @@ from django.core.checks.registry import registry
 from django.db import connections
 from pytest_django import Settings
 
-from chatsite.checks import check_templates, check_variables, check_vectors, register_checks
+from chatsite.checks import (
+    check_proxies,
+    check_templates,
+    check_variables,
+    check_vectors,
+    register_checks,
+)
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.servers import Keys
@@ -65,6 +71,14 @@ def test_an_example_turn_without_an_answer_and_a_switched_off_agent_are_mentione
     (turn, off) = check_templates(None)
     assert (turn.id, off.id) == ("chatsite.W002", "chatsite.I004")
     assert "without an answer" in turn.msg and "nobody is offered" in off.msg
+
+
+def test_a_proxy_that_is_not_named_is_mentioned(settings: Settings) -> None:
+    settings.BEHIND_TLS, settings.TRUSTED_PROXIES = True, []
+    (message,) = check_proxies(None)
+    assert "all visitors count as one address" in message.msg
+    settings.TRUSTED_PROXIES = ["127.0.0.1"]
+    assert check_proxies(None) == []
 
 
 def test_an_agent_id_that_is_not_the_folder_is_mentioned(write_agent: WriteAgent) -> None:

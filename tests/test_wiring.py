@@ -59,6 +59,20 @@ async def test_a_broken_agent_is_described_with_its_reason_and_answers_nothing(s
         site.agents.resolve("bad")
 
 
+async def test_a_guest_sees_no_files_of_a_broken_agent(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "demo" / "strategy.py").write_text("def build(ctx:")
+    demo, bad = site.agents.all(staff=False)
+    assert bad["broken"]["file"] == "" and "an administrator" not in bad["broken"]["reason"]
+    assert "manage.py check" in bad["broken"]["reason"]
+    assert demo["provider"]["note"].endswith(
+        "Its strategy is broken. Until that is mended, the newest turns within the budget are sent."
+    )
+    shown = json.dumps(
+        [demo, bad, *(site.agents.describe(s, staff=False) for s in ("demo", "bad"))]
+    )
+    assert "strategy.py" not in shown and "template.json" not in shown
+
+
 async def test_a_broken_strategy_is_shown_on_the_card_and_breaks_no_agent(
     site: Site, tmp_path: Path
 ) -> None:

@@ -119,7 +119,7 @@ class TestServers:
 
     def test_another_address_offers_nothing_that_only_the_providers_own_does(self) -> None:
         there = server_at(SERVERS["openai"], "http://10.0.0.5:8000/v1")
-        assert there.label == "10.0.0.5:8000"
+        assert there.label == "OpenAI-compatible server", "an address is for nobody but staff"
         assert (there.small_model, there.bound, there.files) == ("", "max_tokens", False)
         assert there.key == "OPENAI_API_KEY"
         assert server_at(there, "http://10.0.0.5:8000/v1") is there

@@ -12,6 +12,7 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server
+from tests.web.test_files import wait_until
 
 UNKNOWN_ID = str(uuid.uuid4())
 
@@ -78,6 +79,34 @@ class TestAnotherOwner:
                 "turn_ended",
             }
             assert mine.conversation not in str(page.events)
+
+    async def test_a_stranger_who_knows_the_id_takes_nobodys_place(self, server: Server) -> None:
+        """Ten sends of the owner, each in the middle of a hundred tries of somebody else."""
+        async with Person(server.url) as ada, Person(server.url) as bob:
+            mine = await ada.page()
+            await mine.say("Mine")
+            theirs = await bob.page()
+            theirs.conversation = mine.conversation
+            for _ in range(10):
+                for _ in range(10):
+                    await theirs.send("Let me in")
+                assert (await mine.say("Hello"))["state"] == "complete"
+            for _ in range(100):
+                assert (await refusal(theirs))["code"] == "not_found"
+
+    async def test_deleting_a_conversation_stops_its_answer(
+        self, server: Server, fake: FakeOpenAI
+    ) -> None:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            await page.send("Count [[tokens=4000;rate=40]]")
+            await page.until("delta")
+            await ada.ask("DELETE", f"/conversations/{page.conversation}")
+            await wait_until(lambda: fake.seen.in_flight == 0)
+            await ada.ask("POST", f"/conversations/{page.conversation}/restore")
+            again = await ada.page(page.conversation)
+            assert again.snapshot["turn"] is None, "it was stopped, and what was written is kept"
+            assert again.snapshot["messages"][-1]["state"] == "stopped"
 
     async def test_a_deleted_conversation_is_not_found_either(self, server: Server) -> None:
         async with Person(server.url) as ada:
