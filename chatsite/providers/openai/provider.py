@@ -1,13 +1,14 @@
 """OpenAI and every server that speaks its chat completions.
 
-The SDK makes the request (authentication, typed errors); `http.streaming` reads the answer.
+The SDK has the key, the files and the typed errors; `sender` sends the request, and
+`http.streaming` reads the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 
@@ -23,11 +24,9 @@ from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
 from chatsite.providers.openai.parameters import EFFORT, chat_parameters
 from chatsite.providers.openai.reader import ChatReader
+from chatsite.providers.openai.sender import Sender
 from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 
 class OpenAIProvider(ServerProvider):
@@ -47,7 +46,7 @@ class OpenAIProvider(ServerProvider):
         self._key = api_key or "none"
         self._timeouts = timeouts
         self._keeps = account_id(server.base_url, self._key) if server.files else None
-        self._client: AsyncOpenAI | None = None
+        self._sender: Sender | None = None
         self._loading = asyncio.Lock()
         self._o200k = O200k.find()
         self._estimate = Estimate()
@@ -69,8 +68,8 @@ class OpenAIProvider(ServerProvider):
 
     async def aclose(self) -> None:
         """Close the open connections; call it once, at the end."""
-        if self._client is not None:
-            await self._client.close()
+        if self._sender is not None:
+            await self._sender.aclose()
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         facts = self._facts(request.model)
@@ -87,13 +86,13 @@ class OpenAIProvider(ServerProvider):
             prepare=call.prepare,
         )
 
-    async def _open(self) -> AsyncOpenAI:
+    async def _open(self) -> Sender:
         async with self._loading:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make)
-        return self._client
+            if self._sender is None:
+                self._sender = await asyncio.to_thread(self._make)
+        return self._sender
 
-    def _make(self) -> AsyncOpenAI:
+    def _make(self) -> Sender:
         import openai
 
         from chatsite.providers.http import transport
@@ -110,7 +109,7 @@ class OpenAIProvider(ServerProvider):
         # the keys of a gateway: every server of this dialect would get them.
         made.organization = made.project = None
         made._custom_headers = {}
-        return made
+        return Sender(made, http, self._server.base_url)
 
 
 class _Call:
@@ -130,12 +129,12 @@ class _Call:
         self._facts = facts
         self._server = server
         self._keeps = keeps
-        self._client: AsyncOpenAI
+        self._sender: Sender
         self._sent = SentFiles()
 
     async def prepare(self) -> None:
         """Load the SDK and upload files that the provider stores."""
-        self._client = await self._open()
+        self._sender = await self._open()
         await self._collect()
 
     async def call(self) -> httpx2.Response:
@@ -160,21 +159,11 @@ class _Call:
     async def _collect(self) -> None:
         request = self._request
         self._sent = await collect_files(
-            request.messages, request.files, client=self._client, at=self._keeps
+            request.messages, request.files, client=self._sender.client, at=self._keeps
         )
 
     async def _create(self) -> httpx2.Response:
-        # `completions.create` checks the types of every message and tool, at 0.3 ms of CPU for each
-        # message: a long history would pay that before its first token.
-        return await self._client.post(
-            # The whole address: joining it takes the SDK a tenth of its time.
-            f"{self._server.base_url.rstrip('/')}/chat/completions",
-            cast_to=httpx2.Response,
-            body=self._body(),
-            # By default the SDK would also send an administrator's key of the environment.
-            options={"security": {"bearer_auth": True}},
-            stream=True,
-        )
+        return await self._sender.send(self._body())
 
     def _body(self) -> dict[str, Any]:
         request, facts = self._request, self._facts
