@@ -17,13 +17,20 @@ PATIENCE = 30.0
 
 
 class Person:
-    """One session. `async with Person(url) as ada:`, then `ada.page()` opens sockets."""
+    """One session. `async with Person(url) as ada:`, then `ada.page()` opens sockets. `address` is
+    one of this machine's own (127.0.0.0/8) to come from, for a server that counts by address."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, address: str = "") -> None:
         self.url = url
+        self.address = address
 
     async def __aenter__(self) -> Person:
-        self.http = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+        self.http = aiohttp.ClientSession(
+            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            connector=aiohttp.TCPConnector(
+                limit=0, local_addr=(self.address, 0) if self.address else None
+            ),
+        )
         async with self.http.get(f"{self.url}/chat") as answer:
             assert answer.status == 200, await answer.text()
         return self

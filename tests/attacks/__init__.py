@@ -1,0 +1,1 @@
+"""Attacks on a fresh server, and what others notice meanwhile: `python -m tests.attacks`."""
