@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import django
 import psutil
 
 from tests.attacks import hostile, requests, sockets
@@ -90,6 +92,8 @@ async def measure(attack: Attack, root: Path) -> list[str]:
 
 async def hostile_values(root: Path) -> None:
     """Wide limits: what is tried here is each field, not how much is allowed."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    django.setup()  # for the table of routes
     with (
         fake_provider() as provider,
         tempfile.TemporaryDirectory(prefix="chatsite-attack-") as folder,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
@@ -30,29 +30,41 @@ QUERIES = (
     *("agent", "q", "before", "debug", "next", "historyPolicy", "historyLength", "historyTokens"),
     *("historySelector", "model", "after", "cursor", "message"),
 )
-FIELDS = (
-    *("title", "pinned", "excluded", "forget_above", "draft", "query", "reply_to", "attachments"),
-    *("model", "strategy", "turns", "on", "text", "version", "file", "username", "password"),
-)
+# What each of these takes; the rest is asked with GET.
+BODIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "import": ("POST", ("format", "version", "agent", "title", "messages", "history", "settings")),
+    "conversation": ("PATCH", ("title",)),
+    "compare-draft": ("POST", ("query", "draft", "reply_to", "attachments", "model")),
+    "compare-turn": ("POST", ("query", "model")),
+    "summary": ("POST", ("version", "text")),
+    "summary-switch": ("POST", ("on",)),
+    "cache-cleanup": ("POST", ("strategy", "query")),
+    "cache-bring-back": ("POST", ("turns", "query")),
+    "files": ("POST", ("file",)),
+    "message": ("PATCH", ("pinned", "excluded", "forget_above")),
+    "login": ("POST", ("username", "password", "next")),
+    "signup": ("POST", ("username", "password1", "password2")),
+    "restore": ("POST", ()),
+    "clear": ("POST", ()),
+    "show": ("POST", ()),
+}
+METHODS = ("GET", "POST", "PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "TRACE")
 HEADERS = (
     *("Cookie", "Content-Type", "X-CSRFToken", "X-File-Name", "Range", "Accept", "Origin"),
     *("X-Forwarded-For", "If-None-Match", "If-Modified-Since", "Referer", "Accept-Language"),
 )
-COMMAND: dict[str, Any] = {
-    "type": "send",
-    "ref": "1",
-    "query": "",
-    "agent": "demo",
-    "client_id": "",
-    "text": "Hello",
-    "reply_to": None,
-    "attachments": [],
-    "model": "",
-    "history": {},
-    "draft": "",
-    "message": "",
-}
-TYPES = ("open", "send", "again", "continue", "choose", "stop", "preview")
+ALL_COMMANDS: tuple[dict[str, Any], ...] = (
+    {"type": "open", "agent": "demo"},
+    {"type": "send", "agent": "demo", "client_id": "", "text": "Hello", "history": {}},
+    {"type": "send", "agent": "demo", "client_id": "", "text": "x", "reply_to": None, "model": ""},
+    {"type": "send", "agent": "demo", "client_id": "", "text": "x", "attachments": []},
+    {"type": "again", "agent": "demo", "client_id": "", "message": str(uuid.uuid4()), "model": ""},
+    {"type": "continue", "agent": "demo", "client_id": "", "message": str(uuid.uuid4())},
+    {"type": "choose", "history": {"historyPolicy": "all"}},
+    {"type": "stop"},
+    {"type": "preview", "agent": "demo", "draft": "x", "history": {}, "model": ""},
+    {"type": "preview", "agent": "demo", "draft": "x", "reply_to": None, "attachments": []},
+)
 BROKEN = (
     b"\xff\xff\xff\xff",
     frame(TEXT, b"\xff\xfe"),
@@ -64,28 +76,32 @@ BROKEN = (
 )
 
 
-def paths() -> Iterator[str]:
-    """The routes as patterns: `conversations/<uuid:id>/export`."""
-    for entry in get_resolver().url_patterns:
-        if isinstance(entry, URLPattern):
-            yield "/" + str(entry.pattern)
-    yield from ("/admin/", "/admin/login/", "/static/x.js", "/nowhere", "/ws")
+def routes() -> list[tuple[str, str]]:
+    """Names and patterns: `export`, `/conversations/<uuid:id>/export`."""
+    own = [one for one in get_resolver().url_patterns if isinstance(one, URLPattern)]
+    return [
+        *((str(one.name), f"/{one.pattern}") for one in own),
+        *(("", path) for path in ("/admin/", "/admin/login/", "/static/x.js", "/nowhere", "/ws")),
+    ]
 
 
 async def requests(target: Target, *, count: int, seed: int = 1) -> None:
     """Each with a few hostile values in it. Every answer of 500 and above is in `target.told`."""
     draw = random.Random(seed)
-    routes = list(paths())
+    known = routes()
     async with Person(target.server.url) as eve:
         page = await eve.page()
         await page.say("Hello")
-        own = [page.conversation, *(m["id"] for m in page.snapshot["messages"]), str(uuid.uuid4())]
+        page.snapshot = await page.open()
+        ids = [page.conversation, *(one["id"] for one in page.snapshot["messages"])]
         for _ in range(count):
-            method = draw.choice(("GET", "GET", "POST", "PATCH", "DELETE", "PUT", "HEAD", "TRACE"))
-            path = _address(draw, draw.choice(routes), own)
+            name, pattern = draw.choice(known)
+            method, fields = BODIES.get(name, ("GET", ()))
+            if draw.random() < 0.1:
+                method = draw.choice(METHODS)
             headers = eve.headers() | _headers(draw)
-            body = _body(draw) if method in ("POST", "PATCH", "PUT") else None
-            await _ask(target, eve, method, path, headers, body)
+            body = _body(draw, fields) if fields else None
+            await _ask(target, eve, method, _address(draw, pattern, ids), headers, body)
 
 
 async def _ask(
@@ -120,11 +136,7 @@ def _address(draw: random.Random, pattern: str, own: list[str]) -> str:
 
 def _quoted(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return "".join(
-        char if char.isalnum() and char.isascii() else f"%{byte:02X}"
-        for char in text[:2_000]
-        for byte in (char.encode("utf-8", "surrogatepass")[:1])
-    )
+    return "".join(f"%{byte:02X}" for byte in text[:2_000].encode("utf-8", "surrogatepass"))
 
 
 def _headers(draw: random.Random) -> dict[str, str]:
@@ -134,14 +146,15 @@ def _headers(draw: random.Random) -> dict[str, str]:
     return {name: value.encode("ascii", "ignore").decode()[:4_000]}
 
 
-def _body(draw: random.Random) -> bytes:
+def _body(draw: random.Random, fields: Sequence[str]) -> bytes:
     kind = draw.random()
     if kind < 0.1:
         return DEEP.encode()
     if kind < 0.2:
         return draw.randbytes(draw.randrange(2_000))
-    fields = {draw.choice(FIELDS): draw.choice(VALUES) for _ in range(draw.randrange(1, 4))}
-    return json.dumps(fields).encode("utf-8", "surrogatepass")
+    chosen = draw.sample(fields, draw.randrange(1, len(fields) + 1))
+    said = {name: draw.choice(VALUES) for name in chosen}
+    return json.dumps(said).encode("utf-8", "surrogatepass")
 
 
 async def frames(target: Target, *, count: int, seed: int = 1) -> None:
@@ -164,12 +177,12 @@ async def frames(target: Target, *, count: int, seed: int = 1) -> None:
 def _command(draw: random.Random, page: Any) -> bytes:
     if draw.random() < 0.1:
         return frame(TEXT, draw.choice((DEEP.encode(), b"", b"null", b"7", b'"x"', b"{")))
-    names = draw.sample(sorted(COMMAND), draw.randrange(1, 8))
-    command: dict[str, Any] = {name: COMMAND[name] for name in names}
-    command |= {"type": draw.choice(TYPES), "conversation": page.conversation, "agent": "demo"}
-    command |= {"client_id": str(uuid.uuid4())}
-    for _ in range(draw.randrange(3)):
-        command[draw.choice([*COMMAND, "conversation", "other"])] = draw.choice(VALUES)
+    command = {"ref": "1", "query": "", "conversation": page.conversation}
+    command |= draw.choice(ALL_COMMANDS)
+    if "client_id" in command:
+        command["client_id"] = str(uuid.uuid4())
+    for _ in range(draw.choice((0, 1, 1, 1, 2))):
+        command[draw.choice([*command, *command, "other"])] = draw.choice(VALUES)
     return frame(TEXT, json.dumps(command).encode("utf-8", "surrogatepass"))
 
 
