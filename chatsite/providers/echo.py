@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from chatsite.messages import Basis, Message
+from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.parameters import wanted_parameters
 from chatsite.providers.base.provider import (
@@ -36,8 +36,9 @@ class WordCounter:
     name = "words"
     basis: Basis = "estimated"
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
-        return [1 + len(plain_text(message).split()) for message in messages]
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
+        words = [1 + len(plain_text(message).split()) for message in messages]
+        return [TokenCount(count=count, tokenizer=self.name, basis=self.basis) for count in words]
 
 
 class EchoProvider:
@@ -75,7 +76,7 @@ class EchoProvider:
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         words = _WORD.findall(echo_answer(request.messages))
         reply = words[: max(request.max_tokens, 0)]
-        prompt = sum(await self._words.count(request.messages))
+        prompt = sum(each.count for each in await self._words.count(request.messages))
         for position, word in enumerate(reply):
             if position and self._delay and position % _AT_ONCE == 0:
                 await asyncio.sleep(self._delay * _AT_ONCE)

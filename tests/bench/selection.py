@@ -70,9 +70,8 @@ async def counted(dialogue: Dialogue) -> CountedDialogue:
     assert tokenizer is not None, "the file of o200k ranks is missing"
     texts = [line.text for line in lines_of(dialogue)]
     questions = [question.text for question in dialogue.questions]
-    counts = await tokenizer.count(
-        [Message.user(text, id="bench") for text in [*texts, *questions]]
-    )
+    messages = [Message.user(text, id="bench") for text in [*texts, *questions]]
+    counts = [each.count for each in await tokenizer.count(messages)]
     return CountedDialogue(
         dialogue=dialogue,
         costs=tuple(counts[: len(texts)]),

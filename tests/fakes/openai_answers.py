@@ -16,6 +16,8 @@ from tests.fakes.openai_prompts import newest_user_text
 from tests.fakes.openai_wishes import Wishes
 
 _DIRECTIVE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+# A word, or the next thousand of a long run: nobody streams more at once.
+_WORD = re.compile(r"\s{1000}|\s*\S{1,1000}")
 _BATCH = 64
 FAILURES = {
     "400": (400, "Bad Request", "invalid_request_error", None),
@@ -78,7 +80,7 @@ class Plan:
         if "b64" in keys:
             keys["text"] = base64.urlsafe_b64decode(keys["b64"]).decode()
         mode = keys["mode"]
-        words = re.findall(r"\s*\S+", keys["text"]) if "text" in keys else None
+        words = _WORD.findall(keys["text"]) if "text" in keys else None
         count = int(keys.get("tokens", len(words) if words else 24))
         limit = body.get("max_completion_tokens") or body.get("max_tokens") or count
         source = words or [f" w{n}" for n in range(min(count, limit))]

@@ -141,7 +141,7 @@ async def test_an_estimate_counts_pictures_and_pages() -> None:
     words = Message.user("word " * 100, id="u")
     for finer, text, whole in ((False, 115, 100), (True, 150, 100)):
         estimate = ClaudeEstimate(finer=finer)
-        plain, picture, large, pages = await estimate.count(
+        counts = await estimate.count(
             [
                 words,
                 Message.user("word " * 100, PNG, id="u"),
@@ -149,6 +149,7 @@ async def test_an_estimate_counts_pictures_and_pages() -> None:
                 Message.user("word " * 100, PDF, id="u"),
             ]
         )
+        plain, picture, large, pages = (each.count for each in counts)
         assert plain == pytest.approx(text, abs=5)
         assert picture - plain == pytest.approx(whole, abs=10)
         assert large - plain > 1_590 and pages - plain > 4_000

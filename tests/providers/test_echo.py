@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from chatsite.messages import Attachment, Message
+from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
 from chatsite.providers.echo import EchoProvider
 
@@ -53,7 +53,7 @@ async def test_it_counts_one_token_a_word_and_one_for_the_role() -> None:
     provider = EchoProvider()
     tokenizer = provider.tokenizer(provider.model(None))
     counts = await tokenizer.count([Message.user("a b c", id="1"), Message.assistant(None, id="2")])
-    assert (counts, tokenizer.name, tokenizer.basis) == ([4, 1], "words", "estimated")
+    assert counts == [TokenCount(count=n, tokenizer="words", basis="estimated") for n in (4, 1)]
 
 
 async def test_it_is_always_ready() -> None:

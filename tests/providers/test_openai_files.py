@@ -180,7 +180,7 @@ async def test_files_that_stay_attached_are_counted(stored: Stored) -> None:
     said += [picture(1024, 1024), picture(6000, 6000), picture(0, 0)]
     said += [Message.user("So?", paper, id="u")]
     counts = await Estimate().count(said)
-    text, small, usual, huge, unknown, pdf = (count - counts[0] for count in counts)
+    text, small, usual, huge, unknown, pdf = (each.count - counts[0].count for each in counts)
     assert text == 0 and small == pytest.approx(255, abs=5)
     assert usual == pytest.approx(1229, abs=5)
     assert huge == pytest.approx(1844, abs=5) and unknown == pytest.approx(1844, abs=5)

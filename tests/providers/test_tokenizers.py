@@ -8,7 +8,7 @@ import pytest
 import tiktoken
 
 from chatsite.history import estimate
-from chatsite.messages import Message, ToolCall
+from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.providers.tokens.tokenizers import O200K_FILE, TOKENS_FOLDER, Estimate, O200k
 
 SCRIPTS = {
@@ -61,14 +61,15 @@ def o200k() -> O200k:
 async def test_an_estimate_is_never_far_below_the_truth(o200k: O200k, script: str) -> None:
     [counted] = await o200k.count([user(SCRIPTS[script])])
     [estimated] = await Estimate().count([user(SCRIPTS[script])])
-    assert 0.9 <= (estimated - 4) / (counted - 4) <= 2
+    assert 0.9 <= (estimated.count - 4) / (counted.count - 4) <= 2
 
 
 async def test_it_counts_like_tiktoken_and_adds_the_frame(o200k: O200k) -> None:
     texts = [*SCRIPTS.values(), "", "a <|endoftext|> typed by hand", "a lone \ud800 surrogate"]
     counts = await o200k.count([user(text) for text in texts])
     encoding = tiktoken.get_encoding("o200k_base")
-    assert counts == [len(encoding.encode_ordinary(text)) + 4 for text in texts]
+    exact = [len(encoding.encode_ordinary(text)) + 4 for text in texts]
+    assert counts == [TokenCount(count=n, tokenizer="o200k_base", basis="counted") for n in exact]
     assert (o200k.name, o200k.basis) == ("o200k_base", "counted")
 
 
@@ -78,7 +79,7 @@ async def test_calls_cost_tokens_too(o200k: O200k) -> None:
         plain, calling = await tokenizer.count(
             [Message.assistant(None, id="a"), Message.assistant(None, id="b", calls=calls)]
         )
-        assert plain == 4 and calling > 8
+        assert plain.count == 4 and calling.count > 8
 
 
 @pytest.mark.parametrize("kind", [O200k, Estimate])
@@ -91,7 +92,7 @@ async def test_counting_megabytes_leaves_the_loop_free(kind: type, o200k: O200k)
         turns += 1
         await asyncio.sleep(0)
     assert turns > 3
-    assert counting.result()[0] > 600_000
+    assert counting.result()[0].count > 600_000
 
 
 def test_missing_or_damaged_ranks_are_not_used_and_not_touched(tmp_path: Path) -> None:
@@ -106,3 +107,32 @@ def test_missing_or_damaged_ranks_are_not_used_and_not_touched(tmp_path: Path) -
 def test_nothing_costs_nothing() -> None:
     assert estimate("") == 0
     assert estimate("ok") == 1
+
+
+@pytest.mark.parametrize("run", [" ", "\t", " \t", "\u3000", "a", "^", "-", "漢", "\n", "😀"])
+async def test_what_cannot_be_counted_in_time_is_estimated_and_marked_so(
+    o200k: O200k, run: str
+) -> None:
+    texts = ["word " + run * 1_100_000 + "b", "Hello."]
+    [endless, short] = await o200k.count([user(text) for text in texts])
+    assert endless == TokenCount(
+        count=estimate(texts[0]) + 4, tokenizer="o200k_base", basis="estimated"
+    )
+    assert short.basis == "counted"
+
+
+async def test_a_text_longer_than_any_window_is_estimated(o200k: O200k) -> None:
+    [count] = await o200k.count([user("word " * 1_000_001)])
+    assert count.basis == "estimated"
+
+
+async def test_a_panic_of_the_tokenizer_is_an_estimate_too(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the bound on runs, as if another kind of text overflowed tiktoken's stack."""
+    found = O200k.find()
+    assert found is not None
+    monkeypatch.setattr("chatsite.providers.tokens.pieces.LONGEST_RUN", 10_000_000)
+    [count] = await found.count([user(" " * 1_000_000 + "x")])
+    assert (count.tokenizer, count.basis) == ("o200k_base", "estimated")
+    assert "panicked over 1000001 characters" in caplog.text

@@ -58,7 +58,7 @@ class LocalScriptedProvider(ScriptedProvider):
         return replace(super().model(name), window=self.window)
 
 
-def reply_script(*pieces: str, error: Exception | None = None, whole: bool = True) -> Script:
+def reply_script(*pieces: str, error: BaseException | None = None, whole: bool = True) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         for piece in pieces:
             yield TextPiece(piece)
@@ -88,6 +88,7 @@ class FailingWrites:
 
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
+        self.error: BaseException = OSError("the disk is full")
 
     def __getattr__(self, name: str) -> Any:
         if self.failures.get(name, 0) > 0:
@@ -96,7 +97,7 @@ class FailingWrites:
         return getattr(store, name)
 
     def _fail(self, **fields: Any) -> None:
-        raise OSError("the disk is full")
+        raise self.error
 
 
 def template(**more: Any) -> Template:

@@ -12,7 +12,7 @@ from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
-from chatsite.messages import Attachment, Basis, Message, ToolCall
+from chatsite.messages import Attachment, Basis, Message, TokenCount, ToolCall
 from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.drafts import Draft
@@ -30,8 +30,15 @@ class Letters:
     def __init__(self, model: str) -> None:
         self.name = model or "own"
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
-        return [len(one.content or "") + len(self.name) for one in messages]
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
+        return [
+            TokenCount(
+                count=len(one.content or "") + len(self.name),
+                tokenizer=self.name,
+                basis=self.basis,
+            )
+            for one in messages
+        ]
 
 
 def make_comparison(world: World) -> PolicyComparison:

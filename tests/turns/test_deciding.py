@@ -26,9 +26,9 @@ class TokenCounter:
         self.name, self.basis = name, basis
         self.counted_texts: list[str] = []
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         self.counted_texts += [message.content or "" for message in messages]
-        return [10] * len(messages)
+        return [TokenCount(count=10, tokenizer=self.name, basis=self.basis)] * len(messages)
 
 
 @pytest.mark.parametrize(

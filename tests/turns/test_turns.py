@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from chatsite.conversations.models import Message
+from chatsite.conversations.models import Message as StoredMessage
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
+from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
+from chatsite.providers.echo import WordCounter
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.builders import counted_totals, new_id, stored_totals
@@ -30,6 +32,45 @@ async def begin_endless_turn(world: World, page_request: PageRequest) -> None:
     while not isinstance(await asyncio.wait_for(reader.read(), 20), Delta):
         pass
     reader.close()
+
+
+class Panic(BaseException):
+    """As PyO3 raises it: no Exception."""
+
+
+class PanickingCounter(WordCounter):
+    """Panics over what a model wrote."""
+
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
+        if any(message.role == "assistant" for message in messages):
+            raise Panic
+        return await super().count(messages)
+
+
+class TestPanics:
+    """What isn't an Exception ends a turn, too."""
+
+    async def test_in_the_provider(self, world: World) -> None:
+        world.provider.script = reply_script("Half", error=Panic())
+        _, ended = await world.run_turn(world.page_request())
+        assert ended.state == "interrupted" and ended.message is not None
+        assert ended.message.message.content == "Half"
+        assert ended.problem is not None and ended.problem.code == "internal"
+
+    async def test_in_counting_the_answer(self, world: World) -> None:
+        world.provider.tokenizer = lambda model: PanickingCounter()  # type: ignore[method-assign]
+        _, ended = await world.run_turn(world.page_request())
+        assert ended.state == "complete" and ended.message is not None
+
+    @pytest.mark.slow
+    async def test_in_storing_the_end(self, world: World) -> None:
+        world.writes.failures["end_turn"] = 3
+        world.writes.error = Panic()
+        page_request = world.page_request()
+        _, ended = await world.run_turn(page_request)
+        assert ended.state == "interrupted"
+        assert ended.problem is not None and ended.problem.code == "not_stored"
+        assert (await world.run_turn(page_request))[1].state == "complete"
 
 
 class TestStoringTheEnd:
@@ -78,7 +119,7 @@ class TestStoringTheEnd:
         await begin_endless_turn(world, page_request)
 
         def saved() -> str:
-            return Message.objects.get(role="assistant").content or ""
+            return StoredMessage.objects.get(role="assistant").content or ""
 
         async with asyncio.timeout(20):
             while not await world.run(saved):  # noqa: ASYNC110 (a row tells nobody)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from chatsite.kv import Account
-from chatsite.messages import Basis, Message
+from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.model import Model
 
@@ -152,8 +152,11 @@ class Tokenizer(Protocol):
     @property
     def basis(self) -> Basis: ...
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
-        """Tokens of each message, in order; all at once, in at most one pass over the text."""
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
+        """Tokens of each message, in order; all at once, in at most one pass over the text.
+
+        Each has this tokenizer's name; its basis is `estimated` where a text can't be counted.
+        """
         ...
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from itertools import compress
 from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
-from chatsite.messages import Basis, Message
+from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import (
@@ -28,7 +29,8 @@ from chatsite.providers.embedded.prompt import Prompter, speaker, spoken_text
 from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
-from chatsite.providers.tokens.tokenizers import Estimate
+from chatsite.providers.tokens.pieces import is_countable
+from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
 
 # The only system prompt with which the bundled model stays in the user's language; even one more
 # sentence makes it drift.
@@ -186,14 +188,21 @@ class EngineTokenizer:
         self._engine = engine
         self.name = name
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         """Raises ProviderError where the engine isn't ready in time."""
         running = await self._engine.ready()
         assert running.prompter is not None
+        countable = [is_countable(spoken_text(message)) for message in messages]
         try:
-            return await running.prompter.sizes(messages)
+            sizes = iter(await running.prompter.sizes(list(compress(messages, countable))))
         except ENGINE_ERRORS as error:
             raise _explain(error) from None
+        return [
+            TokenCount(count=next(sizes), tokenizer=self.name, basis=self.basis)
+            if counted
+            else estimated_count(spoken_text(message), self.name)
+            for message, counted in zip(messages, countable, strict=True)
+        ]
 
 
 def _tokenizer_name(engine: Engine, running: RunningEngine) -> str:

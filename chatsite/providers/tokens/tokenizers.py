@@ -1,10 +1,14 @@
-"""Counts tokens without asking a provider: exactly where the ranks are known, else estimated."""
+"""Counts tokens without asking a provider: exactly where the ranks are known, else estimated.
+
+Whatever a text holds, it gets a count: what a tokenizer can't count in time is estimated.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
+import logging
 import math
 import os
 from collections.abc import Sequence
@@ -13,14 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chatsite.history import TOKENS_PER_MESSAGE, estimate
-from chatsite.messages import Attachment, Basis, Message
+from chatsite.messages import Attachment, Basis, Message, TokenCount
 from chatsite.providers.base.media import media_tokens
 from chatsite.providers.base.provider_metadata import stored_reasoning
 from chatsite.providers.base.text import plain_text
+from chatsite.providers.tokens.pieces import Unbroken, pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
+logger = logging.getLogger("chatsite.providers")
 TOKENS_FOLDER = Path(__file__).parent
 O200K_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -74,7 +80,7 @@ class O200k:
             return None
         return cls(folder) if digest == O200K_SHA256 else None
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         texts = [counted_text(message) for message in messages]
         inline = self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K
         counts = (
@@ -86,9 +92,22 @@ class O200k:
         """Load the ranks in a thread, which takes half a second, before the first count."""
         await asyncio.to_thread(self._load)
 
-    def _count_each(self, texts: list[str]) -> list[int]:
-        encode = self._load().encode_ordinary
-        return [len(encode(text)) + TOKENS_PER_MESSAGE for text in texts]
+    def _count_each(self, texts: list[str]) -> list[TokenCount]:
+        encoding = self._load()
+        return [self._count_text(encoding, text) for text in texts]
+
+    def _count_text(self, encoding: Encoding, text: str) -> TokenCount:
+        try:
+            count = sum(len(encoding.encode_ordinary(piece)) for piece in pieces(text))
+        except Unbroken:
+            return estimated_count(text, self.name)
+        except BaseException as error:
+            # A panic in Rust derives from BaseException, and its class can't be imported.
+            if type(error).__name__ != "PanicException":
+                raise
+            logger.error("tiktoken panicked over %d characters; they are estimated", len(text))
+            return estimated_count(text, self.name)
+        return TokenCount(count=count + TOKENS_PER_MESSAGE, tokenizer=self.name, basis=self.basis)
 
     def _load(self) -> Encoding:
         # Two threads may load at the same time; tiktoken's own registry then has the encoding.
@@ -110,7 +129,7 @@ class Estimate:
     name = "estimate"
     basis: Basis = "estimated"
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         texts = [counted_text(message) for message in messages]
         inline = sum(map(len, texts)) < _INLINE_CHARACTERS
         counts = (
@@ -118,13 +137,21 @@ class Estimate:
         )
         return _with_media(counts, messages)
 
-    @staticmethod
-    def _count_each(texts: list[str]) -> list[int]:
-        return [estimate(text) + TOKENS_PER_MESSAGE for text in texts]
+    def _count_each(self, texts: list[str]) -> list[TokenCount]:
+        return [estimated_count(text, self.name) for text in texts]
 
 
-def _with_media(counts: list[int], messages: Sequence[Message]) -> list[int]:
-    return [count + media_tokens(m) for count, m in zip(counts, messages, strict=True)]
+def estimated_count(text: str, tokenizer: str) -> TokenCount:
+    """Under the name of the tokenizer that was asked: it isn't asked for this text again."""
+    count = estimate(text) + TOKENS_PER_MESSAGE
+    return TokenCount(count=count, tokenizer=tokenizer, basis="estimated")
+
+
+def _with_media(counts: list[TokenCount], messages: Sequence[Message]) -> list[TokenCount]:
+    return [
+        replace(count, count=count.count + media_tokens(message)) if message.attachments else count
+        for count, message in zip(counts, messages, strict=True)
+    ]
 
 
 class ClaudeEstimate:
@@ -142,13 +169,19 @@ class ClaudeEstimate:
         self._most = _MOST_FINER if finer else _MOST
         self._text = Estimate()
 
-    async def count(self, messages: Sequence[Message]) -> list[int]:
+    async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         # Files are counted by Anthropic's own rules instead; thinking is sent back only within a
         # turn, which was decided before.
         bare = [_bare(each) if each.attachments or each.metadata else each for each in messages]
         texts = await self._text.count(bare)
-        pairs = zip(texts, messages, strict=True)
-        return [math.ceil(text * self._factor) + self._files(each) for text, each in pairs]
+        return [
+            TokenCount(
+                count=math.ceil(text.count * self._factor) + self._files(message),
+                tokenizer=self.name,
+                basis=self.basis,
+            )
+            for text, message in zip(texts, messages, strict=True)
+        ]
 
     def _files(self, message: Message) -> int:
         return sum(self._file(file) for file in message.attachments)

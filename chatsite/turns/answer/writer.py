@@ -20,6 +20,9 @@ from chatsite.views import Problem, State
 logger = logging.getLogger("chatsite.turns")
 # An answer's id, its length and the decision that it was asked with.
 _State = tuple[str, int, Mapping[str, Any] | None]
+# A panic in a library written in Rust is neither an Exception nor one of these; nothing but these
+# may keep a turn from its end.
+_NOT_CAUGHT = (asyncio.CancelledError, KeyboardInterrupt, SystemExit)
 # Before the second and third attempt to store an answer's end.
 AGAIN_SECONDS = (0.2, 1.0)
 
@@ -142,7 +145,9 @@ class AnswerWriter:
         for seconds in (*AGAIN_SECONDS, None):
             try:
                 return await self._store_end(state, problem)
-            except Exception:
+            except _NOT_CAUGHT:
+                raise
+            except BaseException:
                 logger.exception("turn %s couldn't be ended", self.turn.id)
             if seconds is not None:
                 await asyncio.sleep(seconds)
@@ -183,6 +188,8 @@ class AnswerWriter:
         try:
             counter = self.services.decider.counter(self.turn.context)
             return (await counter.of([answer]))[0]
-        except Exception:
+        except _NOT_CAUGHT:
+            raise
+        except BaseException:
             logger.exception("turn %s: its answer couldn't be counted", self.turn.id)
             return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from chatsite.history import Head, Transcript
+from chatsite.history.values.counts import weakest
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.media import choose_form
@@ -51,7 +52,7 @@ class CountCache:
     """
 
     def __init__(self) -> None:
-        self.files: _Recent[tuple[str, str, str], int] = _Recent(2_000)
+        self.files: _Recent[tuple[str, str, str], TokenCount] = _Recent(2_000)
         self.heads: _Recent[tuple[str, str, str], list[TokenCount]] = _Recent(100)
 
 
@@ -68,7 +69,7 @@ class TokenCounter:
         file that wasn't counted yet."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
         texts = [m.to_text_only() if m.attachments else m for m in messages]
-        counts = await token_counts(tokenizer, texts)
+        counts = await tokenizer.count(texts) if texts else []
         return [
             await self._with_files(tokenizer, message, count) if message.attachments else count
             for message, count in zip(messages, counts, strict=True)
@@ -85,7 +86,7 @@ class TokenCounter:
         key = (head.hash, tokenizer.name, tokenizer.basis)
         counts = self.cache.heads.use(key)
         if counts is None:
-            counts = await token_counts(tokenizer, head.messages)
+            counts = await tokenizer.count(head.messages) if head.messages else []
             self.cache.heads.keep(key, counts)
         return head.counted(counts)
 
@@ -129,12 +130,14 @@ class TokenCounter:
         files = [await self._of_file(tokenizer, file) for file in message.attachments]
         return replace(
             count,
-            count=count.count + sum(files),
+            count=count.count + sum(file.count for file in files),
             tokenizer=self._name(count.tokenizer, message),
-            basis="estimated" if self._forms(message) & MEDIA else count.basis,
+            basis="estimated"
+            if self._forms(message) & MEDIA
+            else weakest(one.basis for one in (count, *files)),
         )
 
-    async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> int:
+    async def _of_file(self, tokenizer: Tokenizer, file: Attachment) -> TokenCount:
         """By its best form: in a request that has too many it takes less, never more."""
         key = (file.id, choose_form(file, self.agent.model), tokenizer.name)
         count = self.cache.files.use(key)
@@ -143,7 +146,7 @@ class TokenCounter:
             sent = await render_files(alone, best_forms(alone, self.agent.model), self.files)
             empty = Message.user("", id="empty")
             with_frame, frame = await tokenizer.count([*sent.messages, empty])
-            count = max(0, with_frame - frame)
+            count = replace(with_frame, count=max(0, with_frame.count - frame.count))
             self.cache.files.keep(key, count)
         return count
 
@@ -153,13 +156,3 @@ class TokenCounter:
             if message.attachments
             else tokenizer
         )
-
-
-async def token_counts(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[TokenCount]:
-    """Each message's count, with the tokenizer's name and basis."""
-    if not messages:
-        return []
-    return [
-        TokenCount(count=count, tokenizer=tokenizer.name, basis=tokenizer.basis)
-        for count in await tokenizer.count(messages)
-    ]

@@ -10,7 +10,7 @@ from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.history import Evidence, StrategyChoice, StrategySlot
 from chatsite.history.policies.strategy import STRATEGY
-from chatsite.messages import Message, TokenCount
+from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.context.decision_inputs import DecisionInputs
 
@@ -56,10 +56,7 @@ async def _counted(slots: Sequence[StrategySlot], tokenizer: Tokenizer) -> tuple
     texts = [item for slot in slots for item in slot.items if isinstance(item, Message)]
     counts = await tokenizer.count(texts) if texts else []
     counted = {
-        text.id: replace(
-            text, tokens=TokenCount(count=count, tokenizer=tokenizer.name, basis=tokenizer.basis)
-        )
-        for text, count in zip(texts, counts, strict=True)
+        text.id: replace(text, tokens=count) for text, count in zip(texts, counts, strict=True)
     }
     return tuple(
         replace(

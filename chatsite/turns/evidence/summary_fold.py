@@ -17,7 +17,6 @@ from chatsite.history.summary_plan import (
     turns_to_fold,
 )
 from chatsite.providers.base.model import Model
-from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
 from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
@@ -81,7 +80,7 @@ class SummaryFold:
     async def _load(self, start: UnsummarisedPath) -> RequestLoad:
         agent = self.context.agent
         tokenizer = agent.provider.tokenizer(agent.model)
-        counts = await token_counts(tokenizer, agent.head.messages)
+        counts = await tokenizer.count(agent.head.messages)
         summary = start.state.summary
         return RequestLoad(
             fixed=sum(count.count for count in counts),

@@ -21,7 +21,6 @@ from chatsite.messages import UNSOUND, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Tokenizer, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.token_counts import token_counts
 from chatsite.turns.evidence.completion import Unfinished, complete
 
 # For one call: a model on this machine reads some hundred tokens a second.
@@ -158,7 +157,8 @@ class SummaryWriter:
 async def summary_tokens(text: str, tokenizer: Tokenizer) -> TokenCount:
     """What a summary takes as a message of its own, its label included."""
     message = Message.user(summary_text(text), id="summary")
-    return (await token_counts(tokenizer, [message]))[0]
+    [count] = await tokenizer.count([message])
+    return count
 
 
 def _clean(text: str) -> str:

@@ -76,6 +76,8 @@ class ScriptedProvider(EchoProvider):
         )
         return Finished(
             reason="tool_calls" if calls else "stop",
-            usage=Usage(prompt=sum(counts), completion=len(answer.text.split())),
+            usage=Usage(
+                prompt=sum(each.count for each in counts), completion=len(answer.text.split())
+            ),
             calls=calls,
         )

@@ -53,7 +53,7 @@ async def talk_of(dialogue: Dialogue) -> Talk:
         for said in dialogue.spoken
     ]
     asked = [Message.user(question.text, id="question") for question in dialogue.questions]
-    counts = await ranks.count([*spoken, *asked])
+    counts = [each.count for each in await ranks.count([*spoken, *asked])]
     path = tuple(
         Entry(message=counted(message, count), seq=seq, at=said.at)
         for seq, (message, count, said) in enumerate(
