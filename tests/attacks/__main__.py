@@ -27,6 +27,7 @@ from tests.running import ROOT, Server
 
 BEFORE_SECONDS = 5.0
 AFTER_SECONDS = 2.0
+ATTACK_SECONDS = 40.0
 MIB = 1024 * 1024
 ATTACKS = (*sockets.ATTACKS, *requests.ATTACKS)
 
@@ -71,7 +72,10 @@ async def measure(attack: Attack, root: Path) -> list[str]:
         target = Target(server)
         peak = asyncio.create_task(_peak(process))
         try:
-            await attack.run(target)
+            async with asyncio.timeout(ATTACK_SECONDS):
+                await attack.run(target)
+        except TimeoutError:
+            target.saw(f"still going on after {ATTACK_SECONDS:.0f} s")
         except Exception as error:
             target.saw(f"the attack broke off: {type(error).__name__}: {error}"[:120])
         await asyncio.sleep(AFTER_SECONDS)
