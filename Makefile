@@ -7,7 +7,7 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine embeddings quick test lint properties bench pictures seed vendor lock clean
+.PHONY: help run dev engine embeddings quick test lint properties bench attacks pictures seed vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -48,6 +48,10 @@ properties: ## check the history properties with 100,000 examples each
 bench: ## measure against a stated baseline
 	@$(INSTALL) app dev engine embeddings bench
 	$(PY) -m tests.bench
+
+attacks: ## attack a fresh server and measure what somebody else notices
+	@$(INSTALL) app dev
+	$(PY) -m tests.attacks
 
 pictures: ## make the pictures under docs/ again, from the running application
 	@$(INSTALL) app dev engine!

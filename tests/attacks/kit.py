@@ -22,12 +22,14 @@ TEXT, PING = 0x81, 0x89
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """`run` does it once. `refuses`: whether the server has to refuse a part of it."""
+    """`run` does it once. `refuses`: whether the server has to refuse a part of it. `short` is the
+    part of it that is enough to see that."""
 
     name: str
     what: str
     run: Callable[[Target], Awaitable[None]]
     refuses: bool = True
+    short: float = 0.05
 
 
 @dataclass(slots=True)

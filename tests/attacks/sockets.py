@@ -104,7 +104,7 @@ async def long_previews(target: Target) -> None:
                 await asyncio.sleep(0)
 
         await asyncio.gather(*map(one, sockets))
-        await asyncio.wait(heard, timeout=20)
+        await asyncio.wait(heard, timeout=target.times(20))
         for task in heard:
             task.cancel()
 
