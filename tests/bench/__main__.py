@@ -21,10 +21,13 @@ from tests.bench import (
     crowd,
     decisions,
     first_token,
+    long_talks,
     memory,
+    pages,
     ranking,
     recall,
     relay,
+    starts,
     versions,
 )
 from tests.bench.dialogues import SOURCES
@@ -39,6 +42,9 @@ BENCHES: Mapping[str, Bench] = {
     "first_token": first_token.run,
     "relay": relay.run,
     "crowd": crowd.run,
+    "starts": starts.run,
+    "long_talks": long_talks.run,
+    "pages": pages.run,
     "memory": memory.run,
     "cache": cache.run,
     "recall": recall.run,

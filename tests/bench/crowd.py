@@ -30,10 +30,12 @@ LATER = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """The answers of one pass, and the seconds of CPU that the server used for them."""
+    """The answers of one pass, the seconds of CPU that the server used for them, and how many
+    tokens each should have."""
 
     answers: list[TimedAnswer]
     cpu: float = 0.0
+    tokens: int = TOKENS
 
     def gaps(self) -> list[float]:
         return [gap * 1000 for answer in self.answers for gap in answer.gaps()]
@@ -42,7 +44,7 @@ class Crowd:
         return [lag * 1000 for answer in self.answers for lag in answer.lags()]
 
     def wrong(self) -> int:
-        return sum(answer.wrong(TOKENS) for answer in self.answers)
+        return sum(answer.wrong(self.tokens) for answer in self.answers)
 
     def falling_behind(self) -> float:
         """How many milliseconds later the last second's tokens were than the first second's."""
@@ -102,16 +104,16 @@ def _line(name: str, passes: list[Crowd]) -> list[str]:
         name,
         str(len(passes)),
         str(sum(one.wrong() for one in passes)),
-        f"{_middle(lags, 50):.0f} / {_middle(lags, 99):.0f}",
-        f"{_middle(gaps, 50):.0f} / {_middle(gaps, 99):.0f}",
+        f"{middle(lags, 50):.0f} / {middle(lags, 99):.0f}",
+        f"{middle(gaps, 50):.0f} / {middle(gaps, 99):.0f}",
         f"{statistics.median(one.falling_behind() for one in passes):.0f}",
         f"{cores:.2f}" if cores else "",
     ]
 
 
 def _rows(direct: list[Crowd], ours: list[Crowd]) -> list[Row]:
-    gap = _middle([one.gaps() for one in direct], 99)
-    late = _middle([one.lags() for one in ours], 99)
+    gap = middle([one.gaps() for one in direct], 99)
+    late = middle([one.lags() for one in ours], 99)
     behind = statistics.median(one.falling_behind() for one in ours)
     return [
         Row(
@@ -122,7 +124,7 @@ def _rows(direct: list[Crowd], ours: list[Crowd]) -> list[Row]:
         ),
         Row(
             what=f"{USERS} users: lag of a token, p99",
-            baseline=f"{_middle([one.lags() for one in direct], 99):.0f} ms",
+            baseline=f"{middle([one.lags() for one in direct], 99):.0f} ms",
             ours=f"{late:.0f} ms",
             target=judge(f"under {LATE:.0f} ms", late < LATE, gap=gap),
         ),
@@ -135,6 +137,6 @@ def _rows(direct: list[Crowd], ours: list[Crowd]) -> list[Row]:
     ]
 
 
-def _middle(passes: list[list[float]], percent: float) -> float:
+def middle(passes: list[list[float]], percent: float) -> float:
     """The median of a percentile over the passes."""
     return statistics.median(percentile(one, percent) for one in passes)

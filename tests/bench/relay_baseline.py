@@ -1,4 +1,5 @@
 """The baseline: the least that a relay can do. One socket, one request, a frame for each token.
+And the least of a page: a text that is ready.
 
 It stores nothing, counts nothing, decides nothing and serves nobody else. `python -m
 tests.bench.relay_baseline PROVIDER_URL` prints its address and process id.
@@ -16,10 +17,14 @@ from contextlib import asynccontextmanager
 import aiohttp
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 PROVIDER = sys.argv[1] if len(sys.argv) > 1 else ""
+# As long as the application's page.
+PAGE = "<p>The sea is salt and wide.</p>\n" * 430
 
 
 @asynccontextmanager
@@ -61,7 +66,11 @@ async def _answer(websocket: WebSocket, text: str) -> None:
     await websocket.send_text('{"end": true}')
 
 
-app = Starlette(routes=[WebSocketRoute("/ws", relay)], lifespan=lifespan)
+async def page(request: Request) -> Response:
+    return HTMLResponse(PAGE)
+
+
+app = Starlette(routes=[WebSocketRoute("/ws", relay), Route("/page", page)], lifespan=lifespan)
 
 
 def main() -> None:
