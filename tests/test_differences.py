@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+from tests.named_tests import ROOT, is_a_test, rows
+
 DOCUMENT = ROOT / "docs" / "differences.md"
 # How many statements each of the five documents makes, in the order of the tables.
 STATEMENTS = (33, 22, 22, 31, 30)
@@ -27,36 +24,11 @@ class Statement:
 
 
 def statements() -> Iterator[Statement]:
-    section = ""
-    for line in DOCUMENT.read_text().splitlines():
-        if line.startswith("## "):
-            section = line.removeprefix("## ")
-        elif line.startswith("| ") and section and not line.startswith("| statement "):
-            words, shown, reason = (cell.strip() for cell in line.strip("|").split("|"))
-            yield Statement(section, words, tuple(re.findall(r"`([^`]+)`", shown)), reason)
+    for section, (words, shown, reason) in rows(DOCUMENT, heads=("statement", "---")):
+        yield Statement(section, words, tuple(re.findall(r"`([^`]+)`", shown)), reason)
 
 
 ALL = list(statements())
-
-
-@cache
-def names_in(file: str) -> frozenset[str]:
-    """The tests of a file by their names after `::`."""
-    found: set[str] = set()
-    for node in ast.parse((ROOT / file).read_text()).body:
-        if isinstance(node, ast.ClassDef):
-            methods = (
-                one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-            )
-            found |= {f"{node.name}::{one.name}" for one in methods}
-        elif isinstance(node, FUNCTIONS):
-            found.add(node.name)
-    return frozenset(name for name in found if name.rpartition("::")[2].startswith("test_"))
-
-
-def is_a_test(name: str) -> bool:
-    file, _, rest = name.partition("::")
-    return (ROOT / file).is_file() and rest in names_in(file)
 
 
 def test_every_statement_of_the_five_documents_is_there_once() -> None:

@@ -214,3 +214,17 @@ async def test_an_unreachable_server_is_paused_after_some_failures(
         providers.record(page)
         async with ada.http.get(f"{providers.server.url}/chat?agent=openai&debug=true") as answer:
             providers.frames.append(await answer.text())
+
+
+async def test_answers_that_hang_hold_up_nobody_else(server: Server, fake: FakeOpenAI) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob:
+        hanging = [await ada.page() for _ in range(3)]
+        for page in hanging:
+            await page.send("[[mode=hang0]]")
+            await page.until("turn_started")
+        page = await bob.page()
+        assert (await page.say("Hello"))["state"] == "complete"
+        assert await bob.ask("GET", f"/conversations/{page.conversation}/export")
+        for page in hanging:
+            await page.command("stop")
+            assert (await page.until("turn_ended"))["state"] == "stopped"
