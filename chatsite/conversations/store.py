@@ -32,6 +32,7 @@ from chatsite.conversations.files.uploads import (
     upload_content,
     upload_text,
 )
+from chatsite.conversations.reads.accounts import rights_of
 from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.reads.loading import load_path, load_turns
 from chatsite.conversations.reads.message_search import older_messages
@@ -138,6 +139,7 @@ __all__ = [
     "request_parts",
     "require_quota",
     "rewrite_summary",
+    "rights_of",
     "save_checkpoints",
     "save_counts",
     "save_reference",

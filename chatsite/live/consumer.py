@@ -15,6 +15,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
 from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.rights import Rights
 from chatsite.errors import BadCommand, ChatsiteError, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.addresses import address_of
@@ -41,6 +42,7 @@ logger = logging.getLogger("chatsite.live")
 TOO_MANY_FRAMES = 1008
 NO_SESSION = 4401
 TRY_AGAIN = 4408
+RIGHTS_ENDED = "Your password or your rights were changed, or your account was disabled or deleted."
 ENGINE_SECONDS = 0.4
 INTERNAL = Problem(code="internal", message="Something went wrong here. Your text is kept.")
 
@@ -84,6 +86,18 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 self.owner.session(session.session_key), lambda: self.close(NO_SESSION)
             )
         )
+        if self.owner.user is not None:
+            seen = Rights(staff=self.staff, password=user.password)
+            self.leaving.callback(
+                self.site.accounts.join(self.owner.user, seen, self._rights_ended)
+            )
+
+    def _rights_ended(self) -> Awaitable[None]:
+        """From now on nothing is read or sent; the page says why, and asks who it is for."""
+        self.owner = None
+        self._leave()
+        closing: Awaitable[None] = self.close(NO_SESSION, reason=RIGHTS_ENDED)
+        return closing
 
     @property
     def site(self) -> Site:
@@ -91,6 +105,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         return site
 
     async def disconnect(self, code: int) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         self.leaving.close()
         for task in (self.following, self.previewing):
             if task is not None:
@@ -118,10 +135,16 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """An error answers the command that caused it; the socket stays."""
         ref = command.ref
         try:
-            await do(command)
+            await self.site.accounts.be_recent()
+            if self.owner is not None:
+                await do(command)
         except ChatsiteError as error:
             await self._refuse(ref, error)
         except Exception:
+            with contextlib.suppress(Exception):
+                await self.site.accounts.check()
+            if self.owner is None:  # the account was deleted meanwhile
+                return
             logger.exception("a command failed")
             await self._send_event(Refusal(ref=ref, problem=INTERNAL))
 
@@ -132,6 +155,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _send_event(self, event: Event | Reply) -> None:
         """Sends nothing to a page that was closed; its disconnect arrives next."""
+        if self.owner is None:
+            return
         with contextlib.suppress(OSError):
             await self.send(text_data=to_json(event.to_dict()).decode())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from chatsite.errors import TooMany
@@ -44,6 +45,16 @@ class RunningTurns:
 
     def get(self, conversation: str) -> RunningTurn | None:
         return self._running.get(conversation)
+
+    def owners(self) -> Collection[str]:
+        """The keys of those for whom answers are being written."""
+        return self._owners.keys()
+
+    def stop_all(self, owner: str) -> None:
+        """Stop the answers of one owner, as by Stop: what is written is kept."""
+        for running in self._running.values():
+            if running.owner == owner and running.writer is not None:
+                running.writer.cancel("stopped")
 
     def admit(self, conversation: str, owner: str, client_id: str) -> RunningTurn:
         """Make room for a turn. Raises TooMany."""

@@ -28,6 +28,7 @@ from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.tools.mcp.connections import ToolServers
+from chatsite.turns.account_watch import AccountWatch
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
@@ -46,6 +47,7 @@ from chatsite.turns.what_if.cleanup_preview import CleanupPreview
 from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.trim_ahead import TrimAhead
 from chatsite.wiring import parts
+from chatsite.wiring.account_signals import follow_accounts
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -66,6 +68,7 @@ class Site:
         self._build_gatherers()
         self._build_turns()
         self._build_previews()
+        self.accounts = self._account_watch()
         self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
@@ -155,6 +158,16 @@ class Site:
         )
         self.cleanups = CleanupPreview(storage=self.storage, drafts=self.drafts)
 
+    def _account_watch(self) -> AccountWatch:
+        running = self.turns.running
+        return AccountWatch(
+            rights_of=lambda users: self.run(store.rights_of, users),
+            answering=lambda: [
+                user for key in running.owners() if (user := Owner.account_of(key)) is not None
+            ],
+            stop_answers=lambda user: running.stop_all(Owner(user=user).key),
+        )
+
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:
         """Store where the messages are in the KV cache now, and tell the pages."""
@@ -194,8 +207,12 @@ class Site:
             staff=False
         )  # starts the engine where an agent needs it: it takes a few seconds
         self.maintenance.start()
+        self.accounts.start()
+        self._unfollow = follow_accounts(self.accounts.look_now)
 
     async def stop(self) -> None:
+        self._unfollow()
+        self.accounts.stop()
         await self.turns.running.drain(DRAIN_SECONDS)
         await self.summariser.drain()
         self.trim_ahead.stop()

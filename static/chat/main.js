@@ -13,7 +13,7 @@ import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { WhyWindow } from "./message/why-window.js";
 import { chatAddress } from "./net/address.js";
-import { claimTab } from "./net/drafts.js";
+import { claimTab, takeReason } from "./net/drafts.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain, showVersion } from "./net/requests.js";
 import { Session } from "./net/session.js";
@@ -272,4 +272,6 @@ function title(state) {
 session.start();
 show(session.state, session.state);
 void sidebar.refresh();
+const reason = takeReason();
+if (reason && page.user.signed_in) toast(`${reason} You are still signed in here.`, { seconds: 20 });
 if (!matchMedia("(hover: none)").matches) composer.focus();

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.watch import Watch, failed_request
+from tests.running import Server
 
 pytestmark = pytest.mark.browser
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -81,3 +82,40 @@ def test_the_next_person_in_the_tab_finds_no_draft_of_the_account(visit: Visit) 
     expect(chat.page.get_by_role("textbox", name="Message")).to_have_value("")
     storage = chat.page.evaluate("() => JSON.stringify({...sessionStorage})")
     assert "Nobody else's business" not in storage
+
+
+def elsewhere(server: Server, name: str, change: str) -> None:
+    """Another process changes an account."""
+    found = f"User.objects.filter(username={name!r})"
+    server.manage("shell", "-c", f"from django.contrib.auth.models import User; {found}.{change}")
+
+
+def test_the_page_says_that_the_account_was_ended(
+    visit: Visit, server: Server, watch: Watch
+) -> None:
+    watch.allow(failed_request(404))
+    chat = visit().open()
+    sign_up(chat, name := f"ada-{secrets.token_hex(4)}")
+    chat.say("Before the end")
+    address = chat.page.url
+    elsewhere(server, name, "update(is_active=False)")
+    said = chat.page.locator(".form-errors")
+    expect(said).to_contain_text("You were signed out here: your password or your rights were")
+    elsewhere(server, name, "update(is_active=True)")
+    chat.page.get_by_label("Username").fill(name)
+    chat.page.get_by_label("Password").fill(PASSWORD)
+    chat.page.get_by_role("button", name="Sign in").click()
+    chat.ready()
+    assert chat.page.url == address
+    expect(chat.users).to_contain_text(["Before the end"])
+
+
+def test_who_is_still_signed_in_goes_on_with_the_new_rights(visit: Visit, server: Server) -> None:
+    chat = visit().open()
+    sign_up(chat, name := f"ada-{secrets.token_hex(4)}")
+    chat.say("As anybody")
+    address = chat.page.url
+    elsewhere(server, name, "update(is_staff=True)")
+    expect(chat.toasts).to_contain_text("You are still signed in here.")
+    assert chat.page.url == address
+    expect(chat.users).to_contain_text(["As anybody"])

@@ -23,6 +23,12 @@ class Owner:
         """One text per owner, for limits and registries; never shown."""
         return f"user:{self.user}" if self.user is not None else f"guest:{self.guest}"
 
+    @staticmethod
+    def account_of(key: str) -> int | None:
+        """The account that a `key` belongs to; None for a guest's."""
+        kind, _, number = key.partition(":")
+        return int(number) if kind == "user" else None
+
     def session(self, key: str | None) -> str:
         """One text per session, for its open sockets. A guest has a single session."""
         return self.key if self.guest else f"{self.key}:{key}"

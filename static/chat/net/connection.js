@@ -15,7 +15,7 @@ export class Connection {
   /**
    * @param {string} path
    * @param {{onOpen: () => void, onEvent: (event: ServerEvent) => void, onLine: (line: ConnectionState, reason?: string) => void,
-   *   onClosed: (code: number) => void}} listeners
+   *   onClosed: (code: number, reason: string) => void}} listeners
    */
   constructor(path, listeners) {
     const url = new URL(path, location.href);
@@ -82,7 +82,7 @@ export class Connection {
     this.socket = null;
     const refused = TOO_MANY.includes(code);
     this.listeners.onLine("offline", refused ? reason : "");
-    this.listeners.onClosed(code);
+    this.listeners.onClosed(code, reason);
     if (refused) this.tries = 10;
     // Jitter, so that a restart isn't followed by everybody at once.
     const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.tries);

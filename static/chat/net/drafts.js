@@ -119,6 +119,19 @@ export function releaseNewId(agent, conversation) {
   if (loadItem(`new:${agent}`, TAB) === conversation) storeItem(`new:${agent}`, null, TAB);
 }
 
+/**
+ * Why the server closed the connection, for the page that is loaded instead.
+ * @param {string} reason
+ */
+export const storeReason = (reason) => storeItem("reason", reason, TAB);
+
+/** The reason for which this page was loaded; told once. */
+export function takeReason() {
+  const reason = loadItem("reason", TAB) ?? "";
+  storeItem("reason", null, TAB);
+  return reason;
+}
+
 /** Whether the page may reload itself: at most every ten seconds, so that it can't loop. */
 export function mayReload(now = Date.now()) {
   if (now - Number(loadItem("reloaded", TAB) ?? 0) < 10_000) return false;

@@ -49,7 +49,7 @@ export class Session {
       onOpen: () => this.#askForSnapshot(),
       onEvent: (event) => this.#receive(event),
       onLine: listeners.onConnection,
-      onClosed: (code) => this.#connectionClosed(code),
+      onClosed: (code, reason) => this.#connectionClosed(code, reason),
     });
     addEventListener("popstate", () => this.#enter(readAddress(page)));
   }
@@ -279,10 +279,12 @@ export class Session {
     });
   }
 
-  /** @param {number} code of the close */
-  #connectionClosed(code) {
-    // Signed in or out in another tab: this page belongs to someone else now.
-    if (code === 4401 && drafts.mayReload()) return void location.reload();
+  /**
+   * @param {number} code of the close
+   * @param {string} reason
+   */
+  #connectionClosed(code, reason) {
+    if (code === 4401 && (reason || drafts.mayReload())) return this.#askWhoThisIs(reason);
     this.previews.reset();
     if (code === 1009) {
       // The frame was too long: sending it again would only close the connection again.
@@ -292,6 +294,18 @@ export class Session {
       }
     }
     this.#setState(disconnect(this.state));
+  }
+
+  /**
+   * Signed in or out in another tab: this page belongs to someone else now. With a `reason` the account's
+   * rights were changed: who is still signed in comes back from the sign-in page at once.
+   * @param {string} reason
+   */
+  #askWhoThisIs(reason) {
+    if (!reason) return void location.reload();
+    drafts.storeReason(reason);
+    const next = encodeURIComponent(location.pathname + location.search);
+    location.replace(`${this.page.urls.login}?ended=true&next=${next}`);
   }
 
   /** @param {State} state */
