@@ -124,6 +124,22 @@ class TestBounds:
             first, second = (cache.entries(chat, lambda: window) for _ in range(2))  # noqa: B023
             assert all(one is other for one, other in zip(first, second, strict=True))
 
+    def test_what_a_policy_left_above_its_reach_is_kept_only_for_a_while(self) -> None:
+        chat = chat_of(4 * TURNS)
+        rows, cache = rows_of(chat), EntryCache()
+        cache.entries(chat, lambda: rows[: 2 * TURNS], is_path=True)
+        (quoted,) = cache.entries(chat, lambda: rows[-1:])
+        cache.entries(chat, lambda: rows[: 2 * TURNS], is_path=True)
+        assert cache.entries(chat, lambda: rows[-1:])[0] is quoted
+        for start in range(0, 6 * TURNS, 2):
+            window = rows[start : start + 2 * TURNS]
+            first, second = (
+                cache.entries(chat, lambda: window, is_path=True)  # noqa: B023
+                for _ in range(2)
+            )
+            assert all(one is other for one, other in zip(first, second, strict=True))
+            assert cache.holds(chat) <= 4 * TURNS
+
     def test_the_few_messages_of_a_conversation_that_has_just_begun_are_not_kept(self) -> None:
         chat, cache = chat_of(1), EntryCache()
         assert made_again(cache, chat) == 2

@@ -22,6 +22,9 @@ SHARE_BYTES = MOST_BYTES // 4
 # Making an entry takes 9 us, finding it again 0.3: so few of them aren't worth their memory, and
 # conversations that have just begun are most of those that a server sees.
 FEW = 20
+# A policy may quote or recall what is above the part of the path that it reads: so much is kept
+# for each entry of that part before all but the part goes.
+LEFT_ABOVE = 2
 # Row and entry without their texts.
 _EMPTY_BYTES = 1_200
 _ID = ENTRIES.place("id")
@@ -73,8 +76,11 @@ class EntryCache:
         """What all of them take, estimated."""
         return self._bytes
 
-    def entries(self, conversation: str, read: Callable[[], Sequence[Row]]) -> list[Entry]:
-        """The entries of the rows of this conversation that `read` gives."""
+    def entries(
+        self, conversation: str, read: Callable[[], Sequence[Row]], *, is_path: bool = False
+    ) -> list[Entry]:
+        """The entries of the rows of this conversation that `read` gives. `is_path`: they are the
+        path, as far as its policy reaches; what was left above it isn't kept for long."""
         before = self._times_forgotten
         known = self._conversations.get(conversation)
         kept = known.kept if known is not None else {}
@@ -88,7 +94,8 @@ class EntryCache:
         with self._lock:
             # What was read before somebody removed it isn't kept.
             if before == self._times_forgotten:
-                self._keep(conversation, made, {row[_ID] for row in rows})
+                most = LEFT_ABOVE * len(rows) if is_path else 0
+                self._keep(conversation, made, {row[_ID] for row in rows}, most)
         return found
 
     def forget(self, conversation: str) -> None:
@@ -97,13 +104,17 @@ class EntryCache:
             self._times_forgotten += 1
             self._drop(conversation)
 
-    def _keep(self, conversation: str, made: Sequence[tuple[Row, Entry]], wanted: set[str]) -> None:
-        """The newest are kept where not all of them have room, `wanted` ones before others."""
+    def _keep(
+        self, conversation: str, made: Sequence[tuple[Row, Entry]], wanted: set[str], most: int
+    ) -> None:
+        """The newest are kept where not all of them have room, `wanted` ones before others. Where
+        there are more than `most` (0: no bound), only those."""
         one = self._conversations.pop(conversation, None) or _Conversation()
         self._bytes -= one.bytes
         if len(one.kept) + len(made) < FEW:
             return
-        if made and one.bytes + sum(_bytes(row) for row, _ in made) > self._share:
+        too_many = 0 < most < len(one.kept) + len(made)
+        if too_many or (made and one.bytes + sum(_bytes(row) for row, _ in made) > self._share):
             former, one = one, _Conversation()
             for id, (row, entry) in former.kept.items():
                 if id in wanted:

@@ -68,7 +68,8 @@ def load_stored_path(
     """The same for a conversation whose row was read in this transaction."""
     cut = first_wanted(row, reach, ahead=ahead)
     # Messages stored since the row was read aren't part of its totals.
-    entries = _entries(row, FINISHED_BETWEEN, key(row.id), True, cut, row.next_seq)
+    between = (key(row.id), True, cut, row.next_seq)
+    entries = _entries(row, FINISHED_BETWEEN, *between, is_path=True)
     if cut:
         # A query of their own: joined by OR, SQLite would read the whole conversation.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
@@ -104,9 +105,13 @@ def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
     return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
 
 
-def _entries(row: Conversation, condition: str, *values: object) -> tuple[Entry, ...]:
+def _entries(
+    row: Conversation, condition: str, *values: object, is_path: bool = False
+) -> tuple[Entry, ...]:
     """The messages that fulfil `condition`; `values` fill its `%s`."""
-    found = _cache.entries(str(row.id), lambda: ENTRIES.unconverted(condition, *values))
+    found = _cache.entries(
+        str(row.id), lambda: ENTRIES.unconverted(condition, *values), is_path=is_path
+    )
     if row.forget_above:
         return tuple(
             replace(entry, forgets_above=True) if entry.seq == row.forget_above else entry
