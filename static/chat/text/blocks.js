@@ -26,7 +26,7 @@ const QUICK_CELLS = 4_000;
 const TOO_LONG = "it is too long to be formatted.";
 const TOO_DEEP = "it is nested too deeply to be formatted.";
 const TOO_MANY = "it has too many parts to be formatted.";
-const UNREADABLE = "it couldn't be formatted.";
+export const UNREADABLE = "it couldn't be formatted.";
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };

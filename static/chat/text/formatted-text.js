@@ -1,6 +1,7 @@
 /** An element that shows Markdown, whatever is in it: what can't be formatted is shown as it was written. */
 
 import { h } from "../elements/dom.js";
+import { UNREADABLE } from "./blocks.js";
 import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
 import { Stream } from "./stream.js";
@@ -47,7 +48,12 @@ export class FormattedText {
    * @param {Parsed} parsed
    */
   #put(text, parsed) {
-    if ("blocks" in parsed) this.element.replaceChildren(renderBlocks(parsed.blocks));
-    else this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
+    if (!("blocks" in parsed)) return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
+    try {
+      this.element.replaceChildren(renderBlocks(parsed.blocks));
+    } catch (error) {
+      console.error(error);
+      this.#put(text, { plain: UNREADABLE });
+    }
   }
 }

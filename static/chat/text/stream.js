@@ -4,7 +4,7 @@
  */
 
 import { h } from "../elements/dom.js";
-import { LONGEST } from "./blocks.js";
+import { LONGEST, UNREADABLE } from "./blocks.js";
 import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
 
@@ -82,7 +82,7 @@ export class Stream {
       const parsed = parseMarkdown(part, () => !this.over);
       const found = parsed instanceof Promise ? await parsed : parsed;
       if (this.over) return;
-      if (this.text.startsWith(text) && this.committed === committed) this.#show(found, text.length);
+      if (this.text.startsWith(text) && this.committed === committed) this.#showOrDrawPlain(found, text.length);
     }
     const took = performance.now() - begun;
     this.rested = begun + Math.max(PAUSE, took * (REST + 1));
@@ -94,15 +94,24 @@ export class Stream {
    * @param {Parsed} parsed
    * @param {number} length how much of the text that is, with what was committed
    */
-  #show(parsed, length) {
+  #showOrDrawPlain(parsed, length) {
     if (!("blocks" in parsed)) return this.#drawPlain(parsed.plain);
-    const { blocks } = parsed;
+    try {
+      this.#show(parsed.blocks);
+      this.drawn = length;
+    } catch (error) {
+      console.error(error);
+      this.#drawPlain(UNREADABLE);
+    }
+  }
+
+  /** @param {Block[]} blocks */
+  #show(blocks) {
     const last = blocks.findLastIndex(({ blank }) => !blank);
     if (last > 0) this.#commit(blocks.slice(0, last));
     const tail = blocks.slice(Math.max(last, 0));
     if (!this.#growCode(tail[0])) this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
     this.#placeCursor();
-    this.drawn = length;
   }
 
   /** @param {string} why */
