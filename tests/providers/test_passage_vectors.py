@@ -94,6 +94,14 @@ def test_nothing_is_close_to_no_words(vectors: SentenceVectors) -> None:
     assert grown(vectors, ("", "one")).closeness("one", among=(), best=9).close == {1}
 
 
+def test_of_an_endless_text_the_beginning_counts(vectors: SentenceVectors) -> None:
+    [endless, *several] = vectors.split(["word " * 400_000]) + vectors.split(
+        ["word " * 400_000] * 2
+    )
+    assert several == [endless, endless]
+    assert endless == vectors.split(["word " * 10_000])[0]
+
+
 def test_without_the_package_there_are_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
