@@ -95,11 +95,9 @@ def test_nothing_is_close_to_no_words(vectors: SentenceVectors) -> None:
 
 
 def test_of_an_endless_text_the_beginning_counts(vectors: SentenceVectors) -> None:
-    [endless, *several] = vectors.split(["word " * 400_000]) + vectors.split(
-        ["word " * 400_000] * 2
-    )
-    assert several == [endless, endless]
-    assert endless == vectors.split(["word " * 10_000])[0]
+    endless, beginning = "word " * 400_000, "word " * 10_000
+    assert vectors.split([endless]) == vectors.split([beginning])
+    assert vectors.split([endless, "a"]) == vectors.split([beginning, "a"])
 
 
 def test_without_the_package_there_are_none(
