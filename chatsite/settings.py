@@ -270,6 +270,11 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# The first one delays guesses, and knows nobody.
+AUTHENTICATION_BACKENDS = [
+    "chatsite.web.accounts.gate.Gate",
+    "django.contrib.auth.backends.ModelBackend",
+]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "chat"
 LANGUAGE_CODE = "en"

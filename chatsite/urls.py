@@ -4,7 +4,8 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chatsite.web import accounts, health, pages
+from chatsite.web import health, pages
+from chatsite.web.accounts import pages as accounts
 from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 

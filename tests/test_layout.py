@@ -74,9 +74,14 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "conformance": ("kit", "policies", "plugin"),
     "wiring": ("account_signals parts", "site"),
-    "limits": ("addresses table", "limiter"),
+    "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands origin", "limits", "consumer", "routing"),
-    "web": ("accounts people seed", "server", "api apps health management pages"),
+    "web": (
+        "people seed",
+        "server",
+        "accounts api health management pages",
+        "apps",
+    ),
 }
 
 MODULES = sorted(

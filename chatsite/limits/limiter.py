@@ -57,6 +57,14 @@ class Limiter:
             del self._earned[next(iter(self._earned))]
         return 0.0
 
+    def give_back(
+        self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
+    ) -> None:
+        """What was taken doesn't count after all; `math.inf` is everything."""
+        for who, people in ((person, 1), (f"at {address}" if address else "", self._people)):
+            if (key := (rate.what, who)) in self._earned:
+                self._earned[key] -= amount * 60 / (rate.a_minute * self._factor * people)
+
     def take(self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1) -> None:
         """The same, but raises TooMany with a sentence and the time to wait."""
         seconds = self.wait(rate, person=person, address=address, amount=amount)

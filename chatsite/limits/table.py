@@ -38,6 +38,10 @@ CHANGES = Rate("changes", 60, 240)
 UPLOADS = Rate("uploads", 60, 60)
 IMPORTS = Rate("imports", 10, 10)
 SIGN_INS = Rate("sign-ins and other account forms", 20, 20)
+# Before a password is checked, which takes 0.4 s of CPU: see sign_ins.py.
+GUESSES = Rate("wrong passwords for one account from one address", 5, 2)
+ACCOUNT_GUESSES = Rate("wrong passwords for one account from everywhere", 50, 10)
+PASSWORDS = Rate("passwords from one address, right or wrong", 6, 2)
 ADMIN = Rate("pages of the administration", 120, 600)
 
 # ---- the socket --------------------------------------------------------------------------------

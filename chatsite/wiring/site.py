@@ -23,6 +23,7 @@ from chatsite.history.policies.strategy import STRATEGY
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.kv import Place
+from chatsite.limits.sign_ins import SignIns
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.provider import EmbeddedProvider
@@ -60,6 +61,7 @@ class Site:
         self.run = store.StorageThreads()
         self.storage = parts.storage_on(self.run)
         self.limiter = parts.limiter()
+        self.sign_ins = SignIns(self.limiter)
         self.sockets = Sockets()
         self.feeds = ConversationFeeds()
         self.intake = Intake(settings.FILES_DIR)

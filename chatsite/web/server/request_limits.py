@@ -10,6 +10,7 @@ from asgiref.sync import markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
 from chatsite.errors import TooMany
@@ -79,10 +80,19 @@ class PersonLimits:
                 return too_many(request, error)
         return await self._get_response(request)
 
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """A view was over a limit of its own."""
+        return too_many(request, error) if isinstance(error, TooMany) else None
+
 
 def too_many(request: HttpRequest, error: TooMany) -> HttpResponse:
-    """429 with the time to wait: a sentence for a page, JSON for a page's script."""
-    status, headers, body = refusal(error, accept=request.headers.get("accept", ""))
+    """429 with the time to wait: a page, or JSON for a page's script."""
+    accept = request.headers.get("accept", "")
+    if "text/html" in accept:
+        response = render(request, "429.html", {"message": error.message}, status=429)
+        response["Retry-After"] = str(error.seconds)
+        return response
+    status, headers, body = refusal(error, accept=accept)
     return HttpResponse(
         body,
         status=status,

@@ -1,17 +1,11 @@
-"""Signing in and up. A guest's conversations move to the account at sign-in."""
+"""A guest's conversations move to the account at sign-in; sockets end with their session."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
-from django.contrib.auth import login
-from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.urls import reverse_lazy
-from django.views.generic import FormView
+from django.http import HttpRequest
 
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
@@ -36,20 +30,3 @@ def end_sockets(request: HttpRequest, owner: Owner) -> None:
     site = getattr(request, "scope", {}).get("state", {}).get("site")
     if site is not None:
         site.sockets.end(owner.session(request.session.session_key))
-
-
-class SignUp(FormView):  # type: ignore[type-arg]
-    """Only with SIGNUP=true; otherwise accounts are made by an administrator."""
-
-    form_class = UserCreationForm
-    template_name = "accounts/signup.html"
-    success_url = reverse_lazy("chat")
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not settings.SIGNUP:
-            raise Http404
-        return super().dispatch(request, *args, **kwargs)
-
-    def form_valid(self, form: UserCreationForm[User]) -> HttpResponse:
-        login(self.request, form.save())
-        return super().form_valid(form)

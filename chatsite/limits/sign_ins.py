@@ -1,0 +1,72 @@
+"""Delays guesses at passwords: of an account from an address, of an account, from an address.
+
+The strictest row counts an account's guesses from one address, so that a stranger who guesses
+delays himself. Guesses from everywhere delay an account too, but not at an address where somebody
+has signed in to it before: nobody can keep its owner out. The address's row counts right passwords
+as well, because to check one takes 0.4 s of the server.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+from chatsite.errors import TooMany
+from chatsite.limits.limiter import COUNTED, Limiter
+from chatsite.limits.table import ACCOUNT_GUESSES, GUESSES, PASSWORDS
+
+
+class SignIns:
+    """Every password that is to be checked is counted before, and given back where it was right:
+    many guesses at the same time pass as few as one after the other."""
+
+    def __init__(self, limiter: Limiter) -> None:
+        self._limiter = limiter
+        self._known: dict[tuple[str, str], None] = {}
+
+    def begin(self, name: str, address: str) -> None:
+        """Before a password is checked. Raises TooMany; nothing is counted then."""
+        account, pair = _keys(name, address)
+        if seconds := self._limiter.wait(GUESSES, person=pair):
+            raise _delayed(seconds)
+        known = (account, address) in self._known
+        seconds = 0.0 if known else self._limiter.wait(ACCOUNT_GUESSES, person=account)
+        if not seconds:
+            seconds = self._limiter.wait(PASSWORDS, address=address)
+            if seconds and not known:
+                self._limiter.give_back(ACCOUNT_GUESSES, person=account)
+        if seconds:
+            self._limiter.give_back(GUESSES, person=pair)
+            raise _delayed(seconds)
+
+    def succeeded(self, name: str, address: str) -> None:
+        """The password was right."""
+        account, pair = _keys(name, address)
+        self._limiter.give_back(GUESSES, person=pair, amount=math.inf)
+        if (account, address) not in self._known:
+            self._limiter.give_back(ACCOUNT_GUESSES, person=account)
+        self._known[(account, address)] = None
+        if len(self._known) > COUNTED:
+            del self._known[next(iter(self._known))]
+
+    def begin_new(self, address: str) -> None:
+        """Before a password is hashed for a new account. Raises TooMany."""
+        if seconds := self._limiter.wait(PASSWORDS, address=address):
+            raise _wait("Too many accounts were asked for. None was made", seconds)
+
+
+def _keys(name: str, address: str) -> tuple[str, str]:
+    """Of the account, and of the account at the address."""
+    account = unicodedata.normalize("NFKC", name).casefold()
+    return account, f"{account} at {address}"
+
+
+def _delayed(seconds: float) -> TooMany:
+    return _wait("There were too many wrong passwords. This one wasn't looked at", seconds)
+
+
+def _wait(what: str, seconds: float) -> TooMany:
+    whole = math.ceil(seconds)
+    return TooMany(
+        f"{what}; try again in {whole} second{'' if whole == 1 else 's'}.", seconds=whole
+    )
