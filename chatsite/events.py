@@ -128,13 +128,14 @@ class Reading(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded(Record):
     """The turn is over, once and for all. `message` is the stored answer, if there is one;
-    `messages` are the results of calls that were ended with the turn."""
+    `messages` are the results of calls that were ended with the turn. `reported` are the keys of
+    the receipt that changed since the decision; None where there was none."""
 
     type: ClassVar[str] = "turn_ended"
     turn: str
     state: State
     message: MessageView | None
-    receipt: Json | None
+    reported: Json | None
     problem: Problem | None
     messages: tuple[MessageView, ...] = ()
 

@@ -139,6 +139,7 @@ class Page:
         self.query = query
         self.events: list[dict[str, Any]] = []
         self.snapshot: dict[str, Any] = {}
+        self.receipt: dict[str, Any] | None = None
 
     async def command(self, type: str, **fields: Any) -> None:
         command = {
@@ -155,7 +156,19 @@ class Page:
         assert message.type == aiohttp.WSMsgType.TEXT, f"closed: {message!r}"
         event: dict[str, Any] = json.loads(message.data)
         self.events.append(event)
-        return event
+        return self._with_receipt(event)
+
+    def _with_receipt(self, event: dict[str, Any]) -> dict[str, Any]:
+        """The end of a turn with its whole receipt, as the page puts it together."""
+        if event["type"] in ("snapshot", "decided"):
+            self.receipt = event["receipt"]
+        if event["type"] != "turn_ended":
+            return event
+        reported = event["reported"]
+        if reported is not None:
+            assert self.receipt is not None and self.receipt["turn"] == event["turn"]
+            self.receipt = self.receipt | reported
+        return event | {"receipt": None if reported is None else self.receipt}
 
     async def until(self, *types: str) -> dict[str, Any]:
         """The next event of one of these types; an unexpected refusal fails the test."""

@@ -127,10 +127,10 @@ EVENTS: tuple[Event | Reply, ...] = (
     CallEnded(turn="t", message=RESULT),
     Waiting(turn="t", sentence="It is busy.", seconds=3.0),
     Reading(turn="t", read=512, total=3400),
-    TurnEnded(turn="t", state="stopped", message=TOOL_CALL, receipt={}, problem=PROBLEM),
-    TurnEnded(turn="t", state="failed", message=None, receipt=None, problem=None),
+    TurnEnded(turn="t", state="stopped", message=TOOL_CALL, reported={}, problem=PROBLEM),
+    TurnEnded(turn="t", state="failed", message=None, reported=None, problem=None),
     TurnEnded(
-        turn="t", state="complete", message=ANSWER, receipt={}, problem=None, messages=(RESULT,)
+        turn="t", state="complete", message=ANSWER, reported={}, problem=None, messages=(RESULT,)
     ),
     Renamed(title="Journey"),
     HistoryChosen(history={"historyPolicy": "lastN", "historyLength": "5"}),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+
+from chatsite.history.decision.shown_receipt import show_receipt
 
 # For `on_path=True` Django writes a bare column, for which SQLite uses no index: 0.1 s, not 1 ms.
 ON_PATH = Q(on_path__in=(True,))
@@ -70,7 +73,8 @@ class Conversation(models.Model):
 
 
 class Turn(models.Model):
-    """One user message and its answer. `receipt` is the decision with what the provider reported.
+    """One user message and its answer. `receipt` is the decision with what the provider reported,
+    in its stored form; `shown_receipt` is the whole of it.
 
     `mode`: "" has a message of its own, "again" answers the message `asked` again, "continue"
     extends its last answer.
@@ -105,6 +109,10 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.number} ({self.state})"
+
+    @property
+    def shown_receipt(self) -> dict[str, Any] | None:
+        return show_receipt(self.receipt) if self.receipt else None
 
 
 class Message(models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from chatsite.conversations.values.records import OpenConversation
@@ -79,7 +79,7 @@ class Snapshots:
             messages=opened.messages,
             earlier=opened.earlier,
             turn=self._running_turn(request.conversation, opened, reader),
-            receipt=opened.receipt,
+            receipt=self._receipt(request.conversation, opened),
             engine=self.engine(agent, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
@@ -91,6 +91,13 @@ class Snapshots:
             owner=request.owner,
             conversation=request.conversation,
         )
+
+    def _receipt(self, conversation: str, opened: OpenConversation) -> Mapping[str, Any] | None:
+        """That of the running turn once it was decided, else that of the last answer."""
+        decided = self.feeds.of(conversation).decided
+        if decided is not None and decided.turn == opened.running:
+            return decided.receipt
+        return opened.receipt
 
     def _running_turn(
         self, conversation: str, opened: OpenConversation, reader: FeedReader

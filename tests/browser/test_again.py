@@ -41,7 +41,9 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     expect(words).to_have_text("It is twelve metres high.")
     expect(chat.writing).to_have_count(1)
     whole = view(Message.assistant("It is **twelve metres** high.", id="a1"), 2)
-    scripted.send(TurnEnded(turn="t2", state="complete", message=whole, receipt=None, problem=None))
+    scripted.send(
+        TurnEnded(turn="t2", state="complete", message=whole, reported=None, problem=None)
+    )
     expect(chat.endings).to_have_count(0)
 
     again = chat.answers.get_by_role("button", name="Try again")
@@ -54,7 +56,9 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     expect(words).to_have_text("")
     assert scripted.commands("again")[0]["message"] == "a1"
     other = view(Message.assistant("Ten.", id="a2"), 3, versions=("a1", "a2"))
-    scripted.send(TurnEnded(turn="t3", state="complete", message=other, receipt=None, problem=None))
+    scripted.send(
+        TurnEnded(turn="t3", state="complete", message=other, reported=None, problem=None)
+    )
     expect(words).to_have_text("Ten.")
 
     versions = chat.page.get_by_role("group", name="Versions of this answer")

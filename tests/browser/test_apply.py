@@ -143,7 +143,7 @@ def test_thoughts_tools_and_waiting_show_what_a_fresh_snapshot_shows(visit: Visi
     scripted.send(
         CallEnded(turn="t", message=RESULTS[0]),
         Delta(turn="t", offset=0, text="**2,0"),
-        TurnEnded(turn="t", state="complete", message=ENDED, receipt=None, problem=CUT),
+        TurnEnded(turn="t", state="complete", message=ENDED, reported=None, problem=CUT),
     )
     expect(lines.first).to_have_text('Used calculator("184000 / 92")→ 2000')
     expect(scripted.chat.endings).to_have_text("The server cut the prompt.")

@@ -30,7 +30,7 @@ const STARTED = {
 };
 const delta = (offset, text, part = "text") => ({ type: "delta", turn: "t", offset, text, part });
 const ended = (changes) => ({
-  type: "turn_ended", turn: "t", state: "complete", message: null, receipt: null, problem: null, messages: [], ...changes,
+  type: "turn_ended", turn: "t", state: "complete", message: null, reported: null, problem: null, messages: [], ...changes,
 });
 
 describe("a snapshot", () => {
@@ -106,10 +106,20 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
   });
 
   it("when a turn ends, with its receipt", () => {
-    const receipt = decision([]);
+    const receipt = decision([], { turn: "t", notes: ["One."] });
     const last = answer("a", 2);
-    leadsTo([snapshot([]), STARTED, { type: "decided", turn: "t", receipt }, delta(0, "text"), ended({ message: last })],
-      snapshot([ASKED, last], { receipt }));
+    const begun = [snapshot([]), STARTED, { type: "decided", turn: "t", receipt }, delta(0, "text")];
+    leadsTo(begun, snapshot([ASKED], { turn: turnView({ text: "text" }), receipt }));
+    const reported = { reported: { prompt: 12 }, notes: ["One.", "Two."] };
+    leadsTo([...begun, ended({ message: last, reported })],
+      snapshot([ASKED, last], { receipt: { ...receipt, ...reported } }));
+  });
+
+  it("and asks for a snapshot where the decision of the turn that ended isn't here", () => {
+    const before = decision([], { turn: "s" });
+    const state = after(snapshot([ASKED], { receipt: before }), ended({ reported: { reported: {} } }));
+    assert.equal(state.stale, true);
+    assert.equal(state.receipt, before);
   });
 
   it("when a turn fails: the problem belongs to the question", () => {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -73,6 +74,23 @@ async def test_the_old_receipts_and_versions_are_there(server: Server) -> None:
         assert len(tried["versions"]) == 2
         found = await ada.ask("GET", f"/conversations/{CONVERSATION}/summary")
         assert [one["text"] for one in found["versions"]] == ["The boat is called Petrel."]
+
+
+async def test_every_old_receipt_is_shown_as_it_was_stored(server: Server) -> None:
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
+        rows = database.execute(
+            "SELECT id, receipt FROM conversations_turn WHERE receipt LIKE '%\"version\": 2%'"
+        ).fetchall()
+    assert len(rows) > 2
+    async with Person(server.url) as ada:
+        await ada.sign_in(*ADA)
+        for turn, receipt in rows:
+            shown = await ada.ask("GET", f"/turns/{uuid.UUID(turn)}/receipt")
+            assert shown == json.loads(receipt)
+            assert all(verdict["sentence"] for verdict in shown["verdicts"])
+        first = expected()["messages"][0]["id"]
+        why = await ada.ask("GET", f"/messages/{first}/why")
+        assert why["sentences"]
 
 
 async def test_the_old_export_is_restored(server: Server) -> None:

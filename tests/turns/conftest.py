@@ -161,6 +161,12 @@ class World:
         await self.turns.send(page_request, client_id=new_id(), text=text)
         return await read_until_end(reader)
 
+    async def receipt(self, ended: TurnEnded) -> dict[str, Any]:
+        """The receipt that is stored with an answer, as a page reads it."""
+        found = await self.run(store.receipt_of, owner=ADA, turn=ended.turn)
+        assert found is not None
+        return dict(found)
+
 
 async def read_until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
     text = ""

@@ -143,8 +143,7 @@ class TestInATurn:
         page_request = await self.full(local_world)
         preview = await local_world.turns.drafts.preview(page_request, QUESTION)
         _, ended = await local_world.run_turn(page_request, QUESTION)
-        assert ended.receipt is not None
-        for receipt in (preview, ended.receipt):
+        for receipt in (preview, await local_world.receipt(ended)):
             cleanup = receipt["cleanup"]
             assert (cleanup["strategy"], cleanup["source"]) == (LAST, "template")
             assert cleanup["turns"] == [1, 3, 5]

@@ -104,7 +104,7 @@ async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
 async def test_an_answered_turn_is_compared_under_the_settings_of_its_time(world: World) -> None:
     page_request = await talk(world, "One", "Two", "Three", query="historyPolicy=all")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipt = turns[1].receipt
+    receipt = turns[1].shown_receipt
     now = replace(page_request, query="historyPolicy=none&historyTokens=900")
     rows = by_words(await make_comparison(world).of_turn(now, str(turns[1].id)))
     then = rows["all"]
@@ -189,7 +189,7 @@ class TestTheModelThatAnswers:
         await two.run_turn(page_request, "Four")
         turns = await two.run(lambda: list(Turn.objects.order_by("number")))
         own = await self.counted_by(two)
-        receipt = turns[2].receipt
+        receipt = turns[2].shown_receipt
         assert receipt is not None and receipt["provider"]["model"] == "large"
         found = await make_comparison(two).of_turn(page_request, str(turns[2].id))
         (then,) = [one for one in found["rows"] if one["in_force"]]

@@ -162,12 +162,13 @@ async def test_the_row_in_force_of_an_answered_turn_equals_its_receipt(
     policy_world.chat = {"historyPolicy": policy}
     page_request = await talk_with_folds(policy_world)
     for turn in await policy_world.run(lambda: list(Turn.objects.order_by("number"))):
-        assert turn.receipt is not None
+        receipt = turn.shown_receipt
+        assert receipt is not None
         rows = (await make_comparison(policy_world).of_turn(page_request, str(turn.id)))["rows"]
         then = next(one["outcome"] for one in rows if one["in_force"])
-        receipt_figures = (turn.receipt["facts"]["sent"], turn.receipt["prompt_tokens"])
+        receipt_figures = (receipt["facts"]["sent"], receipt["prompt_tokens"])
         assert (then["messages"], then["tokens"]) == receipt_figures, turn.number
-        assert then["leading"] == turn.receipt["leading"], turn.number
+        assert then["leading"] == receipt["leading"], turn.number
 
 
 async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(

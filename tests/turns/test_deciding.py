@@ -152,9 +152,9 @@ async def test_a_turn_sends_exactly_what_its_preview_listed(world: World) -> Non
         await world.run_turn(page_request, f"question {number}")
     preview = await world.turns.drafts.preview(page_request, "What now?")
     _, ended = await world.run_turn(page_request, "What now?")
-    assert ended.receipt is not None
+    receipt = await world.receipt(ended)
     for key in ("settings", "verdicts", "parts", "horizon", "prompt_tokens", "leading"):
-        assert ended.receipt[key] == preview[key], key
+        assert receipt[key] == preview[key], key
     sent = [message.content for message in world.provider.requests[-1].messages]
     assert sent[0] == "You are Demo."
     assert sent[1] == "question 3" and sent[-1] == "What now?" and len(sent) == 4

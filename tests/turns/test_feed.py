@@ -126,7 +126,7 @@ class ConversationModel:
                     turn=generation.turn,
                     state="complete",
                     message=collect_text(generation),
-                    receipt=None,
+                    reported=None,
                     problem=None,
                 )
             )

@@ -159,8 +159,7 @@ async def test_parallel_calls_each_have_their_result_and_the_model_answers_with_
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
     assert ended.message is not None and ended.message.message.content == "It is 4."
-    receipt = ended.receipt
-    assert receipt is not None
+    receipt = await world.receipt(ended)
     assert [round["calls"] for round in receipt["rounds"]] == [["lookup", "lookup"], []]
     assert receipt["asked"]["tools"] == ["lookup"]
     assert {part["name"] for part in receipt["parts"]} >= {"tools"}
@@ -207,7 +206,7 @@ async def test_after_the_last_round_the_model_is_asked_without_tools(
     assert tool.asked == [1, 2]
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
-    assert ended.receipt is not None and "2 rounds" in " ".join(ended.receipt["notes"])
+    assert "2 rounds" in " ".join((await world.receipt(ended))["notes"])
 
 
 async def test_a_model_that_refuses_tools_is_asked_without_them_and_the_receipt_says_so(
@@ -221,11 +220,11 @@ async def test_a_model_that_refuses_tools_is_asked_without_them_and_the_receipt_
         -1
     ]  # the site remembers this from now on
     assert not world.provider.requests[-1].tools and len(world.provider.requests) == 3
-    assert isinstance(again, TurnEnded) and again.receipt is not None
-    assert "tools" not in again.receipt["asked"]
+    assert isinstance(again, TurnEnded)
+    assert "tools" not in (await world.receipt(again))["asked"]
     ended = events[-1]
     assert isinstance(ended, TurnEnded) and ended.state == "complete"
-    assert ended.receipt is not None and "can't use tools" in " ".join(ended.receipt["notes"])
+    assert "can't use tools" in " ".join((await world.receipt(ended))["notes"])
 
 
 async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is_whole(

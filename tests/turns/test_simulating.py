@@ -61,7 +61,7 @@ async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query:
     for text in TEXTS:
         await world.run_turn(page_request, text)
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipts = [turn.receipt for turn in turns if turn.receipt]
+    receipts = [shown for turn in turns if (shown := turn.shown_receipt)]
     found = await replay(world, page_request, query)
     assert found.turns == len(receipts) == len(TEXTS)
     assert found.messages == sum(one["facts"]["sent"] for one in receipts)
@@ -79,7 +79,7 @@ async def test_a_replay_keeps_the_quotes_that_its_own_requests_made(world: World
     for text in (CAT, *weather, QUESTION, "Good, thank you", "And that was all"):
         await world.run_turn(page_request, text)
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipts = [turn.receipt for turn in turns if turn.receipt]
+    receipts = [shown for turn in turns if (shown := turn.shown_receipt)]
     place = 2 * len(weather) + 3
     for receipt in receipts[-2:]:
         assert any(one["quoted"] and one["before"] == place for one in receipt["verdicts"])

@@ -77,7 +77,7 @@ class SummaryWorld:
         while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
             pass
         assert event.problem is None, event.problem
-        return event.receipt
+        return await self.run(store.receipt_of, owner=ADA, turn=event.turn)
 
     async def run_turn(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """Run one turn, wait for the summary after it, and return the turn's receipt."""

@@ -207,7 +207,7 @@ class TestFirstThings:
         world.provider.script = reply_script(error=ProviderError("Busy.", code="rate_limited"))
         _, ended = await world.run_turn(world.page_request())
         assert ended.state == "failed"
-        assert ended.receipt is not None and ended.receipt["fingerprint"]["whole"]
+        assert (await world.receipt(ended))["fingerprint"]["whole"]
 
     async def test_many_pages_that_ask_for_the_agent_cause_one_lookup(
         self, world: World, monkeypatch: pytest.MonkeyPatch

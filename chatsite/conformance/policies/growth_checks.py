@@ -97,7 +97,7 @@ def _answer_to(before: PolicyTrial, trial: PolicyTrial) -> int:
 
 def _receipt_of(trial: PolicyTrial) -> Previous | None:
     """As it comes back from storage."""
-    return Previous.from_dict(json.loads(json.dumps(trial.decision.to_dict())))
+    return Previous.from_dict(json.loads(json.dumps(trial.decision.to_stored())))
 
 
 def _leaves_room(trial: PolicyTrial, cut: int) -> bool:

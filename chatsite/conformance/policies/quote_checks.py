@@ -59,7 +59,7 @@ def p28_room_is_used_for_what_matters(trial: PolicyTrial) -> None:
     free = decision.limit - decision.tokens
     units = {entry.seq: turn[0] for turn in trial.older for entry in turn}
     for verdict in decision.verdicts:
-        if verdict.sentence != NO_ROOM or free <= decision.limit // 10:
+        if verdict.why != NO_ROOM or free <= decision.limit // 10:
             continue
         for entry in trial.entries:
             if verdict.first <= entry.seq <= verdict.last and entry.seq in units:
@@ -77,7 +77,7 @@ def p28_others_send_no_earlier_quotes(trial: PolicyTrial) -> None:
 def p29_the_request_is_rebuilt(trial: PolicyTrial) -> None:
     """From the stored receipt and the messages that it names; a strategy's own text is the only
     one that a receipt doesn't hold."""
-    receipt = json.loads(json.dumps(trial.decision.to_dict()))
+    receipt = json.loads(json.dumps(trial.decision.to_stored()))
     if any(item.get("kind") == "text" for item in receipt["layout"]):
         return
     summary = trial.case.evidence.summary

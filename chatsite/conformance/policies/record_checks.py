@@ -165,11 +165,11 @@ def p23_every_message_has_one_verdict(trial: PolicyTrial) -> None:
     assert not trial.sent & trial.quoted, "sent in place and quoted as well"
     assert decision.sent == len(told)
     for before, after in zip(runs, runs[1:], strict=False):
-        same = (before.reason, before.sentence, before.before)
-        assert same != (after.reason, after.sentence, after.before), (
+        same = (before.reason, before.why, before.before)
+        assert same != (after.reason, after.why, after.before), (
             "neighbours with the same verdict are one run"
         )
-    assert all(verdict.sentence for verdict in decision.verdicts)
+    assert all(verdict["sentence"] for verdict in decision.to_dict()["verdicts"])
 
 
 def p23_the_layout_is_the_request(trial: PolicyTrial) -> None:

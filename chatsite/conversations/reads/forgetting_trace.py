@@ -17,9 +17,10 @@ from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
+from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
 
-# Receipts have some 10 KB each, and the change is mostly near: read few first. More than the last
+# Receipts have a few KB each, and the change is mostly near: read few first. More than the last
 # size is never read.
 CHUNKS = (16, 64, 256)
 SHOWN = 60
@@ -105,7 +106,7 @@ def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -
                 since=found.since - number,
                 text=excerpt(text or "", SHOWN),
                 turn=str(turn) if receipt else None,
-                receipt=receipt,
+                receipt=show_receipt(receipt) if receipt else None,
             )
             for number, (turn, text, receipt) in enumerate(
                 _with_answering_turns(list(chunk)), len(asked)

@@ -87,7 +87,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
         earlier=earlier,
         running=str(running.id) if running else None,
         running_user=str(asked.id) if asked else None,
-        receipt=row.last_turn.receipt if row.last_turn else None,
+        receipt=row.last_turn.shown_receipt if row.last_turn else None,
         forget_above=row.forget_above,
         summary=summary_state_of(row).view,
     )
@@ -181,10 +181,10 @@ def whole_path(*, owner: Owner, conversation: str) -> WholePath:
         conversation=conversation_view(row),
         entries=entries,
         forget_above=sum(entry.seq < row.forget_above for entry in entries),
-        receipt=row.last_turn.receipt if row.last_turn else None,
+        receipt=row.last_turn.shown_receipt if row.last_turn else None,
     )
 
 
 def receipt_of(*, owner: Owner, turn: str) -> Mapping[str, Any] | None:
-    receipt: Mapping[str, Any] | None = owned_turn(owner, turn).receipt
-    return receipt
+    """The whole receipt of an answer, whichever version stored it."""
+    return owned_turn(owner, turn).shown_receipt

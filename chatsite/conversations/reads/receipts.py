@@ -100,7 +100,8 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's user message and the path above it, with today's marks. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = user_message_of(row)
-    if asked is None or row.receipt is None:
+    receipt = row.shown_receipt
+    if asked is None or receipt is None:
         raise NotFound("Of this answer not enough is stored.")
     chain = _ids_above(asked)
     conversation = row.conversation
@@ -117,15 +118,16 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
         conversation=str(conversation.id),
         model=conversation.model,
         loaded=loaded,
-        receipt=row.receipt,
-        summary=_summary_then(row, asked, rows),
+        receipt=receipt,
+        summary=_summary_then(row, receipt, asked, rows),
     )
 
 
-def _summary_then(turn: Turn, asked: Message, path: Sequence[Message]) -> RunningSummary | None:
+def _summary_then(
+    turn: Turn, receipt: Mapping[str, Any], asked: Message, path: Sequence[Message]
+) -> RunningSummary | None:
     """The version that the turn was sent; under another policy the newest one that was made before
     the turn and still holds for its path."""
-    receipt: Mapping[str, Any] = turn.receipt or {}
     stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
     if needed_evidence(receipt) == SUMMARY.evidence:
         given = receipt.get("reports", {}).get(SUMMARY.evidence, {}).get("version")

@@ -81,7 +81,6 @@ def end_turn(
         turn=turn,
         state=state,
         message=view,
-        receipt=receipt,
         problem=problem,
         messages=tuple(changed),
     )

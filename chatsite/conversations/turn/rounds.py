@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.active_path import add_to_totals, place_at_end, with_token_count
-from chatsite.conversations.database.columns import execute_many, key
+from chatsite.conversations.database.columns import execute_many, key, to_json
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.database.work import writing
@@ -96,9 +95,7 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> None:
     statements in Django takes fifty times as long as running them.
     """
     texts = [(one.text, one.reasoning or None, key(one.answer), key(one.turn)) for one in written]
-    receipts = [
-        (json.dumps(one.receipt), key(one.turn)) for one in written if one.receipt is not None
-    ]
+    receipts = [(to_json(one.receipt), key(one.turn)) for one in written if one.receipt is not None]
     execute_many(SAVE_TEXT, texts)
     if receipts:
         execute_many(SAVE_RECEIPT, receipts)

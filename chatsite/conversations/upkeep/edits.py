@@ -28,7 +28,7 @@ from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import TokenCount
 
-# How many receipts, of some 10 KB each, are read and written at once.
+# How many receipts, of a few KB each, are read and written at once.
 CHUNK = 100
 WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
 
@@ -181,10 +181,15 @@ def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
     found = [
         verdict
         for verdict in receipt.get("verdicts", ())
-        if verdict["sentence"].startswith(NEAR)
-        or verdict["sentence"].startswith(SHARES)
-        and (all_of_it or verdict["first"] <= seq <= verdict["last"])
+        if _why(verdict).startswith(NEAR)
+        or _why(verdict).startswith(SHARES)
+        and (all_of_it or verdict["first"] <= seq <= verdict.get("last", verdict["first"]))
     ]
     for verdict in found:
-        verdict["sentence"] = WORDS_DELETED
+        verdict["sentence" if "sentence" in verdict else "why"] = WORDS_DELETED
     return bool(found)
+
+
+def _why(verdict: dict[str, Any]) -> str:
+    """A verdict's own sentence; receipts of before have every verdict's under another name."""
+    return str(verdict.get("why") or verdict.get("sentence", ""))

@@ -86,7 +86,6 @@ class FinishedTurn:
     turn: str
     state: State
     message: MessageView | None
-    receipt: Mapping[str, Any] | None
     problem: Problem | None
     messages: tuple[MessageView, ...] = ()
 

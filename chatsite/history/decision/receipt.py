@@ -1,22 +1,30 @@
-"""The record of one choice, and the form in which it is stored with the answer."""
+"""The record of one choice, and the form in which it is stored with the answer: codes and values.
+
+What a default says is left out, and sentences are made where the receipt is shown: `show_receipt`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from chatsite.history.decision.shown_receipt import (
+    VERSION,
+    says_nothing,
+    show_receipt,
+    store_parts,
+)
 from chatsite.history.decision.verdicts import Verdict
 from chatsite.history.path.cleaner import CleanupResult
 from chatsite.history.path.room import RequestPart
+from chatsite.history.settings.rules import LOCK_REASON
+from chatsite.history.settings.stored_settings import store_settings
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.evidence import Report
 from chatsite.history.values.layout import LayoutItem
 from chatsite.history.values.window import Window
 from chatsite.messages import Message
-
-# Raised when a key changes its meaning; a new key doesn't raise it, and old receipts lack it.
-VERSION = 2
 
 DraftState = Literal["", "empty", "written"]
 
@@ -68,30 +76,25 @@ class Decision:
         """The turns that this decision unloads, by the sequence numbers of their first messages."""
         return self.cleanup.turns if self.cleanup else ()
 
-    def to_dict(self) -> dict[str, object]:
-        """The receipt, as JSON: the log line, the store and the page read this."""
+    def to_stored(self) -> dict[str, Any]:
+        """The receipt as it is stored, as JSON. `show_receipt` puts in what is left out here."""
         settings = self.settings
-        return {
+        basis = self.parts[-1].basis
+        found: dict[str, Any] = {
             "version": VERSION,
             "agent": self.agent,
-            "settings": settings.to_dict(),
+            "settings": store_settings(settings),
             "locked": settings.locked,
-            "lock_reason": settings.lock_reason,
-            "in_words": settings.words,
-            "facts": {
-                "policy": settings.policy.value,
-                "length": _length_fact(settings),
-                "source": settings.sources_in_words,
-                "stored": self.stored,
-                "sent": self.sent,
-                **({"draft": self.draft} if self.draft else {}),
-            },
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "parts": [part.to_dict() for part in self.parts],
+            "lock_reason": "" if settings.lock_reason == LOCK_REASON else settings.lock_reason,
+            "stored": self.stored,
+            "sent": self.sent,
+            "draft": self.draft,
+            "verdicts": [verdict.to_stored(basis) for verdict in self.verdicts],
+            "parts": store_parts(self.parts, basis),
+            "basis": basis,
             "window": self.window.size,
             "reply": self.window.reply,
-            "budget": settings.tokens.value,
-            "limit": self.limit,
+            "limit": self.limit if self.limit != self.window.room else None,
             "prompt_tokens": self.tokens,
             "horizon": self.horizon,
             "leading": self.leading,
@@ -104,9 +107,8 @@ class Decision:
             "notes": list(self.notes),
             "reports": {name: dict(report) for name, report in self.reports.items()},
         }
+        return {name: value for name, value in found.items() if not says_nothing(name, value)}
 
-
-def _length_fact(settings: Settings) -> str:
-    if not settings.active_policy.uses_length:
-        return ""
-    return str(settings.length.value) if settings.length.value else "0, acts as 1"
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, with sentences, for a reader."""
+        return show_receipt(self.to_stored())

@@ -1,20 +1,18 @@
-"""One verdict for every message: sent or not, with a code, a sentence and its tokens."""
+"""One verdict for every message: sent or not, with a code and its tokens; and what a code says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from chatsite.encoding import Record
 from chatsite.history.decision.decision_input import DecisionInput
-from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message, Role
 
-_SENTENCES: Mapping[Reason, str] = {
+_SENTENCES: Mapping[str, str] = {
     "system": "instructions, always sent first",
     "prefilled": "an example turn of the agent, always sent",
     "greeting": "the agent's greeting: shown to you, never sent",
@@ -40,13 +38,18 @@ _SENTENCES: Mapping[Reason, str] = {
 }
 
 
+# What a run with this reason has for a role, unless it says another.
+_ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(Record):
+class Verdict:
     """One verdict for a run of neighbours, `first` to `last` by sequence number.
 
     Head messages have 0 for both. `role` is None where the run has several roles or was not
     loaded. `quoted`: sent as quoted text, not in its place, directly before the message with the
-    sequence number `before`. `tokens` is what all of them take, sent or not.
+    sequence number `before`. `why` is a sentence of its own, "" where the reason says all.
+    `tokens` is what all of them take, sent or not.
     """
 
     first: int
@@ -57,35 +60,83 @@ class Verdict(Record):
     quoted: bool
     before: int
     reason: Reason
-    sentence: str
+    why: str
     tokens: int
     basis: Basis
 
+    def to_stored(self, basis: Basis) -> dict[str, object]:
+        """Without what `show_verdict` knows by itself; `basis` is the usual one of the receipt."""
+        found: dict[str, object] = {"reason": self.reason, "first": self.first}
+        if self.last != self.first:
+            found["last"] = self.last
+        if self.messages != self.last - self.first + 1:
+            found["messages"] = self.messages
+        if self.role != _ROLES.get(self.reason):
+            found["role"] = self.role
+        if self.before:
+            found["before"] = self.before
+        if self.why:
+            found["why"] = self.why
+        found["tokens"] = self.tokens
+        if self.basis != basis:
+            found["basis"] = self.basis
+        return found
 
-def sentence(reason: Reason, *, settings: Settings, window: Window) -> str:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What the sentences of verdicts name: how far the policy goes, in words, the token budget,
+    the window, and the low-water mark in percent."""
+
+    scope: str
+    budget: int | None
+    window: Window
+    low_water: int
+
+
+def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dict[str, object]:
+    """A stored verdict with all that it says by default, and its sentence."""
+    reason, first = stored["reason"], stored["first"]
+    last, before = stored.get("last", first), stored.get("before", 0)
+    return {
+        "first": first,
+        "last": last,
+        "messages": stored.get("messages", last - first + 1),
+        "role": stored.get("role", _ROLES.get(reason)),
+        "sent": reason in SENT,
+        "quoted": before > 0,
+        "before": before,
+        "reason": reason,
+        "sentence": stored.get("why") or _sentence(reason, bounds),
+        "tokens": stored["tokens"],
+        "basis": stored.get("basis", basis),
+    }
+
+
+def _sentence(reason: str, bounds: Bounds) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
-    if reason in ("within_length", "over_length"):
-        scope = settings.active_policy.scope(settings.terms)
-        return f"within {scope}" if reason == "within_length" else f"older than {scope}"
+    if reason == "within_length":
+        return f"within {bounds.scope}"
+    if reason == "over_length":
+        return f"older than {bounds.scope}"
     if reason == "over_budget":
-        return f"left out to stay within the budget of {settings.tokens.value or 0:,} tokens"
+        return f"left out to stay within the budget of {bounds.budget or 0:,} tokens"
     if reason == "over_window":
-        return f"left out because the model's window of {window.size:,} tokens is full"
+        return f"left out because the model's window of {bounds.window.size:,} tokens is full"
     if reason == "above_cut":
         return (
-            f"above the cut: when {_bound(settings, window)} is full, the oldest turns go at once, "
-            f"down to the low-water mark ({settings.low_water.value} %), so that the beginning "
+            f"above the cut: when {_limit(bounds)} is full, the oldest turns go at once, "
+            f"down to the low-water mark ({bounds.low_water} %), so that the beginning "
             "then stays the same"
         )
-    return _SENTENCES[reason]
+    return _SENTENCES.get(reason, reason.replace("_", " "))
 
 
-def _bound(settings: Settings, window: Window) -> str:
+def _limit(bounds: Bounds) -> str:
     """What limits the request, in words."""
-    budget = settings.tokens.value
-    if budget is not None and budget <= window.room:
-        return f"the budget of {budget:,} tokens"
-    return f"the model's window of {window.size:,} tokens"
+    if bounds.budget is not None and bounds.budget <= bounds.window.room:
+        return f"the budget of {bounds.budget:,} tokens"
+    return f"the model's window of {bounds.window.size:,} tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,12 +179,7 @@ def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
         apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
         _extend(runs, kind, entry.seq, entry.message, apart=apart)
         before = entry.seq
-    return tuple(
-        run.verdict(
-            run.kind.why or sentence(run.kind.reason, settings=given.settings, window=given.window)
-        )
-        for run in runs
-    )
+    return tuple(run.verdict() for run in runs)
 
 
 class _RunKey(NamedTuple):
@@ -157,7 +203,7 @@ class _VerdictRun:
     roles: set[Role] = field(default_factory=set)
     bases: set[Basis] = field(default_factory=set)
 
-    def verdict(self, why: str) -> Verdict:
+    def verdict(self) -> Verdict:
         return Verdict(
             first=self.first,
             last=self.last,
@@ -167,7 +213,7 @@ class _VerdictRun:
             quoted=self.kind.before > 0,
             before=self.kind.before,
             reason=self.kind.reason,
-            sentence=why,
+            why=self.kind.why,
             tokens=self.tokens,
             basis=weakest(self.bases),
         )

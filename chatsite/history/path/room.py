@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
@@ -25,6 +25,8 @@ RequestPartName = Literal[
     "reply",
     "free",
 ]
+# In the order in which they are shown.
+PART_NAMES: tuple[RequestPartName, ...] = get_args(RequestPartName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +122,20 @@ class RequestRoom:
         sent = RequestPart.of("history", history)
         tools = [self.tools] if self.tools.tokens else []
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
-        reply = RequestPart("reply", self.window.reply, "counted")
-        free = self.window.room - sum(part.tokens for part in used)
-        return (*used, reply, RequestPart("free", free, weakest(part.basis for part in used)))
+        return (*used, *rest_of(self.window, used))
 
     def _bound(self) -> str:
         if self.overflow_reason == "over_budget":
             return "the token budget"
         window = self.window
         return f"the model's window of {window.size:,} less {window.reply:,} for the reply"
+
+
+def rest_of(window: Window, used: Sequence[RequestPart]) -> tuple[RequestPart, RequestPart]:
+    """What the `used` parts leave of the window: what is kept for the reply, and what is free."""
+    free = window.room - sum(part.tokens for part in used)
+    basis = weakest(part.basis for part in used)
+    return RequestPart("reply", window.reply, "counted"), RequestPart("free", free, basis)
 
 
 _NAMES: dict[RequestPartName, str] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chatsite.history.policies.base import Policy, Terms
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.choosers import Chooser
+from chatsite.history.settings.claim_words import ClaimOutcome
 from chatsite.history.settings.grammar import Number, OneOf, is_blank
 from chatsite.history.settings.limits import Limits, most_turns
 from chatsite.history.settings.sources import (
@@ -18,12 +19,12 @@ from chatsite.history.settings.sources import (
     SELECTOR,
     TABLE,
     WHO_MAY_LINK,
-    ClaimOutcome,
     SettingRow,
     read_variable,
 )
 
 EVERYONE, STAFF, OFF = "everyone", "staff", "off"
+LOCK_REASON = "Set for this server by its administrator."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class ChoiceRules:
         who = environment.get(WHO_MAY_LINK, "")
         locking = (name for row in TABLE for name in row.environment)
         locked_by = next((name for name in locking if not is_blank(environment.get(name))), "")
-        reason = environment.get(REASON, "").strip() or "Set for this server by its administrator."
+        reason = environment.get(REASON, "").strip() or LOCK_REASON
         return cls(
             locked_by=locked_by,
             lock_reason=reason if locked_by else "",
@@ -61,7 +62,7 @@ class ChoiceRules:
         """Why nothing of what a person chose counts, or None where it does. `allowed`: this person
         is among those whom HISTORY_URL names."""
         if self.locked_by:
-            return "locked", f"the environment sets {self.locked_by}, {chooser.when_locked}"
+            return "locked", chooser.locked_by(self.locked_by)
         if self.who_may_link == OFF:
             return "not allowed", f"{chooser.when_off} ({WHO_MAY_LINK} is {OFF})"
         if not allowed:

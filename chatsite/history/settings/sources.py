@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from chatsite.encoding import Record
 from chatsite.errors import BadSetting
 from chatsite.history.policies.last_n import LAST_N
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.table import POLICIES
+from chatsite.history.settings import claim_words
+from chatsite.history.settings.claim_words import ClaimOutcome, Origin
 from chatsite.history.settings.grammar import (
     Grammar,
     Name,
@@ -27,9 +29,6 @@ from chatsite.history.settings.grammar import (
 )
 
 T = TypeVar("T")
-
-Origin = Literal["environment", "URL", "conversation", "template", "built in"]
-ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +167,11 @@ def from_environment(row: SettingRow[T], environment: Mapping[str, str]) -> list
                 name=name,
                 raw=printable(text),
                 outcome="won" if name == first else "overruled",
-                why="set for this server" if name == first else f"says the same as {first}",
+                why=(
+                    claim_words.WON["environment"]
+                    if name == first
+                    else claim_words.overruled("environment", by="environment", name=first)
+                ),
             ),
             value=same,
             usable=name == first,
@@ -189,7 +192,7 @@ def from_url(row: SettingRow[T], url: Mapping[str, str]) -> list[Claim[T]]:
         value = row.grammar.read(raw)
     except Unreadable as problem:
         return [_passed_over(row, "URL", row.url, printable(raw), "bad", str(problem)), *near]
-    return [_usable("URL", row.url, printable(raw), value, "chosen in the page's address"), *near]
+    return [_usable("URL", row.url, printable(raw), value), *near]
 
 
 def from_conversation(row: SettingRow[T], choice: Mapping[str, object]) -> list[Claim[T]]:
@@ -205,7 +208,7 @@ def from_conversation(row: SettingRow[T], choice: Mapping[str, object]) -> list[
         value = row.grammar.read(raw) if isinstance(raw, str) else row.grammar.read_json(raw)
     except Unreadable as problem:
         return [_passed_over(row, "conversation", row.url, written, "bad", str(problem))]
-    return [_usable("conversation", row.url, written, value, "chosen for this conversation")]
+    return [_usable("conversation", row.url, written, value)]
 
 
 def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Claim[T]]:
@@ -219,15 +222,12 @@ def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Cl
     except Unreadable as problem:
         text = printable_json(raw)
         return [_passed_over(row, "template", row.template, text, "bad", str(problem)), *near]
-    return [
-        _usable("template", row.template, printable_json(raw), value, "set by the agent"),
-        *near,
-    ]
+    return [_usable("template", row.template, printable_json(raw), value), *near]
 
 
 def built_in(row: SettingRow[T]) -> Claim[T]:
     raw = None if row.built_in is None else printable_json(row.built_in)
-    return _usable("built in", "", raw, row.built_in, "applies where nothing else is said")
+    return _usable("built in", "", raw, row.built_in)
 
 
 def settled(claims: Sequence[Claim[T]]) -> Setting[T]:
@@ -243,9 +243,9 @@ def settled(claims: Sequence[Claim[T]]) -> Setting[T]:
 def _outcome(claim: Claim[T], winner: Claim[T]) -> SourceValue:
     if not claim.usable or claim is winner:
         return claim.said
-    by = winner.said.source
-    name = f" ({winner.said.name})" if winner.said.name else ""
-    return replace(claim.said, outcome="overruled", why=f"the {by}{name} comes first")
+    by = winner.said
+    why = claim_words.overruled(claim.said.source, by=by.source, name=by.name)
+    return replace(claim.said, outcome="overruled", why=why)
 
 
 def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:
@@ -256,7 +256,8 @@ def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:
         raise BadSetting(f"{name} is {printable(raw)!r}: {problem}") from None
 
 
-def _usable(source: Origin, name: str, raw: str | None, value: T, why: str) -> Claim[T]:
+def _usable(source: Origin, name: str, raw: str | None, value: T) -> Claim[T]:
+    why = claim_words.WON[source]
     said = SourceValue(source=source, name=name, raw=raw, outcome="won", why=why)
     return Claim(said=said, value=value, usable=True)
 
@@ -269,7 +270,7 @@ def _passed_over(
 
 
 def _absent(row: SettingRow[T], source: Origin, name: str) -> Claim[T]:
-    return _passed_over(row, source, name, None, "absent", "says nothing")
+    return _passed_over(row, source, name, None, "absent", claim_words.ABSENT)
 
 
 def _near_names(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chatsite.encoding import Record
 from chatsite.history.policies.base import TriageTerms
@@ -94,6 +94,15 @@ _PREVIOUS_TASKS_COUNT = _row("previous_tasks_count", 3, Number(0))
 CONVERSATION_NAMES: tuple[str, ...] = tuple(
     f"CONVERSATION_{field.name.upper()}" for field in fields(ConversationSettings)
 )
+# By the names of their fields. Their names in a template stand below `PLACE`.
+CONVERSATION_ROWS: Mapping[str, SettingRow[Any]] = {
+    row.template: row
+    for row in (
+        *(_ENABLED, _LOOKBACK_COUNT, _CONTEXT_RECENCY_HOURS, _CONTEXT_MIN_MESSAGES),
+        *(_SKIP_SELECTION_THRESHOLD, _ALWAYS_INCLUDE_RECENT, _USE_SELECTION, _SELECTION_MODEL),
+        *(_SELECTION_TIMEOUT, _CONTEXT_TRUNCATION, _PREVIOUS_TASKS_COUNT),
+    )
+}
 _OBJECT: SettingRow[Mapping[str, object]] = SettingRow(
     (), None, PLACE, MappingProxyType({}), Object()
 )
@@ -113,7 +122,7 @@ def resolve_conversation(
 
     def settle(row: SettingRow[T]) -> Setting[T]:
         claims = [*from_environment(row, environment)]
-        claims += [_in_place(claim) for claim in from_template(row, said)]
+        claims += [_with_place(claim) for claim in from_template(row, said)]
         return settled([*claims, built_in(row)])
 
     enabled = settle(_ENABLED)
@@ -132,6 +141,11 @@ def resolve_conversation(
     )
 
 
-def _in_place(claim: Claim[T]) -> Claim[T]:
+def _with_place(claim: Claim[T]) -> Claim[T]:
     """With its place in `chatSettings` for a name."""
-    return replace(claim, said=replace(claim.said, name=f"{PLACE}.{claim.said.name}"))
+    return replace(claim, said=replace(claim.said, name=in_place(claim.said.name)))
+
+
+def in_place(name: str) -> str:
+    """A name with its place in `chatSettings`."""
+    return f"{PLACE}.{name}"

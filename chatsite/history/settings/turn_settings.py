@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 from chatsite.history.policies.base import Policy, Terms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.sources import Setting
-from chatsite.history.settings.triage_settings import ConversationSettings
+from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, ConversationSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,34 +55,34 @@ class Settings:
     @property
     def words(self) -> str:
         """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
-        words = self.active_policy.words(self.terms)
-        budget = self.tokens.value
-        return words if budget is None else f"{words}, up to {budget:,} tokens"
+        return in_words(self.active_policy.words(self.terms), self.tokens.value)
 
     @property
     def sources_in_words(self) -> str:
         """The policy's source, and the length's where that is another: "template, length: URL"."""
-        policy, length = self.policy.source, self.length.source
-        if self.active_policy.uses_length and length != policy:
-            return f"{policy}, length: {length}"
-        return policy
+        return sources_in_words(self.policy.source, self.length.source, self.active_policy)
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "policy": self.policy.to_dict(),
-            "length": self.length.to_dict(),
-            "tokens": self.tokens.to_dict(),
-            "low_water": self.low_water.to_dict(),
-            "step": self.step.to_dict(),
-            "selector": self.selector.to_dict(),
-            "summary_model": self.summary_model.to_dict(),
-            "recall_share": self.recall_share.to_dict(),
-            "conversation": self._conversation(),
-        }
-
-    def _conversation(self) -> dict[str, object]:
+    @property
+    def conversation_in_force(self) -> dict[str, Setting[Any]]:
         """Without what has an effect only under other policies: triage's settings are 4 kB."""
-        own = self.listed_policy.own_settings
-        others = POLICIES.own_settings - own
-        found = self.conversation.all
-        return {name: setting.to_dict() for name, setting in found.items() if name not in others}
+        shown = conversation_names(self.listed_policy)
+        return {name: getattr(self.conversation, name) for name in shown}
+
+
+@cache
+def conversation_names(policy: Policy | None) -> tuple[str, ...]:
+    """The settings of `ConversationSettings` that have an effect under a policy, by name; None
+    is one that isn't known any more."""
+    others = POLICIES.own_settings - (policy.own_settings if policy else frozenset())
+    return tuple(name for name in CONVERSATION_ROWS if name not in others)
+
+
+def in_words(policy: str, budget: int | None) -> str:
+    """A policy's words, with the token budget where there is one."""
+    return policy if budget is None else f"{policy}, up to {budget:,} tokens"
+
+
+def sources_in_words(policy: str, length: str, active: Policy | None) -> str:
+    """The source of the policy, and that of the length where it counts and is another."""
+    told = active is not None and active.uses_length and length != policy
+    return f"{policy}, length: {length}" if told else policy

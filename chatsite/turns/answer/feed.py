@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-from chatsite.events import CallsStarted, Delta, Event, TurnEnded, TurnStarted
+from chatsite.events import CallsStarted, Decided, Delta, Event, TurnEnded, TurnStarted
 from chatsite.views import TurnView
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
@@ -164,13 +164,15 @@ class FeedReader:
 
 
 class Feed:
-    """One conversation's events. `generation` is the message being written, if any.
+    """One conversation's events. `generation` is the message being written, if any; `decided` is
+    its turn's last decision, for pages that open later.
 
     `forget` is called when neither a reader nor a text needs the feed any more.
     """
 
     def __init__(self, clock: Callable[[], float], forget: Callable[[], object]) -> None:
         self.generation: Generation | None = None
+        self.decided: Decided | None = None
         self._clock = clock
         self._forget = forget
         self._readers: set[FeedReader] = set()
@@ -179,7 +181,7 @@ class Feed:
         self.generation = generation
 
     def end(self) -> None:
-        self.generation = None
+        self.generation = self.decided = None
         self._forget_if_unused()
 
     def _forget_if_unused(self) -> None:
@@ -196,6 +198,8 @@ class Feed:
         self._forget_if_unused()
 
     def publish(self, event: Event) -> None:
+        if isinstance(event, Decided):
+            self.decided = event
         for reader in self._readers:
             reader.put(event)
 

@@ -77,7 +77,7 @@ class TurnProgress:
     whoever needs it reads it here, and only methods of this class replace it.
 
     `answer` is the id of the message being written, `generation` its text so far; `receipt` is
-    that of the last request.
+    that of the last request, as it is stored.
     """
 
     context: TurnContext
@@ -163,18 +163,23 @@ class TurnProgress:
 
     # ---- the receipt -------------------------------------------------------------------------
     def full_receipt(self) -> dict[str, Any] | None:
-        """The receipt with what was reported; None before the decision. Numbers of the prompt are
-        those of the last request, the cost is that of all."""
-        if self.receipt is None:
-            return None
+        """The receipt with what was reported; None before the decision."""
+        return None if self.receipt is None else {**self.receipt, **self.report()}
+
+    def report(self) -> dict[str, Any]:
+        """What the answer adds to its receipt. Numbers of the prompt are those of the last
+        request, the cost is that of all."""
         usage = self.finished.usage if self.finished else None
         first = self.rounds[0].first_token_ms if self.rounds else None
-        found = {
-            **self.receipt,
-            "notes": [*self.receipt["notes"], *self.notes],
-            "reported": _reported(usage or Usage())
-            | {"cost": self._cost(self.context.agent.model.price), "first_token_ms": first},
+        reported = _reported(usage or Usage()) | {
+            "cost": self._cost(self.context.agent.model.price),
+            "first_token_ms": first,
         }
+        found: dict[str, Any] = {
+            "reported": {name: value for name, value in reported.items() if value is not None}
+        }
+        if self.notes:
+            found["notes"] = [*(self.receipt or {}).get("notes", ()), *self.notes]
         if len(self.rounds) > 1 or any(round.retried for round in self.rounds):
             found["rounds"] = [round.to_dict() for round in self.rounds]
         if self.rounds and (cache := self.rounds[-1].cache) is not None:

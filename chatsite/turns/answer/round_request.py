@@ -12,6 +12,7 @@ from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.events import CacheChanged, Decided
 from chatsite.history import AddedMessage, Decision, Entry, Head, StoredRun
+from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.values.added_messages import continue_message
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
@@ -150,20 +151,21 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
     decision, model = request.decision, turn.context.agent.model
     if len(turn.rounds) == 1:
         log_decision(decision)
-    receipt = decision.to_dict() | {
+    receipt = decision.to_stored() | {
         "turn": turn.id,
         "number": turn.started.number,
         "provider": {"kind": model.provider, "model": model.name, "label": model.label},
         **turn.context.agent.asked,
         "fingerprint": await fingerprint_in_thread(decision.request),
-        "files": list(file_notes(decision.request, model)),
     }
+    if files := file_notes(decision.request, model):
+        receipt["files"] = list(files)
     if request.rendered.given:
         receipt["given"] = [file.to_dict() for file in request.rendered.given]
     if has_media(decision.request, model):
         receipt["media"] = True
     turn.receipt = receipt
-    turn.feed.publish(Decided(turn=turn.id, receipt=receipt))
+    turn.feed.publish(Decided(turn=turn.id, receipt=show_receipt(receipt)))
 
 
 def log_decision(decision: Decision) -> None:

@@ -133,7 +133,7 @@ class AnswerWriter:
                     turn=ended.turn,
                     state=ended.state,
                     message=ended.message,
-                    receipt=ended.receipt,
+                    reported=self.turn.report() if self.turn.receipt else None,
                     problem=ended.problem,
                     messages=ended.messages,
                 )
@@ -155,7 +155,6 @@ class AnswerWriter:
             turn=self.turn.id,
             state="interrupted",
             message=None,
-            receipt=None,
             problem=NOT_STORED,
         )
 

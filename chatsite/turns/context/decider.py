@@ -102,7 +102,7 @@ class Decider:
         if before is None:
             evidence, previous = await self._collect_evidence(inputs), loaded.receipt
         else:
-            evidence, previous = before.evidence, before.decision.to_dict()
+            evidence, previous = before.evidence, before.decision.to_stored()
         decision = await self._run_policy(inputs, evidence, previous)
         return RoundDecision(decision=decision, evidence=evidence, last=loaded.receipt, above=above)
 

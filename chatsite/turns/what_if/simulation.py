@@ -104,7 +104,7 @@ class Replay:
                 result = figures_of(decision, groups, last=place)
                 noted = bool(decision.notes)
                 found.add(result, answer=answer, price=self.price, noted=noted)
-                previous = decision.to_dict()
+                previous = decision.to_stored()
                 unloaded.update(decision.unloads)
                 quoted[place] = decision.quoted
             self.tick()

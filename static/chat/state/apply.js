@@ -234,11 +234,14 @@ function turnEnded(state, event) {
   const messages = event.problem && event.state !== "complete" && asking
     ? state.messages.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
     : state.messages;
+  // What was reported adds to the decision; only a new snapshot has one that didn't arrive here.
+  const known = state.receipt?.turn === event.turn ? state.receipt : null;
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
     messages: mergeMessages(messages, event.message ? [...event.messages, event.message] : event.messages),
-    receipt: event.receipt ?? state.receipt,
+    receipt: event.reported && known ? { ...known, ...event.reported } : state.receipt,
+    stale: state.stale || Boolean(event.reported && !known),
     ended: { turn: event.turn, state: event.state, problem: event.problem },
   };
 }

@@ -138,7 +138,7 @@ export interface Engine {
   progress: number | null;
 }
 
-// ---- Decisions and receipts: `chatsite/history/receipt.py` ----
+// ---- Decisions and receipts: `chatsite/history/decision/shown_receipt.py` ----
 
 /** One verdict on neighbouring messages, by their sequence numbers; 0 and below: the head. */
 export interface Verdict {
@@ -324,7 +324,8 @@ export interface TurnEndedEvent {
   turn: string;
   state: WritingState;
   message: Message | null;
-  receipt: Decision | null;
+  /** The keys of the turn's receipt that changed since its decision; null: there was none. */
+  reported: Partial<Decision> | null;
   problem: Problem | null;
   messages: Message[];
 }

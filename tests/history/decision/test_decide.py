@@ -243,7 +243,7 @@ def test_a_budget_cuts_whole_turns_down_to_the_low_water_mark() -> None:
     assert decision.tokens == HEAD_TOKENS + 10 + 40
     assert decision.cut == decision.horizon == sent(decision)[0]
     assert reasons(decision)[0][2] == "above_cut"
-    assert decision.verdicts[1].sentence == (
+    assert decision.to_dict()["verdicts"][1]["sentence"] == (
         f"above the cut: when the budget of {HEAD_TOKENS + 100} tokens is full, the oldest turns "
         "go at once, down to the low-water mark (50 %), so that the beginning then stays the same"
     )
@@ -339,7 +339,7 @@ def test_messages_that_were_not_loaded_are_one_verdict() -> None:
     run = decision.verdicts[1]
     assert (run.first, run.last, run.messages, run.tokens, run.role) == (1, 8, 8, 310, None)
     assert (run.reason, run.sent) == ("over_length", False)
-    assert run.sentence == "older than the last 2 user messages"
+    assert decision.to_dict()["verdicts"][1]["sentence"] == "older than the last 2 user messages"
     assert decision.horizon == 9
     assert decision.stored == 11
 

@@ -1,7 +1,7 @@
-"""Stored receipts keep their form: the same path gives the same JSON, byte for byte.
+"""Receipts keep their form: the same path gives the same JSON, byte for byte.
 
-`golden_receipts.jsonl` holds one receipt a line. To rewrite it after an intended
-change of the form:
+`golden_receipts.jsonl` holds one receipt a line as it is stored, `golden_shown_receipts.jsonl` the
+same ones as they are shown. To rewrite both after an intended change of a form:
 `GOLDEN=write .venv/bin/python -m pytest tests/history/decision/test_golden_receipts.py`.
 """
 
@@ -33,10 +33,14 @@ from chatsite.history import (
     decide,
     resolve,
 )
+from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.messages import Message, TokenCount, ToolCall
 
 TEXT = with_tokens(Message.user("I like tea.", id="t1"))
-FILE = Path(__file__).with_name("golden_receipts.jsonl")
+FILES = {
+    "stored": Path(__file__).with_name("golden_receipts.jsonl"),
+    "shown": Path(__file__).with_name("golden_shown_receipts.jsonl"),
+}
 EVIDENCE = Evidence(
     previous=Previous(head_hash=counted_head().hash, layout=(), cut=15, under="tokens  400 40"),
     recall=Recall(hits=(Hit(seq=7, score=1.0, why="it says tea"),)),
@@ -80,6 +84,10 @@ CASES: dict[str, dict[str, object]] = {
 }
 
 
+def lines_of(form: str) -> list[str]:
+    return FILES[form].read_text(encoding="utf-8").splitlines()
+
+
 def path() -> Transcript:
     """Nine turns: one pinned, one excluded, a tool call, and a background task's note."""
     entries: list[Entry] = []
@@ -103,7 +111,7 @@ def path() -> Transcript:
     return Transcript(entries=tuple(entries[2:]), not_loaded=not_loaded)
 
 
-def receipt(name: str) -> dict[str, Any]:
+def receipt(name: str, form: str) -> dict[str, Any]:
     decision = decide(
         path(),
         resolve(environment={"HISTORY_LOW_WATER": "40"}, url={}, template=CASES[name]),
@@ -113,20 +121,29 @@ def receipt(name: str) -> dict[str, Any]:
         agent="demo",
         cleanup=cleaner({"cacheCleanup": "removeOldestMessages"}) if name == "cleaned" else None,
     )
-    return decision.to_dict()
+    return decision.to_stored() if form == "stored" else decision.to_dict()
 
 
-def test_there_is_a_golden_receipt_for_every_case() -> None:
+@pytest.mark.parametrize("form", FILES)
+def test_there_is_a_golden_receipt_for_every_case(form: str) -> None:
     if os.environ.get("GOLDEN") == "write":
-        lines = (json.dumps([name, receipt(name)], ensure_ascii=False) for name in CASES)
-        FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = [json.loads(line)[0] for line in FILE.read_text(encoding="utf-8").splitlines()]
+        lines = (json.dumps([name, receipt(name, form)], ensure_ascii=False) for name in CASES)
+        FILES[form].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = [json.loads(line)[0] for line in lines_of(form)]
     assert found == list(CASES)
 
 
+@pytest.mark.parametrize("form", FILES)
 @pytest.mark.parametrize("name", CASES)
-def test_a_receipt_is_equal_to_the_stored_one(name: str) -> None:
-    lines = FILE.read_text(encoding="utf-8").splitlines()
-    stored = next(line for line in lines if json.loads(line)[0] == name)
-    now = json.dumps([name, receipt(name)], ensure_ascii=False)
-    assert now == stored, "an intended change? The docstring says how to rewrite the file"
+def test_a_receipt_is_equal_to_the_golden_one(name: str, form: str) -> None:
+    golden = next(line for line in lines_of(form) if json.loads(line)[0] == name)
+    now = json.dumps([name, receipt(name, form)], ensure_ascii=False)
+    assert now == golden, "an intended change? The docstring says how to rewrite the files"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_golden_stored_receipt_is_shown_as_the_golden_shown_one(name: str) -> None:
+    """What the stored form leaves out is what a default says: for good, also where one changes."""
+    stored, shown = (dict(map(json.loads, lines_of(form)))[name] for form in FILES)
+    assert show_receipt(stored) == shown
+    assert show_receipt(shown) == shown, "receipts of before were stored as they are shown"

@@ -81,7 +81,8 @@ class TestAnUnloadedTurn:
         decision = decision_on(path)
         assert sent(decision) == [1, 2, 5, 6, 7]
         assert reasons(decision)[1] == (3, 4, "unloaded")
-        assert decision.verdicts[2].sentence == "unloaded by a cleanup, until you bring it back"
+        run = decision.to_dict()["verdicts"][2]
+        assert run["sentence"] == "unloaded by a cleanup, until you bring it back"
         assert decision.horizon == 5
 
     def test_a_pin_and_a_reply_bring_it_back_and_stronger_marks_keep_it_out(self) -> None:

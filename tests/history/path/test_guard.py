@@ -74,7 +74,7 @@ class TestWhatIsSaidOfDroppedTurns:
         path = [user(1, 40, pinned=True), user(2, 20), user(3, 90, pinned=True), user(4)]
         decision = decision_on(path, historyPolicy="all", historyTokens=120)
         assert in_place(decision) == [3, 4]
-        assert [(v.reason, v.sentence) for v in decision.verdicts[:2]] == [
+        assert [(v["reason"], v["sentence"]) for v in decision.to_dict()["verdicts"][:2]] == [
             ("over_budget", "left out to stay within the budget of 120 tokens"),
             ("above_cut", "left out because turns that are pinned or replied to fill the room"),
         ]

@@ -82,7 +82,8 @@ def reason_of(decision: Decision, seq: int) -> str:
 
 
 def sentence_of(decision: Decision, seq: int) -> str:
-    return next(v.sentence for v in decision.verdicts if v.first <= seq <= v.last)
+    verdicts = decision.to_dict()["verdicts"]
+    return str(next(v["sentence"] for v in verdicts if v["first"] <= seq <= v["last"]))
 
 
 def receipt_of(decision: Decision) -> Previous:
@@ -171,7 +172,7 @@ class TestNotLoaded:
         decision = decision_on(
             self.path(pinned=True), "lastN", length=3, not_loaded=self.NOT_LOADED
         )
-        assert decision.to_dict()["layout"][:2] == [  # type: ignore[index]
+        assert decision.to_dict()["layout"][:2] == [
             {"first": 1, "last": 2},
             {"first": 37, "last": 40},
         ]
@@ -450,7 +451,7 @@ class TestTriage:
         answers = [m.content or "" for m in decision.request if m.role == "assistant"]
         assert all(text.startswith("assistant ") and len(text) < 40 for text in answers)
         layout = decision.to_dict()["layout"]
-        assert {"first": 2, "last": 2, "shortened": 12} in layout  # type: ignore[operator]
+        assert {"first": 2, "last": 2, "shortened": 12} in layout
 
 
 def strategy_choice(*slots: StrategySlot) -> Evidence:

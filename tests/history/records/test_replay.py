@@ -112,9 +112,9 @@ def test_the_rebuilt_request_is_identical(name: str) -> None:
 
 def test_the_cases_contain_what_their_names_say() -> None:
     layouts = {name: decision_on(*case).to_dict()["layout"] for name, case in CASES.items()}
-    kinds = {name: {item.get("kind") for item in layouts[name]} for name in layouts}  # type: ignore[attr-defined]
+    kinds = {name: {item.get("kind") for item in layouts[name]} for name in layouts}
     assert "recalled" in kinds["relevant"] and "summary" in kinds["summary"]
-    assert any("shortened" in item for item in layouts["triage"])  # type: ignore[attr-defined]
+    assert any("shortened" in item for item in layouts["triage"])
 
 
 def test_later_changes_are_named() -> None:
