@@ -18,6 +18,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 
 from chatsite.errors import ChatsiteError
+from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
@@ -56,7 +57,9 @@ async def lifespan(
 application = ProtocolTypeRouter(
     {
         "http": AddressLimits(BodyLimits(RequestThreads(pages))),
-        "websocket": SameOrigin(HandshakeLimits(AuthMiddlewareStack(URLRouter(routes)))),
+        "websocket": SameOrigin(
+            HandshakeLimits(DirectFrames(AuthMiddlewareStack(URLRouter(routes))))
+        ),
         "lifespan": lifespan,
     }
 )

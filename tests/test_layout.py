@@ -75,7 +75,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "conformance": ("kit", "policies", "plugin"),
     "wiring": ("account_signals parts", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
-    "live": ("commands origin", "limits", "consumer", "routing"),
+    "live": ("commands frames origin", "limits", "consumer", "routing"),
     "web": (
         "people seed",
         "server",

@@ -32,6 +32,7 @@ from chatsite.live.commands import (
     parse,
     ref_of,
 )
+from chatsite.live.frames import send_text
 from chatsite.live.limits import SocketLimits, closed_for
 from chatsite.turns.answer.feed import FeedReader, ReaderLost
 from chatsite.turns.context.turn_context import PageRequest
@@ -158,7 +159,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self.owner is None:
             return
         with contextlib.suppress(OSError):
-            await self.send(text_data=to_json(event.to_dict()).decode())
+            await send_text(self.scope, to_json(event.to_dict()).decode())
 
     # ---- commands ----------------------------------------------------------------------------
     async def _do(self, command: AnyCommand) -> None:
