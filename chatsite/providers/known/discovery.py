@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Mapping
 
@@ -36,6 +37,8 @@ class Discovery:
         self._found: dict[str, dict[str, ReportedModel]] = {}
         self._shown: OllamaDetails = {}
         self._next: dict[str, float] = {}
+        # The earliest of these: a turn asks eight times whether a server is due.
+        self._soonest = 0.0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -57,7 +60,7 @@ class Discovery:
     def look_soon(self) -> None:
         """Look again in the background, unless the last look was a moment ago. Without a running
         event loop (in a command) nothing happens."""
-        if self.looking or not self._due():
+        if time.monotonic() < self._soonest or self.looking:
             return
         try:
             loop = asyncio.get_running_loop()
@@ -67,7 +70,10 @@ class Discovery:
 
     async def look(self) -> None:
         """Ask all servers that are due, at the same time."""
-        await asyncio.gather(*(self._ask(server) for server in self._due()))
+        try:
+            await asyncio.gather(*(self._ask(server) for server in self._due()))
+        finally:
+            self._soonest = min(self._next.values(), default=math.inf)
 
     def _due(self) -> list[Server]:
         now = time.monotonic()
