@@ -6,7 +6,7 @@ import random
 
 import pytest
 import tiktoken
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.providers.tokens import pieces as tokens_in_pieces
@@ -37,6 +37,7 @@ def test_ordinary_text_keeps_its_count(encoding: tiktoken.Encoding, script: str)
     assert length(encoding, *found) == length(encoding, text)
 
 
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*MARKS, *SCRIPTS.values()]), min_size=10, max_size=60))
 def test_so_does_any_mixture_of_words_and_marks(
     encoding: tiktoken.Encoding, parts: list[str]
