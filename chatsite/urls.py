@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
 from chatsite.web.accounts import pages as accounts
+from chatsite.web.accounts.export import export_all
 from chatsite.web.api import cache, comparison, files, marks, summaries
 from chatsite.web.api import conversations as api
 
@@ -13,6 +14,9 @@ from chatsite.web.api import conversations as api
 to_chat = RedirectView.as_view(
     pattern_name="chat", query_string=True, http_method_names=["get", "head"]
 )
+
+# The administration's own form would take guesses at the old password without a delay.
+to_password = RedirectView.as_view(pattern_name="password", http_method_names=["get", "head"])
 
 urlpatterns = [
     path("", to_chat, name="home"),
@@ -55,8 +59,13 @@ urlpatterns = [
         name="login",
     ),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("accounts/", accounts.Account.as_view(), name="account"),
+    path("accounts/password/", accounts.ChangePassword.as_view(), name="password"),
+    path("accounts/export/", export_all, name="account-export"),
+    path("accounts/delete/", accounts.DeleteAccount.as_view(), name="account-delete"),
     path("accounts/signup/", accounts.SignUp.as_view(), name="signup"),
     path("healthz", health.health, name="health"),
     path("readyz", health.ready, name="ready"),
+    path("admin/password_change/", to_password, name="admin-password"),
     path("admin/", admin.site.urls),
 ]

@@ -79,7 +79,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "web": (
         "people seed",
         "server",
-        "accounts api health management pages",
+        "api health management pages",
+        "accounts",
         "apps",
     ),
 }

@@ -32,7 +32,12 @@ from chatsite.conversations.files.uploads import (
     upload_content,
     upload_text,
 )
-from chatsite.conversations.reads.accounts import rights_of
+from chatsite.conversations.reads.accounts import (
+    conversations_of,
+    files_of,
+    messages_aside,
+    rights_of,
+)
 from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.reads.loading import load_path, load_turns
 from chatsite.conversations.reads.message_search import older_messages
@@ -67,6 +72,11 @@ from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
 from chatsite.conversations.turn.versions import show_version
+from chatsite.conversations.upkeep.accounts import (
+    release_piece,
+    remove_account,
+    remove_lost_sessions,
+)
 from chatsite.conversations.upkeep.lifecycle import (
     choose_history,
     clear_conversation,
@@ -100,6 +110,7 @@ __all__ = [
     "cache_books",
     "choose_history",
     "clear_conversation",
+    "conversations_of",
     "current_owner",
     "delete_conversation",
     "discard_upload",
@@ -110,6 +121,7 @@ __all__ = [
     "end_turn",
     "exclude_message",
     "leave_unanswered_message",
+    "files_of",
     "find_upload",
     "fold_summary",
     "forget_above_message",
@@ -124,6 +136,7 @@ __all__ = [
     "load_turns",
     "mark_for_cleanup",
     "mark_turns",
+    "messages_aside",
     "move_to_account",
     "older_messages",
     "open_conversation",
@@ -135,6 +148,9 @@ __all__ = [
     "questions_since",
     "read_session",
     "receipt_of",
+    "release_piece",
+    "remove_account",
+    "remove_lost_sessions",
     "rename_conversation",
     "request_parts",
     "require_quota",

@@ -34,6 +34,7 @@ STATIC = Rate("files of the page", 1_000, 3_000)
 PAGES = Rate("pages", 60, 120)
 READS = Rate("requests", 120, 600)
 HEAVY_READS = Rate("exports and comparisons", 20, 30)
+WHOLE_EXPORTS = Rate("downloads of everything", 3, 1)
 CHANGES = Rate("changes", 60, 240)
 UPLOADS = Rate("uploads", 60, 60)
 IMPORTS = Rate("imports", 10, 10)
@@ -123,6 +124,11 @@ ROUTES: dict[str, Route] = {
     "request": Route(HEAVY_READS),
     "login": Route(SIGN_INS, SMALL_BODY),
     "logout": Route(SIGN_INS, SMALL_BODY),
+    "account": Route(PAGES),
+    "password": Route(SIGN_INS, SMALL_BODY),
+    "account-export": Route(WHOLE_EXPORTS),
+    "admin-password": Route(PAGES),
+    "account-delete": Route(SIGN_INS, SMALL_BODY),
     "signup": Route(SIGN_INS, SMALL_BODY),
     "health": Route(READS),
     "ready": Route(READS),

@@ -82,6 +82,7 @@ async def _page(
             "login": reverse("login"),
             "logout": reverse("logout"),
             "signup": reverse("signup"),
+            "account": reverse("account"),
             "conversations": reverse("conversations"),
             "import": reverse("import"),
         },

@@ -51,14 +51,16 @@ async def closed(page: Page) -> tuple[int | None, str]:
 
 # How an account's rights end, by another process.
 DISABLED = "User.objects.filter(username=name).update(is_active=False)"
-DELETED = "User.objects.get(username=name).delete()"
+# In one transaction: what the server stores meanwhile would be left without its owner.
+DELETED = "transaction.atomic(User.objects.get(username=name).delete)()"
 PASSWORD_CHANGED = "u = User.objects.get(username=name); u.set_password('another-1'); u.save()"
 STAFF = "User.objects.filter(username=name).update(is_staff={})"
 
 
 async def elsewhere(server: Server, name: str, what: str) -> None:
     """Another process changes the database."""
-    code = f"from django.contrib.auth.models import User; name = {name!r}; {what}"
+    imports = "from django.contrib.auth.models import User; from django.db import transaction"
+    code = f"{imports}; name = {name!r}; {what}"
     await asyncio.to_thread(server.manage, "shell", "-c", code)
 
 

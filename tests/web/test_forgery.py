@@ -33,6 +33,8 @@ CHANGING = {
     "login": ("POST",),
     "logout": ("POST",),
     "signup": ("POST",),
+    "password": ("POST",),
+    "account-delete": ("POST",),
     "admin/": ("POST",),
 }
 

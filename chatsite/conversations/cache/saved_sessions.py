@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.utils import timezone
@@ -91,6 +91,11 @@ def delete_saved_session(row: Conversation) -> None:
     A slot that is being saved at this moment is refused afterwards, because `last_turn` is None.
     """
     KvSession.objects.filter(conversation=row).delete()
+
+
+def delete_saved_sessions(conversations: Collection[uuid.UUID]) -> None:
+    """The same for conversations that are deleted with their account."""
+    KvSession.objects.filter(conversation__in=conversations).delete()
 
 
 def _is_unchanged(conversation: str) -> bool:

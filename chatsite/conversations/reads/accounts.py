@@ -1,11 +1,15 @@
-"""Reads about accounts, for everything that outlives the request which found the session."""
+"""Reads about accounts: their rights, and everything that one owner has."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from django.contrib.auth.models import User
 
+from chatsite.conversations.models import Conversation, Message, Upload
+from chatsite.conversations.reads.ownership import owned_conversation
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.rights import Rights
 
 # SQLite takes 32,766 values in a statement.
@@ -27,3 +31,24 @@ def rights_of(users: Collection[int]) -> dict[int, Rights]:
 def _parts(users: list[int]) -> Iterator[list[int]]:
     for start in range(0, len(users), ASKED):
         yield users[start : start + ASKED]
+
+
+def conversations_of(owner: Owner) -> list[str]:
+    """The ids of all conversations that aren't deleted, the oldest first."""
+    rows = Conversation.objects.filter(owner.filter(), deleted=None).order_by("created")
+    return [str(id) for id in rows.values_list("id", flat=True)]
+
+
+def files_of(owner: Owner) -> list[tuple[str, str]]:
+    """Id and name of all files, the oldest first."""
+    rows = Upload.objects.filter(owner.filter(), conversation__deleted=None).order_by("created")
+    return [(str(id), name) for id, name in rows.values_list("id", "name")]
+
+
+def messages_aside(*, owner: Owner, conversation: str) -> list[dict[str, Any]]:
+    """Messages that a conversation's file doesn't hold: other versions, and what was cleared away.
+    Raises NotFound."""
+    row = owned_conversation(owner, conversation)
+    aside = Message.objects.filter(conversation=row, on_path__in=(False,)).order_by("seq")
+    found = aside.values("role", "content", "reasoning", "created", "state")
+    return [dict(one) for one in found.iterator(chunk_size=500)]

@@ -21,6 +21,7 @@ from django.utils import timezone
 from chatsite.conversations.database.work import StorageThreads, flush_write_log
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
+from chatsite.conversations.upkeep.accounts import remove_lost_sessions
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
@@ -148,6 +149,7 @@ class Maintenance:
         purged = await self.run(purge)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
+        await self.run(remove_lost_sessions)
         await self.sweep()
 
 

@@ -14,6 +14,7 @@ const URLS = {
   login: "/accounts/login/",
   logout: "/accounts/logout/",
   signup: "/accounts/signup/",
+  account: "/accounts/",
 };
 
 /** @returns {Page} */

@@ -47,6 +47,7 @@ export class Account {
       box,
       this.#themes(),
       entry("Restore a chat from a file", () => this.file.click()),
+      h("a", { href: urls.account }, user.signed_in ? "Your account and data" : "Your data"),
       entry("Keyboard shortcuts", () => this.actions.keys()),
       user.signed_in
         ? entry("Sign out", () => submitForm(urls.logout))

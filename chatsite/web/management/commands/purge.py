@@ -20,6 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = store.purge()
+        store.remove_lost_sessions()
         SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(store.session_files())
         self.stdout.write(
             f"Removed: deleted conversations {done.conversations}, files never sent {done.unsent}, "
