@@ -81,8 +81,9 @@ class Turn(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    # Here and for messages the constraint's index begins with the conversation.
     conversation = models.ForeignKey(
-        Conversation, on_delete=models.CASCADE, related_name="all_turns"
+        Conversation, on_delete=models.CASCADE, related_name="all_turns", db_index=False
     )
     client_id = models.CharField(max_length=64)
     number = models.PositiveIntegerField()
@@ -125,7 +126,9 @@ class Message(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="tree")
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="tree", db_index=False
+    )
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.CASCADE)
     turn = models.ForeignKey(
         Turn, null=True, blank=True, on_delete=models.SET_NULL, related_name="messages"
