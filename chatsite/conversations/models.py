@@ -113,7 +113,10 @@ class Turn(models.Model):
 
     @property
     def shown_receipt(self) -> dict[str, Any] | None:
-        return show_receipt(self.receipt) if self.receipt else None
+        """None where there is none. A receipt doesn't store what its row knows."""
+        if not self.receipt:
+            return None
+        return show_receipt(self.receipt) | {"turn": str(self.id), "number": self.number}
 
 
 class Message(models.Model):

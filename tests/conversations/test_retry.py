@@ -107,7 +107,10 @@ class TestAgain:
         end(begun, "Hello!")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
-        assert opened.messages[1].turn == begun.turn and opened.receipt == {"turn": begun.turn}
+        assert opened.messages[1].turn == begun.turn and opened.receipt == {
+            "turn": begun.turn,
+            "number": begun.number,
+        }
 
     def test_a_failed_retry_without_text_restores_the_old_answer(self) -> None:
         chat = new_id()

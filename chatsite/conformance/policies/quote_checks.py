@@ -77,9 +77,10 @@ def p28_others_send_no_earlier_quotes(trial: PolicyTrial) -> None:
 def p29_the_request_is_rebuilt(trial: PolicyTrial) -> None:
     """From the stored receipt and the messages that it names; a strategy's own text is the only
     one that a receipt doesn't hold."""
-    receipt = json.loads(json.dumps(trial.decision.to_stored()))
-    if any(item.get("kind") == "text" for item in receipt["layout"]):
+    layout = trial.decision.layout
+    if any(isinstance(item, AddedMessage) and item.kind == "text" for item in layout):
         return
+    receipt = json.loads(json.dumps(trial.decision.to_stored()))
     summary = trial.case.evidence.summary
     stored = StoredRequest(
         agent="demo",

@@ -21,7 +21,7 @@ TURNS = Columns(Turn)
 MESSAGES = Columns(Message)
 
 # ---- a conversation --------------------------------------------------------------------------
-RECEIPTS = Columns(Turn, "id", "receipt")
+RECEIPTS = Columns(Turn, "id", "number", "receipt")
 # A conversation with its last turn's receipt: its id.
 CONVERSATION_WITH_RECEIPT = (
     f"SELECT {CONVERSATIONS.names('conversation')}, {RECEIPTS.names('turn')} "

@@ -9,6 +9,7 @@ from chatsite.history.decision.verdicts import Bounds, show_verdict
 from chatsite.history.path.room import PART_NAMES, RequestPart, rest_of
 from chatsite.history.settings.rules import LOCK_REASON
 from chatsite.history.settings.stored_settings import ShownSettings, show_settings
+from chatsite.history.values.layout import read_layout
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis
 
@@ -85,6 +86,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
         "limit": window.room if whole["limit"] is None else whole["limit"],
         "prompt_tokens": whole["prompt_tokens"],
         **{name: whole[name] for name in _AS_STORED},
+        "layout": [item.to_dict() for item in read_layout(whole["layout"])],
     }
     told = {"stored", "sent", "draft", "basis", *shown}
     return shown | {name: value for name, value in stored.items() if name not in told}

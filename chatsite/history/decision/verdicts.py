@@ -66,7 +66,9 @@ class Verdict:
 
     def to_stored(self, basis: Basis) -> dict[str, object]:
         """Without what `show_verdict` knows by itself; `basis` is the usual one of the receipt."""
-        found: dict[str, object] = {"reason": self.reason, "first": self.first}
+        found: dict[str, object] = {"reason": self.reason}
+        if self.first:
+            found["first"] = self.first
         if self.last != self.first:
             found["last"] = self.last
         if self.messages != self.last - self.first + 1:
@@ -96,7 +98,7 @@ class Bounds:
 
 def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dict[str, object]:
     """A stored verdict with all that it says by default, and its sentence."""
-    reason, first = stored["reason"], stored["first"]
+    reason, first = stored["reason"], stored.get("first", 0)
     last, before = stored.get("last", first), stored.get("before", 0)
     return {
         "first": first,

@@ -64,7 +64,8 @@ class _Form:
 
     def _store_claim(
         self, one: SourceValue, setting: Setting[Any], locked_by: str
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | str:
+        """The source alone where it says all: it won, and nothing is unusual."""
         won = one.outcome == "won"
         winner = next(claim for claim in setting.said if claim.outcome == "won")
         found: dict[str, Any] = {"source": one.source}
@@ -76,21 +77,19 @@ class _Form:
             found["outcome"] = one.outcome
         if one.why != _why(one.source, one.outcome, winner.source, winner.name, locked_by):
             found["why"] = one.why
-        return found
+        return found if len(found) > 1 else one.source
 
     def show(self, stored: Stored, locked_by: str) -> dict[str, Any]:
-        """The value, its source, and what every source says, with sentences."""
-        said: Sequence[Stored] = stored["said"]
+        """The value, its source, and what each source says of it, with sentences; of those that say
+        nothing nothing is shown."""
+        said = _claims(stored)
         winner = next((one for one in said if one.get("outcome", "won") == "won"), None)
         by = winner["source"] if winner else "built in"
         name = winner.get("name", self.names[by]) if winner else ""
         value = stored["value"] if winner else self.row.built_in
         shown: list[dict[str, Any]] = []
         for source, usual in self.names.items():
-            claims = [one for one in said if one["source"] == source]
-            if source != "environment" and all("name" in one for one in claims) or not claims:
-                shown.append(_claim(source, usual, None, "absent", claim_words.ABSENT))
-            for one in claims:
+            for one in (one for one in said if one["source"] == source):
                 outcome = one.get("outcome", "won")
                 raw = one["raw"] if "raw" in one else printable_json(value)
                 why = one.get("why") or _why(source, outcome, by, name, locked_by)
@@ -100,6 +99,10 @@ class _Form:
         raw = built_in(self.row).said.raw
         shown.append(_claim("built in", "", raw, outcome, why))
         return {"value": value, "source": by, "said": shown}
+
+
+def _claims(stored: Stored) -> Sequence[Stored]:
+    return [{"source": one} if isinstance(one, str) else one for one in stored["said"]]
 
 
 def _claim(source: str, name: str, raw: str | None, outcome: str, why: str) -> dict[str, Any]:
@@ -200,7 +203,7 @@ def show_settings(stored: Stored) -> ShownSettings:
 
 def _locking(name: str, setting: Stored | None) -> str:
     """The variable of the environment that sets it, "" for none."""
-    for one in setting["said"] if setting else ():
+    for one in _claims(setting) if setting else ():
         if one["source"] == "environment":
             return str(one.get("name", _FORMS[name].names["environment"]))
     return ""

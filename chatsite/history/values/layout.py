@@ -33,6 +33,11 @@ class StoredRun:
         found: dict[str, object] = {"first": self.first, "last": self.last}
         return found | {"shortened": self.shortened} if self.shortened else found
 
+    def to_stored(self) -> list[int]:
+        """As receipts store it; those of before have the dictionary."""
+        run = [self.first, self.last]
+        return [*run, self.shortened] if self.shortened else run
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedMessage(Record):
@@ -50,6 +55,9 @@ class AddedMessage(Record):
     tokens: int
     id: str = ""
     sources: tuple[int, ...] = ()
+
+    def to_stored(self) -> dict[str, object]:
+        return self.to_dict()
 
     @classmethod
     def of(
@@ -80,6 +88,9 @@ def read_layout(layout: Iterable[object]) -> tuple[LayoutItem, ...]:
 
 
 def _item(item: object) -> LayoutItem:
+    if isinstance(item, list):
+        first, last, *shortened = (int(number) for number in item)
+        return StoredRun(first, last, *shortened)
     if not isinstance(item, Mapping):
         raise ValueError("not an item")
     if "kind" not in item:

@@ -28,6 +28,8 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.ports import Storage, TurnOwner
 
+# Keys of a receipt that its row in the database has as columns.
+OF_ROW = ("turn", "number")
 NO_TOOLS = "This model can't use tools, so it was asked without them."
 
 
@@ -163,8 +165,12 @@ class TurnProgress:
 
     # ---- the receipt -------------------------------------------------------------------------
     def full_receipt(self) -> dict[str, Any] | None:
-        """The receipt with what was reported; None before the decision."""
-        return None if self.receipt is None else {**self.receipt, **self.report()}
+        """The receipt with what was reported, as it is stored; None before the decision. The row
+        that holds it knows which turn it is."""
+        if self.receipt is None:
+            return None
+        told = {name: value for name, value in self.receipt.items() if name not in OF_ROW}
+        return told | self.report()
 
     def report(self) -> dict[str, Any]:
         """What the answer adds to its receipt. Numbers of the prompt are those of the last
@@ -196,12 +202,13 @@ class TurnProgress:
         usages = [round.usage for round in self.rounds]
         if any(usage.prompt is None for usage in usages):
             return None
-        return sum(
+        cost = sum(
             price.cost(
                 prompt=usage.prompt or 0, cached=usage.cached or 0, answer=usage.completion or 0
             )
             for usage in usages
         )
+        return round(cost, 9)
 
 
 def reported_in(receipt: Mapping[str, Any] | None, model: Model) -> ReportedPrompt | None:

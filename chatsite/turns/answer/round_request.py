@@ -154,7 +154,8 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
     receipt = decision.to_stored() | {
         "turn": turn.id,
         "number": turn.started.number,
-        "provider": {"kind": model.provider, "model": model.name, "label": model.label},
+        "provider": {"kind": model.provider, "model": model.name}
+        | ({"label": model.label} if model.label != model.name else {}),
         **turn.context.agent.asked,
         "fingerprint": await fingerprint_in_thread(decision.request),
     }

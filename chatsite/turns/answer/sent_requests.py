@@ -27,6 +27,8 @@ UNKNOWN = "?"
 # Two bytes of each message's sha256 name the one that was changed. Of a request with more
 # messages only the whole is kept: a receipt stays small.
 MARK = 4
+# Hex digits of the whole request's sha256; receipts of before have all 64.
+WHOLE = 32
 MARKED = 2_000
 THREADED = 100
 # `json.dumps` makes a new one each time it is given anything but its defaults.
@@ -112,7 +114,7 @@ def request_fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
     request, and the beginning of each message's, one after the other."""
     each = [_sha256(chat_message(message)) for message in messages]
-    whole = hashlib.sha256("".join(each).encode()).hexdigest()
+    whole = hashlib.sha256("".join(each).encode()).hexdigest()[:WHOLE]
     marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
     return {"whole": whole, "each": marks}
 
@@ -185,7 +187,7 @@ def _changed_texts(kept: StoredRequest, messages: Sequence[Message]) -> tuple[st
     """Nothing is missing; whether every text is what it was. Older receipts don't say."""
     then = kept.receipt.get("fingerprint")
     now = request_fingerprint(messages)
-    if not then or then["whole"] == now["whole"]:
+    if not then or then["whole"][:WHOLE] == now["whole"]:
         return ()
     if len(then["each"]) != len(now["each"]):
         return (CHANGED,)
