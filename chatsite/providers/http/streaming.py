@@ -30,8 +30,9 @@ _TAIL_SECONDS = 0.05
 # How soon the timer fires again where the limit has passed while nobody was reading.
 _GLANCE = 0.05
 # Between two reads of an answer, a little more than between two frames of a page
-# (`turns.answer.feed`). What arrives meanwhile is read together, at the cost of one token.
-_PACE = 0.04
+# (`turns.answer.feed`). What arrives meanwhile is read together, at the cost of one token. 50 ms
+# instead of 40 saves a sixth of the frames and adds 5 ms of lag; eyes read 20 frames a second.
+_PACE = 0.05
 # The factor for a model that thinks unseen, which sends nothing for minutes.
 _UNSEEN_THINKING = 6
 
