@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.rows import message_columns
@@ -16,6 +16,7 @@ from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.history import BACKGROUND, estimate_message
+from chatsite.kv import LOADED
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount
 from chatsite.views import State
@@ -23,6 +24,7 @@ from chatsite.views import State
 ESTIMATE = "estimate"
 # SQLite takes a few hundred values at once.
 BATCH = 300
+OFF_PATH = {"on_path": False, "kv_size": -1, "kv_start_position": -1, "kv_status": LOADED}
 
 
 def locked_conversation(owner: Owner, conversation: str) -> Conversation:
@@ -104,12 +106,12 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
     part moves to the first new message, so that what was forgotten stays forgotten.
     """
     under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
-    before = _totals(row, below)
+    before = _totals(under)
     under.update(on_path=False)
     for start in range(0, len(through), BATCH):
         some = through[start : start + BATCH]
         Message.objects.filter(conversation=row, id__in=some).update(on_path=True)
-    after = _totals(row, below) if through else {}
+    after = _totals(under) if through else {}
     for name, total in before.items():
         if name in TOTALS:
             setattr(row, name, getattr(row, name) - (total or 0) + (after.get(name) or 0))
@@ -122,10 +124,21 @@ def reroute(row: Conversation, *, below: int, through: Sequence[uuid.UUID]) -> N
         row.forget_above = after.get("first") or row.next_seq
 
 
-def _totals(row: Conversation, below: int) -> dict[str, int | None]:
-    """The totals of the path below a message, and its newest background message."""
+def take_off_path(row: Conversation, seqs: range) -> None:
+    """Take the messages in these places off the path, and store its totals. All versions there lose
+    their places in the engine's cache and their unloaded status."""
+    here = Message.objects.filter(conversation=row, seq__gte=seqs.start, seq__lt=seqs.stop)
+    for name, total in _totals(here.filter(ON_PATH)).items():
+        if name in TOTALS and name != "marked":
+            setattr(row, name, getattr(row, name) - (total or 0))
+    here.exclude(**OFF_PATH).update(**OFF_PATH)
+    row.save(update_fields=["path_messages", "path_users", "path_background", "path_tokens"])
+
+
+def _totals(messages: QuerySet[Message]) -> dict[str, int | None]:
+    """The totals of a part of the path, and its newest background message."""
     ended = ~Q(state="running")
-    return Message.objects.filter(ON_PATH, conversation=row, seq__gt=below).aggregate(
+    return messages.aggregate(
         path_messages=Count("id", filter=ended),
         path_users=Count("id", filter=Q(role="user")),
         path_background=Count("id", filter=Q(role="user", source__in=BACKGROUND)),

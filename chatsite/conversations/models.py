@@ -26,7 +26,8 @@ class Conversation(models.Model):
     counts user messages of background tasks, which `path_users` includes; `last_background` is the
     seq of the newest background message, 0 for none. `model` is the page's choice as
     `provider:name`, blank for the agent's own; `history` that of the policy and its settings, by
-    the names of a link's parameters.
+    the names of a link's parameters. While it is being restored from a file it is `importing`, and
+    `deleted` too, so that nothing finds it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -41,6 +42,7 @@ class Conversation(models.Model):
     created = models.DateTimeField()
     updated = models.DateTimeField()
     deleted = models.DateTimeField(null=True, blank=True)
+    importing = models.BooleanField(default=False)
     next_seq = models.PositiveIntegerField(default=1)
     path_messages = models.PositiveIntegerField(default=0)
     path_users = models.PositiveIntegerField(default=0)

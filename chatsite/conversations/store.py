@@ -77,17 +77,22 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
+from chatsite.conversations.upkeep.imports import (
+    add_imported,
+    begin_import,
+    finish_import,
+    import_conversation,
+)
 from chatsite.conversations.upkeep.lifecycle import (
     choose_history,
     clear_conversation,
     delete_conversation,
-    import_conversation,
     move_to_account,
     rename_conversation,
     save_counts,
     undelete_conversation,
 )
-from chatsite.conversations.upkeep.maintenance import Maintenance, purge
+from chatsite.conversations.upkeep.maintenance import Maintenance, purge, remove_imports
 from chatsite.conversations.upkeep.marks import (
     exclude_message,
     forget_above_message,
@@ -99,11 +104,13 @@ from chatsite.conversations.upkeep.outside_messages import add_message
 __all__ = [
     "Maintenance",
     "StorageThreads",
+    "add_imported",
     "add_message",
     "agent_of",
     "answers",
     "attachments_of",
     "begin_calls",
+    "begin_import",
     "begin_retry",
     "begin_turn",
     "bring_back_turns",
@@ -123,6 +130,7 @@ __all__ = [
     "leave_unanswered_message",
     "files_of",
     "find_upload",
+    "finish_import",
     "fold_summary",
     "forget_above_message",
     "import_conversation",
@@ -151,6 +159,7 @@ __all__ = [
     "release_piece",
     "remove_account",
     "remove_lost_sessions",
+    "remove_imports",
     "rename_conversation",
     "request_parts",
     "require_quota",

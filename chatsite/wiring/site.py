@@ -202,6 +202,7 @@ class Site:
         """Raises Refused where another server uses the same folder."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.end_interrupted)
+        await self.run(store.remove_imports)
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         self.tool_servers.start()
@@ -225,6 +226,7 @@ class Site:
         await self.cache.close()
         await self.engine.stop()
         await self.models.aclose()
+        await self.run.drain()
         self.run.close()
         if self._lock is not None:
             self._lock.close()

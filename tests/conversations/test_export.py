@@ -17,6 +17,7 @@ from chatsite.conversations.reads import queries
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.records import WholePath
 from chatsite.errors import BadRestore
+from chatsite.files.names import safe_name
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.views import ConversationView
@@ -24,6 +25,7 @@ from tests.conversations.builders import ADA, begin, messages, new_id, row, talk
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 visible_text = text.filter(str.strip)
+file_names = visible_text.map(safe_name)
 name = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
 json_value = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**40), 2**40) | text,
@@ -33,7 +35,7 @@ json_value = st.recursive(
 attachment = st.builds(
     Attachment,
     id=name,
-    name=name,
+    name=file_names,
     size=st.integers(1, 10**6),
     modality=st.sampled_from(["document", "image", "audio", "video"]),
     mime_type=st.none() | name,
@@ -428,3 +430,41 @@ def test_a_file_that_is_no_conversation_is_refused_with_a_sentence(content: byte
 def test_a_blank_title_is_replaced_by_a_readable_one() -> None:
     document = valid_document() | {"title": " "}
     assert read_export(json.dumps(document).encode()).title == "Restored chat"
+
+
+class TestHostileFiles:
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("width", 10**400),
+            ("height", 2_000_000),
+            ("characters", 10**30),
+            ("size", 0),
+            ("size", 10**20),
+        ],
+    )
+    def test_a_size_that_no_file_has_is_refused_with_its_place(
+        self, field: str, value: int
+    ) -> None:
+        with pytest.raises(BadRestore, match=rf"messages\.0\.attachments\.0\.{field}.*Nothing"):
+            read_export(with_attachment(**{field: value}))
+
+    def test_a_name_is_stored_without_line_ends_and_direction_marks(self) -> None:
+        saved = read_export(with_attachment(name="a/b\u202egpj\n.exe"))
+        assert saved.messages[0].attachments[0].name == "bgpj .exe"
+
+    def test_more_messages_than_are_taken_are_refused(self) -> None:
+        said = b'{"role":"user","content":"x"},' * 150_001
+        with pytest.raises(BadRestore, match="messages: .*150000.*Nothing was restored"):
+            read_export(file_of(said[:-1]))
+
+
+def file_of(messages: bytes) -> bytes:
+    head = f'{{"format":"{FORMAT}","version":{VERSION},"agent":"demo","title":"t","messages":['
+    return head.encode() + messages + b"]}"
+
+
+def with_attachment(**changes: Any) -> bytes:
+    attachment = {"name": "a.png", "size": 9, "modality": "image", **changes}
+    message = {"role": "user", "content": "Look", "attachments": [attachment]}
+    return file_of(json.dumps(message).encode())

@@ -70,7 +70,7 @@ class TestKeeping:
     def test_deleting_an_account_deletes_its_files(self, keep: Keep, folder: Path) -> None:
         user = User.objects.create_user("ada")
         keep(owner=ADA)
-        assert uploads.move_uploads(guest="ada", user=user.pk) == 1
+        assert uploads.move_uploads(guest="ada", user=user.pk, most=9) == 1
         sent = keep(owner=Owner(user=user.pk))
         conversation_with(sent, owner=Owner(user=user.pk))
         assert len(stored_file_names(folder)) == 2

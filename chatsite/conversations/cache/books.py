@@ -86,13 +86,6 @@ def mark_loaded(row: Conversation, turns: Sequence[int] | None) -> dict[str, int
     return _write((one, _loaded_place(one[1:])) for one in rows)
 
 
-def clear_places(row: Conversation) -> None:
-    """Reset all places and statuses, because the caller clears the path."""
-    rows = fetch(CACHE_PLACES + IN_CACHE, key(row.id))
-    rows += fetch(CACHE_PLACES + CLEANED_UP, key(row.id))
-    _write((one, NOT_THERE) for one in rows)
-
-
 def _new_place(now: CachePlace, place: tuple[int, int] | None) -> CachePlace:
     size, _, status = now
     if place is not None:

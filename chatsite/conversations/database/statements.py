@@ -116,6 +116,8 @@ CLEANED_UP = "kv_status < 1"
 # True, false; the turns follow. With both values the index over turns serves, and messages that
 # are off the path are found too.
 OF_TURNS = "on_path IN (%s, %s) AND turn_seq IN"
+# Count, tokenizer, basis and message.
+SAVE_COUNT = f"UPDATE {MESSAGES.table} SET tokens = %s, tokenizer = %s, basis = %s WHERE id = %s"
 # Size, first cell, status and message.
 SAVE_CACHE_PLACE = (
     f"UPDATE {MESSAGES.table} SET kv_size = %s, kv_start_position = %s, kv_status = %s "

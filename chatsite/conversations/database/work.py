@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
@@ -13,6 +13,9 @@ from django.db import close_old_connections, connection, transaction
 P = ParamSpec("P")
 T = TypeVar("T")
 READERS = 5
+# Rows that one piece of a unit changes: 250 new messages with their nine indexes take 25 to 40 ms.
+ROWS = 250
+Pieces = Generator[None, None, T]
 
 
 def writing(work: Callable[P, T]) -> Callable[P, T]:
@@ -20,6 +23,35 @@ def writing(work: Callable[P, T]) -> Callable[P, T]:
     unit: Callable[P, T] = transaction.atomic(work)
     unit.writes = True  # type: ignore[attr-defined]
     return unit
+
+
+def in_pieces(work: Callable[P, Pieces[T]]) -> Callable[P, T]:
+    """Decorates a unit whose size grows with one person's data: a generator, whose pieces end at
+    each `yield`. A piece is one transaction of at most some `ROWS` rows; between two pieces the
+    writing thread does what others wait for, and the data must be whole. Called without
+    `StorageThreads` it runs all its pieces.
+    """
+
+    @functools.wraps(work)
+    def unit(*args: P.args, **kwargs: P.kwargs) -> T:
+        steps = work(*args, **kwargs)
+        while True:
+            ended, result = next_piece(steps)
+            if ended:
+                return result  # type: ignore[return-value]
+
+    unit.writes, unit.pieces = True, work  # type: ignore[attr-defined]
+    return unit
+
+
+def next_piece(steps: Pieces[T]) -> tuple[bool, T | None]:
+    """Run one piece in a transaction: whether it was the last one, and then the result."""
+    with transaction.atomic():
+        try:
+            next(steps)
+        except StopIteration as end:
+            return True, end.value
+    return False, None
 
 
 def is_write(work: Callable[..., object]) -> bool:
@@ -53,11 +85,31 @@ class StorageThreads:
     def __init__(self) -> None:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._in_pieces: set[asyncio.Task[object]] = set()
 
     async def __call__(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        pieces: Callable[P, Pieces[T]] | None = getattr(work, "pieces", None)
+        if pieces is not None:
+            # As every unit that has begun it runs to its end, also when its caller is cancelled.
+            task = asyncio.create_task(self._run_pieces(pieces(*args, **kwargs)))
+            self._in_pieces.add(task)
+            task.add_done_callback(self._in_pieces.discard)
+            return await asyncio.shield(task)
         threads = self._writer if is_write(work) else self._readers
         call = functools.partial(_with_connection, work, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(threads, call)
+
+    async def _run_pieces(self, steps: Pieces[T]) -> T:
+        loop = asyncio.get_running_loop()
+        while True:
+            call = functools.partial(_with_connection, next_piece, steps)
+            ended, result = await loop.run_in_executor(self._writer, call)
+            if ended:
+                return result  # type: ignore[return-value]
+
+    async def drain(self) -> None:
+        """Wait for the units that run in pieces."""
+        await asyncio.gather(*self._in_pieces, return_exceptions=True)
 
     def close(self) -> None:
         self._readers.shutdown()

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadRestore
-from chatsite.messages import Modality, Role, Source
+from chatsite.files.names import safe_name
+from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Modality, Role, Source
 
 FORMAT = "chatsite.conversation"
 # Version 1 had no settings, marks or places in the cache, version 2 no choice that is kept with the
@@ -46,6 +47,13 @@ Json = Annotated[dict[str, Any], AfterValidator(_is_json)]
 ShortText = Annotated[Text, Field(max_length=80)]
 # More names than there are to choose; unknown ones are left out.
 MAX_CHOSEN = 20
+MAX_MESSAGES = 150_000
+# Of one message: what is sent has at most MAX_ATTACHMENTS, and calls are a model's.
+MAX_CALLS = 200
+MAX_QUOTED = 1_000
+# Of one side of a picture, and of a place in the engine's cache: more isn't stored anywhere.
+MOST_PIXELS = 1_000_000
+MOST_CELLS = 2**31 - 1
 
 
 class SavedCall(BaseModel):
@@ -60,13 +68,13 @@ class SavedAttachment(BaseModel):
 
     model_config = _NOTHING_MORE
     id: Text = ""
-    name: Annotated[Text, Field(max_length=255)]
-    size: int
+    name: Annotated[Text, Field(max_length=255), AfterValidator(safe_name)]
+    size: Annotated[int, Field(ge=1, le=MAX_ATTACHMENT_BYTES)]
     modality: Modality
     mime_type: Annotated[Text, Field(max_length=100)] | None = None
-    width: Annotated[int, Field(ge=0)] = 0
-    height: Annotated[int, Field(ge=0)] = 0
-    characters: Annotated[int, Field(ge=0)] = 0
+    width: Annotated[int, Field(ge=0, le=MOST_PIXELS)] = 0
+    height: Annotated[int, Field(ge=0, le=MOST_PIXELS)] = 0
+    characters: Annotated[int, Field(ge=0, le=MAX_ATTACHMENT_BYTES)] = 0
 
 
 class SavedBook(BaseModel):
@@ -74,8 +82,8 @@ class SavedBook(BaseModel):
     `status`: 1 loaded, 0 marked for cleanup, -1 unloaded."""
 
     model_config = _NOTHING_MORE
-    size: Annotated[int, Field(ge=-1)] = -1
-    start: Annotated[int, Field(ge=-1)] = -1
+    size: Annotated[int, Field(ge=-1, le=MOST_CELLS)] = -1
+    start: Annotated[int, Field(ge=-1, le=MOST_CELLS)] = -1
     status: Literal[-1, 0, 1] = 1
 
     @property
@@ -102,15 +110,19 @@ class SavedMessage(BaseModel):
     role: Role
     content: Text | None = None
     reasoning: Text | None = None
-    attachments: list[SavedAttachment] = Field(default_factory=list)
-    calls: list[SavedCall] = Field(default_factory=list)
+    attachments: Annotated[list[SavedAttachment], Field(max_length=MAX_ATTACHMENTS)] = Field(
+        default_factory=list
+    )
+    calls: Annotated[list[SavedCall], Field(max_length=MAX_CALLS)] = Field(default_factory=list)
     call_id: Annotated[Text, Field(max_length=200)] | None = None
     metadata: Text = ""
     source: Source = "web"
     pinned: bool = False
     excluded: bool = False
     unanswered: bool = False
-    quoted: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
+    quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = Field(
+        default_factory=list
+    )
     kv: SavedBook = Field(default_factory=SavedBook)
 
 
@@ -119,10 +131,10 @@ class SavedSettings(BaseModel):
 
     model_config = _NOTHING_MORE
     policy: ShortText
-    length: Annotated[int, Field(ge=0)]
-    tokens: Annotated[int, Field(ge=1)] | None = None
-    low_water: int | None = None
-    step: int | None = None
+    length: Annotated[int, Field(ge=0, le=MOST_CELLS)]
+    tokens: Annotated[int, Field(ge=1, le=MOST_CELLS)] | None = None
+    low_water: Annotated[int, Field(ge=-MOST_CELLS, le=MOST_CELLS)] | None = None
+    step: Annotated[int, Field(ge=-MOST_CELLS, le=MOST_CELLS)] | None = None
     selector: ShortText = ""
     cleanup: ShortText = ""
 
@@ -144,7 +156,7 @@ class SavedConversation(BaseModel):
     )
     asked: Json = Field(default_factory=dict)
     forget_above: Annotated[int, Field(ge=0)] = 0
-    messages: list[SavedMessage]
+    messages: Annotated[list[SavedMessage], Field(max_length=MAX_MESSAGES)]
 
 
 class _Stated(BaseModel):

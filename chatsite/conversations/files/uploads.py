@@ -140,9 +140,11 @@ def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
         )
 
 
-def move_uploads(*, guest: str, user: int) -> int:
-    """Move a guest's files to the account at sign-in; how many there were."""
-    return Upload.objects.filter(user=None, guest=guest).update(user_id=user, guest="")
+def move_uploads(*, guest: str, user: int, most: int) -> int:
+    """Move at most that many of a guest's files to the account at sign-in; how many were moved."""
+    theirs = Upload.objects.filter(user=None, guest=guest)
+    some = list(theirs.values_list("id", flat=True)[:most])
+    return theirs.filter(id__in=some).update(user_id=user, guest="")
 
 
 # ---- reading ---------------------------------------------------------------------------------

@@ -45,7 +45,9 @@ def _release(user: int) -> list[str]:
         Conversation.objects.filter(user=user).values_list("id", flat=True)[:PIECE]
     )
     delete_saved_sessions(conversations)
-    Conversation.objects.filter(id__in=conversations).update(**nobody, deleted=then)
+    Conversation.objects.filter(id__in=conversations).update(
+        **nobody, deleted=then, importing=False
+    )
     files = list(Upload.objects.filter(user=user).values_list("id", flat=True)[:PIECE])
     Upload.objects.filter(id__in=files).update(**nobody, created=then)
     return [str(id) for id in (*conversations, *files)]

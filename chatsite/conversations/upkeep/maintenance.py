@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -18,7 +18,13 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from chatsite.conversations.database.work import StorageThreads, flush_write_log
+from chatsite.conversations.database.work import (
+    ROWS,
+    Pieces,
+    StorageThreads,
+    flush_write_log,
+    in_pieces,
+)
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
@@ -32,8 +38,7 @@ DELETED_AFTER = timedelta(hours=1)
 UNSENT_AFTER = timedelta(hours=24)
 # Younger files may still be in the middle of an upload.
 LEFT_OVER_SECONDS = 3600.0
-CHUNK = 2_000
-ROWS = 500
+CHUNK = ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,42 +51,67 @@ class Purged:
 
 
 def purge(*, now: datetime | None = None) -> Purged:
-    """A unit of work that may take seconds, in many short transactions."""
-    now = now or timezone.now()
-    deleted = Conversation.objects.filter(deleted__lt=now - DELETED_AFTER)
+    """Everything at once, for the command: it may take seconds, in many short transactions."""
+    return replace(purge_files(now=now), conversations=purge_conversations(now=now))
+
+
+@in_pieces
+def purge_conversations(*, now: datetime | None = None) -> Pieces[int]:
+    """Remove what was deleted long enough ago; how many conversations."""
+    before = (now or timezone.now()) - DELETED_AFTER
+    deleted = Conversation.objects.filter(deleted__lt=before, importing=False)
     ids = list(deleted.values_list("id", flat=True))
+    yield
     for id in ids:
-        _remove_conversation(id, before=now - DELETED_AFTER)
+        yield from _remove_conversation(id, Q(deleted__lt=before))
+    return len(ids)
+
+
+@in_pieces
+def remove_imports(*, conversation: str | None = None) -> Pieces[int]:
+    """Remove what is left of an import that won't be completed, or of all; how many there were."""
+    left = Conversation.objects.filter(importing=True)
+    if conversation is not None:
+        left = left.filter(id=conversation)
+    ids = list(left.values_list("id", flat=True))
+    yield
+    for id in ids:
+        yield from _remove_conversation(id, Q(importing=True))
+    return len(ids)
+
+
+def purge_files(*, now: datetime | None = None) -> Purged:
+    """Remove files that were never sent, and what has no counterpart."""
+    now = now or timezone.now()
     return Purged(
-        conversations=len(ids),
+        conversations=0,
         unsent=_remove_unsent(now - UNSENT_AFTER),
         leftovers=_remove_leftovers(now),
     )
 
 
-def _remove_conversation(id: uuid.UUID, *, before: datetime) -> None:
-    """In parts, the newest messages first, so that a long conversation doesn't block all writers.
-
-    Without the ORM's cascade, which would read every row first.
-    """
+def _remove_conversation(id: uuid.UUID, which: Q) -> Pieces[None]:
+    """The newest messages first, as long as the conversation is one of `which`: somebody may
+    restore it meanwhile. Without the ORM's cascade, which would read every row first."""
     tree = Message.objects.filter(conversation=id)
-    while True:
-        with transaction.atomic():
-            row = Conversation.objects.select_for_update().filter(id=id).first()
-            if row is None or row.deleted is None or row.deleted >= before:
-                return  # restored in the meantime
-            newest = tree.aggregate(seq=Max("seq"))["seq"]
-            if newest is None:
-                break
+    turns = Turn.objects.filter(conversation=id)
+    there = Conversation.objects.select_for_update().filter(which, id=id)
+    while there.exists():
+        newest = tree.aggregate(seq=Max("seq"))["seq"]
+        if newest is not None:
             chunk = tree.filter(seq__gt=newest - CHUNK)
-            Conversation.objects.filter(id=id).update(last_turn=None)
+            there.update(last_turn=None)
             Summary.objects.filter(last__in=chunk).delete()
-            Turn.objects.filter(asked__in=chunk).update(asked=None)
+            turns.filter(asked__in=chunk).update(asked=None)
             chunk._raw_delete(chunk.db)
-    with transaction.atomic():
-        turns = Turn.objects.filter(conversation=id)
-        turns._raw_delete(turns.db)
-        Conversation.objects.filter(id=id).delete()  # its files' rows with it, and their bytes
+        elif some := list(turns.values_list("id", flat=True)[:CHUNK]):
+            part = turns.filter(id__in=some)
+            part._raw_delete(part.db)
+        elif files := list(Upload.objects.filter(conversation=id).values_list("id")[:CHUNK]):
+            Upload.objects.filter(id__in=[file for (file,) in files]).delete()  # with their bytes
+        else:
+            there.delete()
+        yield
 
 
 def _remove_unsent(before: datetime) -> int:
@@ -146,7 +176,8 @@ class Maintenance:
         await self.run(flush_write_log)
 
     async def purge(self) -> None:
-        purged = await self.run(purge)
+        removed = await self.run(purge_conversations)
+        purged = replace(await self.run(purge_files), conversations=removed)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
         await self.run(remove_lost_sessions)

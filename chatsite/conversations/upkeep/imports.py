@@ -1,0 +1,121 @@
+"""Writes a conversation that comes from a file: hidden until its last message is stored."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+
+from django.utils import timezone
+
+from chatsite.conversations.active_path import place_at_end, with_token_count
+from chatsite.conversations.database.rows import conversation_view
+from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
+from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
+from chatsite.conversations.models import UNANSWERED, Conversation
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound
+from chatsite.messages import Message
+from chatsite.views import ConversationView
+
+NOTHING: Mapping[str, Sequence[int]] = MappingProxyType({})
+
+
+@writing
+def begin_import(
+    *, owner: Owner, agent: str, title: str, history: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """A new conversation that nobody finds yet; its id. `history` is the choice to keep with it."""
+    now = timezone.now()
+    row = Conversation(
+        id=uuid.uuid4(),
+        user_id=owner.user,
+        guest=owner.guest,
+        agent=agent,
+        history=dict(history),
+        title=title[:200],
+        created=now,
+        updated=now,
+        deleted=now,
+        importing=True,
+    )
+    row.save(force_insert=True)
+    return str(row.id)
+
+
+@writing
+def add_imported(
+    *,
+    conversation: str,
+    messages: Sequence[Message],
+    pinned: Collection[str] = (),
+    excluded: Collection[str] = (),
+    unanswered: Collection[str] = (),
+    quoted: Mapping[str, Sequence[int]] = NOTHING,
+) -> None:
+    """The next messages of the file, some `ROWS` at most; the others are as in
+    `import_conversation`. Raises NotFound where the import was given up."""
+    row = _importing(conversation)
+    rows = place_at_end(row, [with_token_count(said) for said in messages], now=row.created)
+    for one in rows:
+        id = str(one.id)
+        one.pinned, one.excluded = id in pinned, id in excluded
+        one.state = UNANSWERED[0] if id in unanswered else one.state
+        # The first message has seq 1, and none is left out.
+        one.quoted = [place + 1 for place in quoted.get(id, ())]
+    row.marked += sum(one.pinned or one.excluded for one in rows)
+    MESSAGES.insert(rows)
+    CONVERSATION_TOTALS.update(row)
+
+
+@writing
+def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationView:
+    """Show the conversation. Raises NotFound where the import was given up."""
+    row = _importing(conversation)
+    row.deleted, row.importing = None, False
+    row.updated = timezone.now()
+    row.forget_above = forget_above + 1 if forget_above else 0
+    row.save(update_fields=["deleted", "importing", "updated", "forget_above"])
+    return conversation_view(row)
+
+
+@in_pieces
+def import_conversation(
+    *,
+    owner: Owner,
+    agent: str,
+    title: str,
+    messages: Sequence[Message],
+    pinned: Collection[str] = (),
+    excluded: Collection[str] = (),
+    unanswered: Collection[str] = (),
+    forget_above: int = 0,
+    quoted: Mapping[str, Sequence[int]] = NOTHING,
+    history: Mapping[str, str] = MappingProxyType({}),
+) -> Pieces[ConversationView]:
+    """A new conversation of this owner with these messages, which `History` has checked.
+
+    `pinned` and `excluded` are disjoint sets of ids, `unanswered` those of user messages whose
+    answer failed; the first `forget_above` messages are above the marker. `quoted` are the places
+    in the file, from 0, of those that were quoted before the question of a message, by its id.
+    `history` is the choice to keep with it.
+    """
+    id = begin_import(owner=owner, agent=agent, title=title, history=history)
+    for start in range(0, len(messages), ROWS):
+        add_imported(
+            conversation=id,
+            messages=messages[start : start + ROWS],
+            pinned=pinned,
+            excluded=excluded,
+            unanswered=unanswered,
+            quoted=quoted,
+        )
+        yield
+    return finish_import(conversation=id, forget_above=forget_above)
+
+
+def _importing(id: str) -> Conversation:
+    row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
+    if row is None:
+        raise NotFound("This import was given up.")
+    return row

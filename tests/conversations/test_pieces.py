@@ -1,0 +1,153 @@
+"""The writing thread is given up between pieces, however much one person has stored."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from chatsite.conversations import store
+from chatsite.conversations.database import work
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.upkeep import maintenance
+from chatsite.errors import NotFound
+from chatsite.history import Everything
+from chatsite.messages import Message as Said
+from chatsite.messages import TokenCount
+from tests.conversations.builders import ADA, begin, new_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MESSAGES = 10_000
+
+
+def said(count: int) -> list[Said]:
+    return [Said.user(f"Line {number}", id=new_id()) for number in range(count)]
+
+
+def imported(count: int) -> str:
+    return store.import_conversation(owner=ADA, agent="demo", title="Log", messages=said(count)).id
+
+
+@contextmanager
+def watched() -> Iterator[list[int]]:
+    """The rows that each transaction changed, as SQLite counts them."""
+    changed: list[int] = []
+    original = work.next_piece
+
+    def counted(steps: Any) -> tuple[bool, Any]:
+        before = total_changes()
+        try:
+            return original(steps)
+        finally:
+            changed.append(total_changes() - before)
+
+    work.next_piece = counted
+    try:
+        yield changed
+    finally:
+        work.next_piece = original
+
+
+def total_changes() -> int:
+    connection.ensure_connection()
+    return int(connection.connection.total_changes)
+
+
+def later() -> Any:
+    return timezone.now() + timedelta(hours=2)
+
+
+def counts_of(chat: str) -> dict[str, TokenCount]:
+    ids = Message.objects.filter(conversation_id=uuid.UUID(chat)).values_list("id", flat=True)
+    return {str(id): TokenCount(count=7, tokenizer="t", basis="counted") for id in ids}
+
+
+def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
+    with watched() as changed:
+        chat = imported(MESSAGES)
+        store.save_counts(conversation=chat, counts=counts_of(chat))
+        row = Conversation.objects.get(id=chat)
+        assert (row.path_messages, row.path_tokens) == (MESSAGES, 7 * MESSAGES)
+        store.clear_conversation(owner=ADA, conversation=chat)
+        row.refresh_from_db()
+        assert (row.path_messages, row.path_tokens, row.forget_above) == (0, 0, 0)
+        store.delete_conversation(owner=ADA, conversation=chat)
+        assert store.purge(now=later()).conversations == 1
+    assert not Message.objects.exists()
+    assert len(changed) >= 4 * MESSAGES / work.ROWS
+    assert max(changed) <= work.ROWS + 5
+
+
+def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:
+    id = store.begin_import(owner=ADA, agent="demo", title="Half")
+    store.add_imported(conversation=id, messages=said(3))
+    assert store.list_conversations(owner=ADA) == []
+    for unit in (store.open_conversation, store.whole_path, store.undelete_conversation):
+        with pytest.raises(NotFound):
+            unit(owner=ADA, conversation=id)
+    assert store.purge(now=later()).conversations == 0
+    store.finish_import(conversation=id)
+    [shown] = store.list_conversations(owner=ADA)
+    assert shown.id == id
+
+
+def test_what_a_killed_server_left_of_an_import_is_removed() -> None:
+    id = store.begin_import(owner=ADA, agent="demo", title="Half")
+    store.add_imported(conversation=id, messages=said(3))
+    kept = imported(2)
+    assert maintenance.remove_imports() == 1
+    assert [str(row.id) for row in Conversation.objects.all()] == [kept]
+    assert Message.objects.count() == 2
+    with pytest.raises(NotFound):
+        store.add_imported(conversation=id, messages=said(1))
+
+
+def test_a_message_sent_while_a_conversation_is_cleared_stays() -> None:
+    chat = imported(work.ROWS * 2)
+    steps = pieces_of(store.clear_conversation)(owner=ADA, conversation=chat)
+    assert work.next_piece(steps) == (False, None)
+    started = begin(chat, "Still here")
+    loaded = store.load_path(owner=ADA, conversation=chat, reach=Everything())
+    [entry] = [one for one in loaded.transcript.entries if one.forgets_above]
+    assert entry.message.content == "Still here"
+    while not work.next_piece(steps)[0]:
+        pass
+    row = Conversation.objects.get(id=chat)
+    assert (row.path_messages, row.path_users, row.forget_above) == (1, 1, 0)
+    assert Turn.objects.get(id=started.turn).state == "running"
+
+
+def pieces_of(unit: Callable[..., Any]) -> Any:
+    return unit.pieces  # type: ignore[attr-defined]
+
+
+async def test_another_write_runs_between_the_pieces_and_a_cancelled_caller_ends_nothing() -> None:
+    run = store.StorageThreads()
+    order: list[str] = []
+
+    @work.in_pieces
+    def long() -> work.Pieces[None]:
+        for _ in range(3):
+            order.append("long")
+            yield
+
+    @work.writing
+    def short() -> None:
+        order.append("short")
+
+    caller = asyncio.create_task(run(long))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    caller.cancel()
+    await run(short)
+    await run.drain()
+    run.close()
+    assert order.count("long") == 3
+    assert order.index("short") < 3
