@@ -59,6 +59,8 @@ CONTROL_FRAMES = Rate("control frames", 20, 600)
 REFUSED_FRAMES = Rate("refused commands", 200, 1_200)
 
 SOCKETS = Most("open connections", 32, 20_000)
+# Each takes some hundred MB of memory while its file is read.
+RESTORES = Most("chats being restored", 1, 2)
 BODIES = Most("requests that are still arriving", 8, 400)
 
 RATES: dict[str, Rate] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -11,13 +12,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatsite.conversations import store
 from chatsite.conversations.files.export import read_export, write_export
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, BadRestore, NotFound
 from chatsite.events import Cleared, Deleted, PathChanged, Renamed
+from chatsite.limits.table import RESTORES
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, request_body, storable
 from chatsite.web.api.resume import cleanup_strategy, resume_settings
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wiring import Site
 
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 
@@ -131,26 +135,39 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
     site = site_of(request)
     content = upload.read() if upload is not None else request_body(request)
-    # In a thread: some 0.1 s a megabyte would block every other request.
-    saved = await asyncio.to_thread(read_export, content)
-    template = site.catalogue.get(saved.agent)
-    resumed = resume_settings(
-        saved.settings, saved.history, template.chat_settings, staff=await is_staff(request)
-    )
-    view = await site.run(
-        store.import_conversation,
-        owner=await request_owner(request),
-        agent=saved.agent,
-        title=saved.title,
-        messages=saved.messages,
-        pinned=saved.pinned,
-        excluded=saved.excluded,
-        unanswered=saved.unanswered,
-        forget_above=saved.forget_above,
-        quoted=saved.quoted,
-        history=resumed.history,
-    )
-    return JsonResponse({"conversation": view.to_dict(), "note": resumed.note})
+    owner, staff = await request_owner(request), await is_staff(request)
+    task = asyncio.create_task(_import_for(site, owner, content, staff=staff))
+    _under_way.add(task)
+    task.add_done_callback(_under_way.discard)
+    # Who leaves the page doesn't stop it, and it keeps its place until it has ended.
+    return JsonResponse(await asyncio.shield(task))
+
+
+_under_way: set[asyncio.Task[dict[str, Any]]] = set()
+
+
+async def _import_for(site: Site, owner: Owner, content: bytes, *, staff: bool) -> dict[str, Any]:
+    with site.limiter.place(RESTORES, person=owner.key):
+        # In a thread: some 0.1 s a megabyte would block every other request.
+        saved = await asyncio.to_thread(read_export, content)
+        template = site.catalogue.get(saved.agent)
+        resumed = resume_settings(
+            saved.settings, saved.history, template.chat_settings, staff=staff
+        )
+        view = await site.run(
+            store.import_conversation,
+            owner=owner,
+            agent=saved.agent,
+            title=saved.title,
+            messages=saved.messages,
+            pinned=saved.pinned,
+            excluded=saved.excluded,
+            unanswered=saved.unanswered,
+            forget_above=saved.forget_above,
+            quoted=saved.quoted,
+            history=resumed.history,
+        )
+    return {"conversation": view.to_dict(), "note": resumed.note}
 
 
 @require_GET
