@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 
 from chatsite.conversations import store
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.statements import ENTRIES
+from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.entry_cache import FEW, EntryCache, Row
 from chatsite.conversations.upkeep.edits import delete_message, edit_message
@@ -72,6 +74,15 @@ class TestReading:
                 store.clear_conversation(owner=ADA, conversation=chat)
             case _:
                 store.delete_conversation(owner=ADA, conversation=chat)
+        assert not loading._cache.holds(chat)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_the_conversations_of_a_deleted_account_are_dropped_from_memory(self) -> None:
+        chat = chat_of()
+        entries_of(chat)
+        ada = User.objects.create_user("ada")
+        Conversation.objects.update(user=ada, guest="")
+        store.remove_account(user=ada.pk)
         assert not loading._cache.holds(chat)
 
     def test_what_was_read_before_it_was_removed_is_not_kept(self) -> None:

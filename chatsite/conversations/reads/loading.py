@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -120,9 +121,9 @@ def _entries(
     return tuple(found)
 
 
-def forget_entries(row: Conversation) -> None:
+def forget_entries(conversation: uuid.UUID) -> None:
     """Remove the conversation's texts from memory: call this where one is changed or deleted."""
-    _cache.forget(str(row.id))
+    _cache.forget(str(conversation))
 
 
 def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]:

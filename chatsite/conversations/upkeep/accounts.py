@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.utils import timezone
 
 from chatsite.conversations.cache.saved_sessions import delete_saved_sessions
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Upload
+from chatsite.conversations.reads import loading
 
 # 500 rows take some 10 ms of the writing thread.
 PIECE = 500
@@ -48,6 +51,8 @@ def _release(user: int) -> list[str]:
     Conversation.objects.filter(id__in=conversations).update(
         **nobody, deleted=then, importing=False
     )
+    for id in conversations:
+        transaction.on_commit(partial(loading.forget_entries, id))
     files = list(Upload.objects.filter(user=user).values_list("id", flat=True)[:PIECE])
     Upload.objects.filter(id__in=files).update(**nobody, created=then)
     return [str(id) for id in (*conversations, *files)]

@@ -60,7 +60,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
         row.title = title_from(text)
     row.last_turn = None  # the next request begins differently, and isn't compared with it
     row.save()
-    transaction.on_commit(partial(loading.forget_entries, row))
+    transaction.on_commit(partial(loading.forget_entries, row.id))
     return str(row.id)
 
 
@@ -84,7 +84,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
         row.title = title_from(first.values_list("content", flat=True).first() or "")
     row.last_turn = None
     row.save()
-    transaction.on_commit(partial(loading.forget_entries, row))
+    transaction.on_commit(partial(loading.forget_entries, row.id))
     return str(row.id)
 
 

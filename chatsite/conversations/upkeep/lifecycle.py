@@ -70,7 +70,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
     row = owned_conversation(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
-    loading.forget_entries(row)
+    loading.forget_entries(row.id)
 
 
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
@@ -105,10 +105,10 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
         if found is None:
             return  # deleted for good meanwhile
         take_off_path(found, range(first, min(first + ROWS, below)))
-        transaction.on_commit(partial(loading.forget_entries, found))
+        transaction.on_commit(partial(loading.forget_entries, found.id))
         yield
     Conversation.objects.filter(id=row.id, forget_above=below).update(forget_above=0)
-    transaction.on_commit(partial(loading.forget_entries, row))
+    transaction.on_commit(partial(loading.forget_entries, row.id))
 
 
 @in_pieces
