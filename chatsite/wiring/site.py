@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import IO
 
@@ -70,6 +70,8 @@ class Site:
         self._build_gatherers()
         self._build_turns()
         self._build_previews()
+        # A management command stops what it never started.
+        self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
         self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
         self._lock: IO[str] | None = None
