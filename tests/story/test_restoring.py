@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from tests.person import Person
 from tests.running import Server
 from tests.web.browser_requests import ask_from_page
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, LIMITS_FACTOR="1") as server:
+        yield server
 
 
 def saved(messages: int) -> str:
