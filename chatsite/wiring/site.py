@@ -206,6 +206,10 @@ class Site:
         await self.run(store.end_interrupted)
         await self.run(store.remove_imports)
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
+        if self.vectors is not None:
+            # A turn that comes earlier waits for the rest of it: with its words alone it would
+            # recall other messages than the next turn.
+            asyncio.get_running_loop().run_in_executor(None, self.vectors.warm)
         await self.models.warm()
         self.tool_servers.start()
         self.agents.all(
