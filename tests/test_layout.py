@@ -58,7 +58,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "models values",
         "admin database files",
         "apps reads",
-        "active_path summaries",
+        "active_path search_indexes summaries",
         "cache",
         "turn",
         "upkeep",

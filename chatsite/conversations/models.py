@@ -27,7 +27,8 @@ class Conversation(models.Model):
     seq of the newest background message, 0 for none. `model` is the page's choice as
     `provider:name`, blank for the agent's own; `history` that of the policy and its settings, by
     the names of a link's parameters. While it is being restored from a file it is `importing`, and
-    `deleted` too, so that nothing finds it.
+    `deleted` too, so that nothing finds it. `text_changes` counts what changes a stored text, so
+    that no search index is saved that was made before.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -52,6 +53,7 @@ class Conversation(models.Model):
     marked = models.PositiveIntegerField(default=0)
     forget_above = models.PositiveIntegerField(default=0)
     summary_on = models.BooleanField(default=True)
+    text_changes = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
     last_turn = models.ForeignKey(
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -252,6 +254,30 @@ class KvSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} in {self.file}"
+
+
+class SearchIndexPart(models.Model):
+    """Some of the words of a conversation for the selector `lexical`, as `lexical.stored` makes it.
+
+    Parts follow one another by `first`, the passages before them; the last one's `messages` are on
+    the path up to its end. All are deleted when some of the text is changed or deleted.
+    """
+
+    conversation = models.ForeignKey(
+        Conversation, on_delete=models.CASCADE, related_name="search_index"
+    )
+    first = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    messages = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "first"], name="index_part_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"passages {self.first} to {self.end}"
 
 
 class Upload(models.Model):

@@ -66,6 +66,7 @@ from chatsite.conversations.reads.summary_queries import (
     summary_versions,
     unsummarised_path,
 )
+from chatsite.conversations.search_indexes import load_index, save_index_part
 from chatsite.conversations.summaries import fold_summary, rewrite_summary, switch_summary
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_interrupted, end_turn
@@ -140,6 +141,7 @@ __all__ = [
     "list_all_conversations",
     "list_conversations",
     "list_sessions",
+    "load_index",
     "load_path",
     "load_turns",
     "mark_for_cleanup",
@@ -167,6 +169,7 @@ __all__ = [
     "rights_of",
     "save_checkpoints",
     "save_counts",
+    "save_index_part",
     "save_reference",
     "save_session",
     "session_files",

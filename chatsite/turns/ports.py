@@ -10,6 +10,7 @@ from chatsite.conversations.values.records import (
     Checkpoint,
     FinishedTurn,
     IndexLines,
+    IndexPart,
     IndexProgress,
     LoadedPath,
     OpenConversation,
@@ -146,6 +147,13 @@ class IndexReader(Protocol):
     ) -> IndexLines: ...
 
 
+class StoredIndexes(Protocol):
+    """Search indexes on disk; `conversations.search_indexes` is one."""
+
+    def load_index(self, *, owner: Any, conversation: str) -> tuple[IndexPart, ...]: ...
+    def save_index_part(self, *, conversation: str, text_changes: int, part: IndexPart) -> bool: ...
+
+
 class SummaryReads(Protocol):
     """`conversations.reads.summary_queries` is one."""
 
@@ -201,6 +209,7 @@ class Storage:
     paths: PathReads
     receipts: ReceiptReads
     index: IndexReader
+    stored_indexes: StoredIndexes
     summaries: SummaryReads
     summary_writes: SummaryWrites
     writes: Writes

@@ -29,6 +29,7 @@ def storage_on(run: StorageThreads) -> Storage:
         paths=store,
         receipts=store,
         index=store,
+        stored_indexes=store,
         summaries=store,
         summary_writes=store,
         writes=store,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.active_path import append_to_path
-from chatsite.conversations.models import Conversation
+from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as search_index
 from chatsite.conversations.upkeep import edits as changing
@@ -221,6 +221,86 @@ class TestLeftOut:
 
     async def test_an_empty_draft_recalls_nothing(self, talk: Talk) -> None:
         assert await talk.hit_texts("") == []
+
+
+class TestOnDisk:
+    """What a server that starts anew finds: `Talk` with another recaller."""
+
+    async def test_after_a_restart_the_index_is_loaded_and_only_what_is_new_is_read(
+        self, talk: Talk
+    ) -> None:
+        await saved(talk)
+        again = restarted(talk)
+        await again.turns("A gannet on the pier")
+        assert (await again.hit_texts("What does my sister keep?"))[0] == FACT
+        assert again.reads.read == [2]
+        assert (await again.ask("gannet")).reports["lexical"]["passages"] == 108
+
+    async def test_changed_and_deleted_words_leave_the_disk_with_the_text(self, talk: Talk) -> None:
+        await saved(talk)
+        await talk.change(changing.delete_message, FACT)
+        assert await parts_of(talk) == []
+        assert FACT not in await restarted(talk).hit_texts("What does my sister keep?")
+
+    async def test_an_index_made_before_a_change_is_not_saved_after_it(self, talk: Talk) -> None:
+        await talk.fill(100)
+        await talk.ask("sister")
+        [cached] = talk.recaller.indexes.values()
+        await asyncio.gather(*talk.recaller._tasks)
+        cached.saved.clear()
+        await talk.change(changing.edit_message, FACT, text="My brother keeps a tern.")
+        await talk.recaller._save(cached, talk.id)
+        assert await parts_of(talk) == []
+
+    @pytest.mark.parametrize("data", [b"", b"0" * 200])
+    async def test_what_cannot_be_read_is_made_anew_and_saved(
+        self, talk: Talk, data: bytes
+    ) -> None:
+        await saved(talk)
+        await talk.world.run(lambda: SearchIndexPart.objects.update(data=data))
+        again = restarted(talk)
+        assert (await again.hit_texts("What does my sister keep?"))[0] == FACT
+        assert again.reads.read == [106]
+        await asyncio.gather(*again.recaller._tasks)
+        last = restarted(talk)
+        await last.ask("sister")
+        assert last.reads.read == [0]
+
+    async def test_another_branch_replaces_the_parts_that_held_the_first(self, talk: Talk) -> None:
+        await saved(talk)
+
+        def branch() -> None:
+            messages(talk.id).filter(content="Number 50 of the walk").update(content="A puffin")
+            messages(talk.id).filter(seq__gt=60).update(on_path=False)
+            Conversation.objects.filter(id=talk.id).update(path_messages=60)
+
+        await talk.world.run(branch)
+        again = restarted(talk)
+        await again.ask("sister")
+        [cached] = again.recaller.indexes.values()
+        assert (len(cached.index), cached.saved) == (60, [])
+
+    async def test_purging_the_conversation_purges_its_index(self, talk: Talk) -> None:
+        await saved(talk)
+        await talk.world.run(lambda: Conversation.objects.filter(id=talk.id).delete())
+        assert await parts_of(talk) == []
+
+
+async def saved(talk: Talk) -> None:
+    await talk.fill(100)
+    await talk.ask("sister")
+    await asyncio.gather(*talk.recaller._tasks)
+    assert await parts_of(talk) == [(0, 106)]
+
+
+def restarted(talk: Talk) -> Talk:
+    again = Talk(talk.world)
+    again.id = talk.id
+    return again
+
+
+async def parts_of(talk: Talk) -> list[tuple[int, int]]:
+    return await talk.world.run(lambda: list(SearchIndexPart.objects.values_list("first", "end")))
 
 
 class TestLongConversations:

@@ -30,6 +30,7 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
         newest=tuple(seq for seq, turn in found if turn not in background),
         messages=row.path_messages - waiting,
         waiting=waiting,
+        text_changes=row.text_changes,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from django.utils import timezone
 
+from chatsite.conversations import search_indexes
 from chatsite.conversations.active_path import (
     locked_conversation,
     place_at_end,
@@ -151,6 +152,7 @@ def _can_continue(answers: Sequence[Message], message: str) -> bool:
 def _resume_answer(row: Conversation, written: Message, turn: Turn) -> None:
     """The answer is running again, and counts in the totals once it has ended."""
     mark_stale(row, written.seq)
+    search_indexes.delete_index(row)
     subtract_from_totals(row, written)
     written.turn, written.state, written.finish_reason = turn, "running", ""
     written.save(update_fields=["turn", "state", "finish_reason"])

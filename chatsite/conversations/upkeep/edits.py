@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from chatsite.conversations import summaries
+from chatsite.conversations import search_indexes, summaries
 from chatsite.conversations.active_path import estimated_tokens, subtract_from_totals
 from chatsite.conversations.cache import saved_sessions
 from chatsite.conversations.database.rows import message_of
@@ -51,6 +51,7 @@ def edit_message(*, owner: Owner, message: str, text: str, tokens: TokenCount | 
     # An unloaded turn stays unloaded.
     found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
     saved_sessions.delete_saved_session(row)
+    search_indexes.delete_index(row)
     count = tokens or estimated_tokens(message_of(found))
     if found.on_path:
         row.path_tokens += count.count - found.tokens
@@ -79,6 +80,7 @@ def delete_message(*, owner: Owner, message: str) -> str:
     for one in (*reversed(_results(found)), found):
         _remove(row, one)
     saved_sessions.delete_saved_session(row)
+    search_indexes.delete_index(row)
     if row.title == title_from(found.content or ""):
         first = Message.objects.filter(conversation=row, on_path=True, role="user").order_by("seq")
         row.title = title_from(first.values_list("content", flat=True).first() or "")

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from chatsite.conversations import search_indexes
 from chatsite.conversations.active_path import take_off_path
 from chatsite.conversations.cache import saved_sessions
 from chatsite.conversations.database.columns import execute_many, key
@@ -94,6 +95,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
         raise TurnRunning("An answer is still being written here. Stop it first.")
     below = row.next_seq
     saved_sessions.delete_saved_session(row)
+    search_indexes.delete_index(row)
     row.marked = row.last_background = 0
     # Until all are off the path: the next message gets this place, and forgets what is above.
     row.forget_above = below

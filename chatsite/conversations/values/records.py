@@ -121,12 +121,23 @@ class IndexProgress:
 
     `newest` are the last indexable messages up to that one, newest first: the message is on the
     path if it is the first of them. On the path are `messages` of all kinds up to it, and
-    `waiting` after it.
+    `waiting` after it. `text_changes` is the conversation's.
     """
 
     newest: tuple[int, ...] = ()
     messages: int = 0
     waiting: int = 0
+    text_changes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPart:
+    """Passages `first` to `end` of a stored index; up to the last, `messages` were on the path."""
+
+    first: int
+    end: int
+    messages: int
+    data: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,8 +41,8 @@ class Line:
 class Index:
     """Passages by number, in the order of their messages. Not for two threads at once.
 
-    Attributes are read by `lexical`; only `add` writes them. A posting is a passage's number,
-    once for every time the term occurs in it.
+    Attributes are read by `lexical`; this module and `stored` write them. A posting is a passage's
+    number, once for every time the term occurs in it.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Index:
         self.day_lengths = array("B")
         self.length = 0
         self.width = 0.0
-        self._times = array("q")
+        self.times = array("q")
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -94,7 +94,7 @@ class Index:
             start, _ = self.session(passage)
             for distance in range(passage - first + 1, min(REACH, passage - start) + 1):
                 self.widths[passage - distance] -= AROUND[distance - 1] * self.lengths[passage]
-        columns = (self.seqs, self.lengths, self.widths, self._times, self.authors, self.flags)
+        columns = (self.seqs, self.lengths, self.widths, self.times, self.authors, self.flags)
         for column in columns:
             del column[first:]
         del self.starts[sessions:], self.day_lengths[sessions:]
@@ -112,8 +112,8 @@ class Index:
 
     def _begin(self, at: datetime | None) -> int:
         """The time of a message, in seconds; after a long pause a new session begins."""
-        time = round(at.timestamp()) if at else self._times[-1] if self._times else 0
-        rested = bool(self._times) and time - self._times[-1] > PAUSE
+        time = round(at.timestamp()) if at else self.times[-1] if self.times else 0
+        rested = bool(self.times) and time - self.times[-1] > PAUSE
         if not self.starts or rested:
             words = date_terms(at) if at else []
             for word in words:
@@ -130,16 +130,22 @@ class Index:
                 self.postings[term] = array("I", [passage] * count)
             else:
                 places.extend([passage] * count)
+        flags = TELLS_TIME * tells_time(text) | ASKS * is_question(text)
+        self.append(line.seq, time, ord(line.author), flags, length)
+
+    def append(self, seq: int, time: int, author: int, flags: int, length: int) -> None:
+        """One passage's columns, behind the words that it adds."""
+        passage = len(self)
         width = OWN * length + self.day_lengths[-1]
         for distance in range(1, min(REACH, passage - self.starts[-1]) + 1):
             weight = AROUND[distance - 1]
             self.widths[passage - distance] += weight * length
             width += weight * self.lengths[passage - distance]
             self.width += weight * length
-        self.seqs.append(line.seq)
-        self._times.append(time)
-        self.authors.append(ord(line.author))
-        self.flags.append(TELLS_TIME * tells_time(text) | ASKS * is_question(text))
+        self.seqs.append(seq)
+        self.times.append(time)
+        self.authors.append(author)
+        self.flags.append(flags)
         self.lengths.append(length)
         self.widths.append(width)
         self.length += length

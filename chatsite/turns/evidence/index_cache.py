@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from chatsite.conversations.values.records import IndexPart
+from chatsite.errors import Refused
 from chatsite.history.lexical.index import Index, Line
+from chatsite.history.lexical.stored import dump_part, load_part, part_ends
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 
@@ -20,6 +23,9 @@ MEMORY = 128 * 1024 * 1024
 class CachedIndex:
     """A conversation's index. `messages` is how many the path had up to its end when it was made.
 
+    `saved` are the ends of the parts on disk, in passages, and `text_changes` the conversation's
+    when the index was made; None before the first look at the disk.
+
     The lock is held while a task or a thread reads or changes it. While `waiting`, the messages
     that are still to be read, is not 0, a task of its own adds them and nobody else may.
     """
@@ -28,6 +34,8 @@ class CachedIndex:
     vectors: PassageVectors | None
     messages: int = 0
     waiting: int = 0
+    saved: list[int] = field(default_factory=list)
+    text_changes: int | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -39,8 +47,31 @@ class CachedIndex:
         if self.vectors is not None:
             self.vectors.add(texts)
 
+    def load(self, parts: Sequence[IndexPart]) -> None:
+        """Take what is stored; raises Refused, and has no passages, where that can't be used."""
+        try:
+            for part in parts:
+                load_part(self.index, part.data)
+        except Refused:
+            self.index.cut(0)
+            raise
+        self.saved = [part.end for part in parts]
+        self.messages = parts[-1].messages if parts else 0
+
+    def unsaved(self) -> Iterator[IndexPart]:
+        """What isn't on disk. Only the last part says how many messages there are: an index that
+        ends with another one, since the server ended, is made anew."""
+        first = self.saved[-1] if self.saved else 0
+        for end in part_ends(self.index, first):
+            messages = self.messages if end == len(self.index) else 0
+            data = dump_part(self.index, first, end)
+            yield IndexPart(first=first, end=end, messages=messages, data=data)
+            first = end
+
     def cut(self, seq: int) -> None:
         self.index.cut(seq)
+        while self.saved and self.saved[-1] > len(self.index):
+            self.saved.pop()
         if self.vectors is not None:
             self.vectors.cut(len(self.index))
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from chatsite.conversations.values.records import IndexProgress
+from chatsite.errors import Refused
 from chatsite.history import Evidence
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.history.policies.lexical import LEXICAL
@@ -36,6 +37,9 @@ COLD = 2_000
 CHUNK = 500
 # Below these, work takes a few milliseconds, no more than a thread's turn would.
 _INLINE_LINES, _INLINE_PASSAGES = 20, 300
+# Passages that an index grows by before they are saved, 100 bytes each: that many are read again
+# after a restart, which takes 15 ms. Fewer would compress worse.
+SAVE = 64
 
 _COLD_NOTE = (
     "The {count:,} messages so far are being read for the first time. Until that is done, the "
@@ -53,8 +57,12 @@ class Recaller:
         storage: Storage,
         vectors: SentenceVectors | None = None,
         memory: int = MEMORY,
+        saves: bool = True,
     ) -> None:
+        """`saves`: indexes are loaded from disk and saved there. Not beside `vectors`, which are
+        made from the texts."""
         self._storage = storage
+        self._saves = saves and vectors is None
         self.indexes = IndexCache(vectors, memory)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -91,6 +99,8 @@ class Recaller:
                 if cached.waiting:
                     return Evidence(notes=(_COLD_NOTE.format(count=cached.waiting),))
                 hits = await self._hits(cached, inputs)
+            if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
+                self._task(self._save(cached, id))
         except Exception:
             logger.exception("the older messages of %s couldn't be searched", id)
             self.forget(id)
@@ -114,6 +124,14 @@ class Recaller:
         """
         owner, id = inputs.context.owner, inputs.context.conversation
         now = await self._progress(cached, owner, id)
+        if cached.text_changes is None and self._saves:
+            # Looked at before and after: what changes meanwhile makes the index void.
+            cached.text_changes = now.text_changes
+            await self._load(cached, owner, id)
+            now = await self._progress(cached, owner, id)
+        if cached.text_changes not in (None, now.text_changes):
+            cached.cut(0)
+        cached.text_changes = now.text_changes
         if cached.index.last and not self._holds(cached, now):
             now = await self._progress(cached, owner, id)
         before = _current(inputs).seq
@@ -122,6 +140,30 @@ class Recaller:
             self._task(self._complete(cached, owner, id, before))
             return 0
         return await self._add(cached, owner, id, before=before, most=COLD)
+
+    async def _load(self, cached: CachedIndex, owner: TurnOwner, conversation: str) -> None:
+        load = self._storage.stored_indexes.load_index
+        parts = await self._storage.run(load, owner=owner, conversation=conversation)
+        try:
+            await asyncio.to_thread(cached.load, parts)
+        except Refused as error:
+            logger.info("%s That of %s is made anew.", error, conversation)
+
+    async def _save(self, cached: CachedIndex, conversation: str) -> None:
+        """Store what the index has and the disk hasn't, a part at a time. A failure costs no turn:
+        the next turn tries again."""
+        save = self._storage.stored_indexes.save_index_part
+        try:
+            async with cached.lock:
+                changes = cached.text_changes or 0
+                for part in await asyncio.to_thread(list, cached.unsaved()):
+                    if not await self._storage.run(
+                        save, conversation=conversation, text_changes=changes, part=part
+                    ):
+                        return
+                    cached.saved.append(part.end)
+        except Exception:
+            logger.exception("the index of %s couldn't be saved", conversation)
 
     async def _progress(
         self, cached: CachedIndex, owner: TurnOwner, conversation: str

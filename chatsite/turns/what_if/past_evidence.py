@@ -79,7 +79,7 @@ def decider_of_path(
     stored of it."""
     storage = replace(decider.storage, run=run_inline, index=reader)
     past: dict[str, Gatherer] = {
-        LEXICAL.evidence: Recaller(storage=storage, vectors=vectors),
+        LEXICAL.evidence: Recaller(storage=storage, vectors=vectors, saves=False),
         SUMMARY.evidence: PastSummaries(summaries),
     }
     return replace(decider, gatherers={**decider.gatherers, **past})
