@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 from chatsite.web import health, pages
 from chatsite.web.accounts import pages as accounts
 from chatsite.web.accounts.export import export_all
-from chatsite.web.api import cache, comparison, files, marks, summaries
+from chatsite.web.api import cache, comparison, files, imports, marks, summaries
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -24,7 +24,8 @@ urlpatterns = [
     path("chat/", to_chat, name="chat-with-slash"),
     path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
     path("conversations", api.conversations, name="conversations"),
-    path("conversations/import", api.import_file, name="import"),
+    path("conversations/import", imports.import_file, name="import"),
+    path("conversations/import/progress", imports.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),
     path("conversations/<uuid:id>/restore", api.restore, name="restore"),
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),

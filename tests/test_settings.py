@@ -129,6 +129,7 @@ def test_the_deployment_check_is_clean_behind_tls(tmp_path: Path) -> None:
         BEHIND_TLS="true",
         SECRET_KEY="k3y-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
         ALLOWED_HOSTS="chat.example.org",
+        TRUSTED_PROXIES="127.0.0.1",
     )
     assert done.returncode == 0, done.stderr
     assert "no issues" in done.stdout

@@ -27,7 +27,8 @@ class Conversation(models.Model):
     seq of the newest background message, 0 for none. `model` is the page's choice as
     `provider:name`, blank for the agent's own; `history` that of the policy and its settings, by
     the names of a link's parameters. While it is being restored from a file it is `importing`, and
-    `deleted` too, so that nothing finds it. `text_changes` counts what changes a stored text, so
+    `deleted` too, so that nothing finds it. `characters` are those of all its messages, on the path
+    or not: they count for its owner's quota. `text_changes` counts what changes a stored text, so
     that no search index is saved that was made before.
     """
 
@@ -50,6 +51,7 @@ class Conversation(models.Model):
     path_background = models.PositiveIntegerField(default=0)
     last_background = models.PositiveIntegerField(default=0)
     path_tokens = models.PositiveBigIntegerField(default=0)
+    characters = models.PositiveBigIntegerField(default=0)
     marked = models.PositiveIntegerField(default=0)
     forget_above = models.PositiveIntegerField(default=0)
     summary_on = models.BooleanField(default=True)

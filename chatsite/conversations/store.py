@@ -78,6 +78,7 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
+from chatsite.conversations.upkeep.import_tasks import ImportHeader, Imports
 from chatsite.conversations.upkeep.imports import (
     add_imported,
     begin_import,
@@ -103,6 +104,8 @@ from chatsite.conversations.upkeep.marks import (
 from chatsite.conversations.upkeep.outside_messages import add_message
 
 __all__ = [
+    "ImportHeader",
+    "Imports",
     "Maintenance",
     "StorageThreads",
     "add_imported",

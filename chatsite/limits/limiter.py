@@ -86,12 +86,7 @@ class Limiter:
             wanted[(f"at {address}", most.what)] = most.most * self._factor * self._people
         for (who, _), limit in wanted.items():
             if self._there[(who, most.what)] >= limit:
-                whose = "of yours" if who else "in all"
-                raise TooMany(
-                    f"There are {limit:,} {most.what} {whose}, and no more at the same time. "
-                    "Close some and try again.",
-                    seconds=PLACE_SECONDS,
-                )
+                raise TooMany(_full(most, who, limit), seconds=PLACE_SECONDS)
         self._there.update(wanted.keys())
         try:
             yield
@@ -100,3 +95,12 @@ class Limiter:
             for key in wanted:
                 if self._there[key] <= 0:
                     del self._there[key]
+
+
+def _full(most: Most, who: str, limit: int) -> str:
+    whose = "You have" if who else "There are"
+    place = "one person" if who else "the server"
+    return (
+        f"{whose} as many {most.what} as {place} may have at the same time ({limit:,}). Try again "
+        "when one has ended."
+    )

@@ -85,6 +85,7 @@ async def _page(
             "account": reverse("account"),
             "conversations": reverse("conversations"),
             "import": reverse("import"),
+            "import_progress": reverse("import-progress"),
         },
         "policies": policy_facts(),
         "static": {"highlight": highlight_modules(), "worker": staticfiles_storage.url(WORKER)},

@@ -74,7 +74,9 @@ class Site:
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
         self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
+        self.imports = store.Imports(self.run, self.limiter)
         self._lock: IO[str] | None = None
+        self._unfollow: Callable[[], None] | None = None
         self._may_use_url = cache(_may_use_url)
 
     # ---- building ----------------------------------------------------------------------------
@@ -220,7 +222,8 @@ class Site:
         self._unfollow = follow_accounts(self.accounts.look_now)
 
     async def stop(self) -> None:
-        self._unfollow()
+        if self._unfollow is not None:
+            self._unfollow()
         self.accounts.stop()
         await self.turns.running.drain(DRAIN_SECONDS)
         await self.summariser.drain()
@@ -228,6 +231,7 @@ class Site:
         await self.recaller.drain()
         await self.strategies.stop()
         self.maintenance.stop()
+        await self.imports.drain()
         await self.tool_servers.stop()
         await self.cache.close()
         await self.engine.stop()

@@ -90,8 +90,8 @@ def test_one_window_too_many_says_so_in_words(chat: Chat) -> None:
     other = Chat(chat.page.context.new_page())
     other.page.goto(chat.page.url)
     expect(other.page.locator("#banner")).to_have_text(
-        "There are 32 open connections of yours, and no more at the same time. "
-        "Close some and try again."
+        "You have as many open connections as one person may have at the same time (32). "
+        "Try again when one has ended."
     )
     chat.page.evaluate("window.held.forEach((socket) => socket.close())")
     expect(other.page.locator("#banner")).to_be_hidden()

@@ -45,7 +45,7 @@ def test_a_deleted_account_is_purged_with_its_conversations_and_nobody_elses(ada
     assert store.conversations_of(ada) == []
     store.remove_account(user=ada.user)
     assert not User.objects.exists()
-    assert Message.objects.filter(conversation_id=mine).exists(), "removed later, not in this moment"
+    assert Message.objects.filter(conversation_id=mine).exists(), "removed later"
     assert purge().conversations == 2
     assert list(Conversation.objects.values_list("id", flat=True)) == [
         Conversation.objects.get(id=bobs).id

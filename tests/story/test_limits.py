@@ -91,8 +91,8 @@ class TestTheSocket:
             message = await late.receive(20)
             assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 4429)
             assert message.extra == (
-                "There are 32 open connections of yours, and no more at the same time. "
-                "Close some and try again."
+                "You have as many open connections as one person may have at the same time (32). "
+                "Try again when one has ended."
             )
             async with Person(server.url) as bob:
                 assert (await bob.page()).snapshot["type"] == "snapshot"

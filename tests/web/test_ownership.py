@@ -62,6 +62,7 @@ WITHOUT_ID = {
         "conversations",
         "files",
         "import",
+        "import-progress",
         "models",
         "login",
         "logout",

@@ -38,7 +38,8 @@ BY_ID = "id = %s"
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 # What a new turn changes of its conversation.
 CONVERSATION_TOTALS = Columns(
-    Conversation, *("next_seq", *TOTALS, "last_background", "turns", "updated", "model")
+    Conversation,
+    *("next_seq", *TOTALS, "last_background", "turns", "updated", "model", "characters"),
 )
 TURN_KEYS = Columns(Turn, "id", "client_id", "number", "asked")
 # Conversation and client id.
@@ -91,11 +92,11 @@ ANSWER_END = Columns(
     *("content", "reasoning", "metadata", "state", "finish_reason"),
     *("tokens", "tokenizer", "basis", "quoted"),
 )
-# Messages, tokens, time, the turn where it has a receipt or None, and the conversation.
+# Messages, tokens, characters, time, the turn where it has a receipt or None, and the conversation.
 ADD_TO_TOTALS = (
     f"UPDATE {CONVERSATIONS.table} SET path_messages = path_messages + %s, "
-    "path_tokens = path_tokens + %s, updated = %s, last_turn_id = COALESCE(%s, last_turn_id) "
-    "WHERE id = %s"
+    "path_tokens = path_tokens + %s, characters = characters + %s, updated = %s, "
+    "last_turn_id = COALESCE(%s, last_turn_id) WHERE id = %s"
 )
 
 # ---- the engine's cache ----------------------------------------------------------------------

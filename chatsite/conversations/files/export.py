@@ -53,6 +53,17 @@ class ImportedConversation:
     history: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedPart:
+    """Some of the messages of an imported conversation, with their marks."""
+
+    messages: tuple[Message, ...]
+    pinned: frozenset[str]
+    excluded: frozenset[str]
+    unanswered: frozenset[str]
+    quoted: Mapping[str, Sequence[int]]
+
+
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
     """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
     receipt = whole.receipt or {}
@@ -124,22 +135,43 @@ def _saved(entry: Entry, book: SavedBook, places: Mapping[int, int]) -> SavedMes
 
 def read_export(content: bytes) -> ImportedConversation:
     """Raises BadRestore with the place and the reason; nothing is stored then."""
-    saved = parse_export(content)
-    history = History()
-    history.restore([_message(item) for item in saved.messages])
-    messages = history.snapshot()
-    pairs = list(zip(messages, saved.messages, strict=True))
+    saved = check_export(content)
+    part = import_part(saved.messages)
     return ImportedConversation(
         agent=saved.agent,
-        title=saved.title.strip() or "Restored chat",
+        title=title_of(saved),
+        messages=part.messages,
+        pinned=part.pinned,
+        excluded=part.excluded,
+        unanswered=part.unanswered,
+        forget_above=saved.forget_above,
+        quoted=part.quoted,
+        settings=saved.settings,
+        history=saved.history,
+    )
+
+
+def check_export(content: bytes) -> SavedConversation:
+    """The file as it was read, checked as a whole. Raises BadRestore."""
+    saved = parse_export(content)
+    History().restore([_message(item) for item in saved.messages])
+    return saved
+
+
+def title_of(saved: SavedConversation) -> str:
+    return saved.title.strip() or "Restored chat"
+
+
+def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
+    """Some messages of a file that was checked, under new ids."""
+    messages = tuple(_message(item) for item in saved)
+    pairs = list(zip(messages, saved, strict=True))
+    return ImportedPart(
         messages=messages,
         pinned=frozenset(message.id for message, item in pairs if item.pinned),
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
         unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
-        forget_above=saved.forget_above,
         quoted={message.id: item.quoted for message, item in pairs if item.quoted},
-        settings=saved.settings,
-        history=saved.history,
     )
 
 

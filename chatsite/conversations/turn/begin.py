@@ -22,6 +22,7 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
+from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.answers import user_message_of
@@ -58,7 +59,8 @@ def begin_turn(
     agent's own; `history` is what was chosen of the policy before the chat began, stored with a new
     conversation alone. The same transaction reads what `reach` needs. Raises NotFound for another
     owner's conversation, BadCommand for another agent's, Refused where the message replied to isn't
-    on the path or a file is missing, TurnRunning while an answer is written.
+    on the path, a file is missing or the owner's quota is full, TurnRunning while an answer is
+    written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
     new = row._state.adding
@@ -69,6 +71,8 @@ def begin_turn(
         return resent_turn(row, known)
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
+    require_words(owner, characters_of(user))
+    row.characters += characters_of(user)
     turn = new_turn(row, client_id, now=timezone.now(), model=model)
     messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
     if new:

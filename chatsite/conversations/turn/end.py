@@ -130,6 +130,7 @@ def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool
         ADD_TO_TOTALS,
         len(finished),
         sum(one.tokens for one in finished),
+        sum(len(one.content or "") + len(one.reasoning or "") for one in finished),
         moment(turn.ended),
         key(turn.id) if has_receipt else None,
         key(turn.conversation_id),

@@ -18,6 +18,7 @@ from chatsite.conversations.active_path import (
 from chatsite.conversations.cache.books import mark_loaded
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.work import writing
+from chatsite.conversations.files.quota import require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import messages_on_path
@@ -67,6 +68,7 @@ def begin_retry(
     if known is not None:
         return resent_turn(row, known)
     asked, answers = _last_turn(row, message)
+    require_words(owner, 0)
     if mode == "continue" and not _can_continue(answers, message):
         raise Refused(NO_TEXT, code="not_last")
     if mark_loaded(row, [asked.seq]):

@@ -12,6 +12,7 @@ from chatsite.conversations.active_path import place_at_end, with_token_count
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
+from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
@@ -23,9 +24,16 @@ NOTHING: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 @writing
 def begin_import(
-    *, owner: Owner, agent: str, title: str, history: Mapping[str, str] = MappingProxyType({})
+    *,
+    owner: Owner,
+    agent: str,
+    title: str,
+    characters: int = 0,
+    history: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """A new conversation that nobody finds yet; its id. `history` is the choice to keep with it."""
+    """A new conversation that nobody finds yet; its id. `history` is the choice to keep with it.
+    Raises Refused where as many `characters` exceed the owner's quota."""
+    require_words(owner, characters)
     now = timezone.now()
     row = Conversation(
         id=uuid.uuid4(),
@@ -64,6 +72,7 @@ def add_imported(
         # The first message has seq 1, and none is left out.
         one.quoted = [place + 1 for place in quoted.get(id, ())]
     row.marked += sum(one.pinned or one.excluded for one in rows)
+    row.characters += sum(map(characters_of, messages))
     MESSAGES.insert(rows)
     CONVERSATION_TOTALS.update(row)
 

@@ -1,9 +1,8 @@
-"""The page's requests about conversations: list, rename, delete, export, import, receipts."""
+"""The page's requests about conversations: list, rename, delete, export, receipts."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -11,19 +10,14 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations import store
-from chatsite.conversations.files.export import read_export, write_export
-from chatsite.conversations.values.owners import Owner
-from chatsite.errors import BadCommand, BadRestore, NotFound
+from chatsite.conversations.files.export import write_export
+from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, PathChanged, Renamed
-from chatsite.limits.table import RESTORES
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.ports import StoredFiles
-from chatsite.web.api.requests import answers_errors, json_fields, request_body, storable
-from chatsite.web.api.resume import cleanup_strategy, resume_settings
+from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, request_owner, site_of
-from chatsite.wiring import Site
-
-MAX_IMPORT_BYTES = 20 * 1024 * 1024
 
 
 @require_GET
@@ -123,51 +117,6 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     name = slugify(whole.conversation.title) or "conversation"
     response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
     return response
-
-
-@require_POST
-@answers_errors
-async def import_file(request: HttpRequest) -> HttpResponse:
-    """The choice kept with the new conversation is such that its next message is decided like the
-    file's last one, as far as a person may choose; `note` tells where other settings apply."""
-    upload = request.FILES.get("file")
-    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
-        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
-    site = site_of(request)
-    content = upload.read() if upload is not None else request_body(request)
-    owner, staff = await request_owner(request), await is_staff(request)
-    task = asyncio.create_task(_import_for(site, owner, content, staff=staff))
-    _under_way.add(task)
-    task.add_done_callback(_under_way.discard)
-    # Who leaves the page doesn't stop it, and it keeps its place until it has ended.
-    return JsonResponse(await asyncio.shield(task))
-
-
-_under_way: set[asyncio.Task[dict[str, Any]]] = set()
-
-
-async def _import_for(site: Site, owner: Owner, content: bytes, *, staff: bool) -> dict[str, Any]:
-    with site.limiter.place(RESTORES, person=owner.key):
-        # In a thread: some 0.1 s a megabyte would block every other request.
-        saved = await asyncio.to_thread(read_export, content)
-        template = site.catalogue.get(saved.agent)
-        resumed = resume_settings(
-            saved.settings, saved.history, template.chat_settings, staff=staff
-        )
-        view = await site.run(
-            store.import_conversation,
-            owner=owner,
-            agent=saved.agent,
-            title=saved.title,
-            messages=saved.messages,
-            pinned=saved.pinned,
-            excluded=saved.excluded,
-            unanswered=saved.unanswered,
-            forget_above=saved.forget_above,
-            quoted=saved.quoted,
-            history=resumed.history,
-        )
-    return {"conversation": view.to_dict(), "note": resumed.note}
 
 
 @require_GET

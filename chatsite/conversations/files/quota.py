@@ -1,0 +1,47 @@
+"""How much one person may store in messages, and how much of the disk stays free."""
+
+from __future__ import annotations
+
+import shutil
+
+from django.conf import settings
+from django.db.models import Sum
+
+from chatsite.conversations.models import Conversation
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import Refused
+from chatsite.files.intake import KEPT_FREE
+from chatsite.messages import Message
+
+MILLION = 1_000_000
+# Anybody can make any number of guests.
+GUESTS_SHARE = 4
+
+
+def characters_of(message: Message) -> int:
+    """What a message counts for: its text, its reasoning and what its provider keeps with it."""
+    texts = (message.content, message.reasoning, message.metadata)
+    calls = sum(len(str(dict(call.arguments))) for call in message.calls)
+    return sum(len(text) for text in texts if text) + calls
+
+
+def require_words(owner: Owner, characters: int) -> None:
+    """Raise Refused where so many more characters exceed the owner's quota, or where the disk is
+    nearly full. Sums a column of the owner's conversations: 0.1 ms for 200 of them."""
+    free = shutil.disk_usage(settings.VAR_DIR).free
+    if free < KEPT_FREE:
+        raise Refused(
+            "This server's disk is nearly full, so that it takes no messages now. Your text is "
+            "kept here.",
+            code="disk_full",
+        )
+    quota = settings.WORDS_QUOTA_MILLION * MILLION // (GUESTS_SHARE if owner.guest else 1)
+    theirs = Conversation.objects.filter(owner.filter())
+    used = theirs.aggregate(total=Sum("characters"))["total"] or 0
+    if used + characters > quota:
+        raise Refused(
+            f"Your conversations may have {quota / MILLION:g} million characters together; "
+            f"{max(quota - used, 0):,} are free. Your text is kept here. A conversation that you "
+            "delete makes room within two hours.",
+            code="words_full",
+        )

@@ -1,0 +1,62 @@
+"""Restoring a saved conversation: it goes on beside the page, which asks how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatsite.conversations import store
+from chatsite.errors import BadRestore
+from chatsite.web.api.requests import answers_errors, request_body
+from chatsite.web.api.resume import resume_settings
+from chatsite.web.people import is_staff, request_owner, site_of
+
+MAX_IMPORT_BYTES = 20 * 1024 * 1024
+# Most files are restored in a moment, and answered as they are.
+WAIT_SECONDS = 1.5
+
+
+@require_POST
+@answers_errors
+async def import_file(request: HttpRequest) -> HttpResponse:
+    """200 with the conversation where it is restored at once, else 202 with the progress.
+
+    The choice kept with the new conversation is such that its next message is decided like the
+    file's last one, as far as a person may choose; `note` tells where other settings apply."""
+    upload = request.FILES.get("file")
+    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
+        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
+    site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
+    content = upload.read() if upload is not None else request_body(request)
+
+    def accept(header: store.ImportHeader) -> tuple[Mapping[str, str], str]:
+        template = site.catalogue.get(header.agent)
+        resumed = resume_settings(
+            header.settings, header.history, template.chat_settings, staff=staff
+        )
+        return resumed.history, resumed.note
+
+    started = site.imports.start(owner, content, accept)
+    assert started.task is not None
+    await asyncio.wait([started.task], timeout=WAIT_SECONDS)
+    if started.problem is not None:
+        raise started.problem
+    if started.conversation is not None:
+        view = started.conversation.to_dict()
+        return JsonResponse({"conversation": view, "note": started.note})
+    return JsonResponse({"import": started.to_dict()}, status=202)
+
+
+@require_http_methods(["GET", "HEAD", "DELETE"])
+@answers_errors
+async def import_progress(request: HttpRequest) -> HttpResponse:
+    """GET: the import under way or the last one, null for none. DELETE cancels it: nothing of it
+    stays."""
+    site, owner = site_of(request), await request_owner(request)
+    if request.method == "DELETE":
+        return JsonResponse({"cancelled": await site.imports.cancel(owner)})
+    found = site.imports.of(owner)
+    return JsonResponse({"import": found.to_dict() if found else None})
