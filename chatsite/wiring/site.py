@@ -76,7 +76,6 @@ class Site:
         self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
         self.imports = store.Imports(self.run, self.limiter)
         self._lock: IO[str] | None = None
-        self._unfollow: Callable[[], None] | None = None
         self._may_use_url = cache(_may_use_url)
 
     # ---- building ----------------------------------------------------------------------------
@@ -214,16 +213,14 @@ class Site:
             asyncio.get_running_loop().run_in_executor(None, self.vectors.warm)
         await self.models.warm()
         self.tool_servers.start()
-        self.agents.all(
-            staff=False
-        )  # starts the engine where an agent needs it: it takes a few seconds
+        # Starts the engine where an agent needs it, which takes a few seconds.
+        self.agents.all(staff=False)
         self.maintenance.start()
         self.accounts.start()
         self._unfollow = follow_accounts(self.accounts.look_now)
 
     async def stop(self) -> None:
-        if self._unfollow is not None:
-            self._unfollow()
+        self._unfollow()
         self.accounts.stop()
         await self.turns.running.drain(DRAIN_SECONDS)
         await self.summariser.drain()
