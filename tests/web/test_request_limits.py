@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ROUTES
@@ -89,12 +90,32 @@ class TestBodies:
         assert (await _send(site, [b"{}"], silence=0.3))["status"] == 200
 
 
+@pytest.mark.django_db(transaction=True)
+async def test_a_nearly_full_disk_takes_no_long_body() -> None:
+    session = SessionStore()
+    await session.aset("guest", "ada")
+    await session.asave()
+    mine = f"sessionid={session.session_key}"
+    answer = await _send(_Site(), [b"{}"], kept_free=1 << 60, route="import", cookie=mine)
+    assert answer["status"] == 507 and answer["json"]["code"] == "disk_full"
+    assert "nearly full" in answer["json"]["message"]
+    assert (await _send(_Site(), [b"{}"], route="import", cookie=mine))["status"] == 200
+
+
 class _Site:
     def __init__(self) -> None:
         self.limiter = Limiter(now=time.monotonic, people_per_address=1)
 
 
-async def _send(site: _Site, pieces: list[bytes | None], *, silence: float) -> dict[str, Any]:
+async def _send(
+    site: _Site,
+    pieces: list[bytes | None],
+    *,
+    silence: float = 1.0,
+    kept_free: int = 0,
+    route: str = "message",
+    cookie: str = "",
+) -> dict[str, Any]:
     """The answer to a body in pieces, of an application that reads it all; None never arrives."""
     left = list(pieces)
     answer: dict[str, Any] = {"body": b""}
@@ -117,14 +138,14 @@ async def _send(site: _Site, pieces: list[bytes | None], *, silence: float) -> d
             await send({"type": "http.response.body", "body": b"{}"})
 
     scope = {
-        "path": "/messages/x",
-        "method": "PATCH",
-        "headers": [(b"content-length", b"10")],
+        "path": "/somewhere",
+        "method": "POST",
+        "headers": [(b"content-length", b"10"), (b"cookie", cookie.encode())],
         "client": ("10.0.0.1", 1),
         "state": {"site": site},
-        "chatsite.route": ROUTES["message"],
+        "chatsite.route": ROUTES[route],
     }
-    await BodyLimits(app, silence=silence)(scope, receive, send)
+    await BodyLimits(app, silence=silence, kept_free=kept_free)(scope, receive, send)
     return answer | {"json": json.loads(answer["body"])}
 
 

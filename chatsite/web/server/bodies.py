@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -35,6 +37,10 @@ FILES = "/files"
 NO_BODY = "This address takes no content. Nothing of it was kept."
 TOO_LARGE_REQUEST = "This request is larger than the {limit} it may have. Nothing of it was kept."
 TOO_SLOW = "The request didn't arrive in time. Nothing of it was kept."
+DISK_FULL = "This server's disk is nearly full, so that it takes no files now. Nothing was kept."
+# Bytes that stay free of the disk to which Django writes a long body. Less than for what is stored:
+# a folder for temporary files may be small, and a body stays there for a moment.
+KEPT_FREE = 100 * 1024 * 1024
 NO_SESSION = "Open the page first: this request came without its session. Nothing of it was kept."
 # How long the rest of a refused body is read and discarded. Closing a connection with unread bytes
 # resets it, and the sender would never read the reason.
@@ -45,11 +51,14 @@ GONE: Event = {"type": "http.disconnect"}
 
 class BodyLimits:
     """An ASGI application in front of Django, behind `AddressLimits`. A body may pause for as many
-    seconds as `silence`."""
+    seconds as `silence`; `kept_free` is in bytes."""
 
-    def __init__(self, app: App, *, silence: float = SILENCE_SECONDS) -> None:
+    def __init__(
+        self, app: App, *, silence: float = SILENCE_SECONDS, kept_free: int = KEPT_FREE
+    ) -> None:
         self._app = app
         self._silence = silence
+        self._kept_free = kept_free
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route: Route = scope["chatsite.route"]
@@ -79,8 +88,14 @@ class BodyLimits:
             headers = [(name, value) for name, value in scope["headers"] if name not in unread]
             streamed = {**scope, "headers": headers, "chatsite.body": body}
             await self._app(streamed, body.receive_for_django, bounded.send)
+        elif bounded.limit > SMALL_BODY and self._disk_is_full(length):
+            await bounded.refuse(507, "disk_full", DISK_FULL)
         else:
             await self._app(scope, bounded.receive_in_time, bounded.send)
+
+    def _disk_is_full(self, length: int) -> bool:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        return free - length < self._kept_free
 
 
 class StreamedBody:
