@@ -78,7 +78,7 @@ def test_a_broken_agent_cannot_answer_and_its_file_is_named_to_those_who_may_see
     assert "template.json" not in told.value.message
     (broken,) = catalogue.all()
     assert isinstance(broken, BrokenTemplate)
-    assert describe_broken(broken) == "ada/template.json: name: must be text"
+    assert describe_broken(broken) == "ada/template.json: name: must be text, not a number"
 
 
 def test_a_changed_file_is_picked_up_within_a_second(tmp_path: Path) -> None:

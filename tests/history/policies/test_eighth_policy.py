@@ -101,7 +101,8 @@ def test_the_receipt_names_it() -> None:
     receipt = json.loads(json.dumps(decision_with().to_dict()))
     assert receipt["facts"]["policy"] == NAME
     assert receipt["in_words"] == "every other turn"
-    assert receipt["under"] == f"{NAME}   50"
+    assert receipt["under"] == "", "nothing was cut"
+    assert decision_with(40, window=500).to_dict()["under"] == f"{NAME}   50"
     sentences = {verdict["reason"]: verdict["sentence"] for verdict in receipt["verdicts"]}
     assert sentences["over_length"] == "older than every other turn"
 
