@@ -72,6 +72,22 @@ class TestTheSocket:
                 await page.socket.ping()
             assert await closed(page.socket) == 1008
 
+    async def test_a_long_frame_may_follow_a_short_one_in_two_parts(self, server: Server) -> None:
+        """The rest of it arrives after the short one was read."""
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            draft = "word " * 10_000
+            command = {"type": "preview", "agent": "demo", "draft": draft, "ref": "long"}
+            long = frame(0x81, json.dumps(command | {"conversation": page.conversation}).encode())
+            short = frame(0x81, b"{}")
+            transport = page.socket._writer.transport
+            for cut in (100, 4_090, 20_000, len(long) - 1):
+                transport.write(short * 3 + long[:cut])
+                for _ in range(3):
+                    assert (await page.event())["type"] == "refused"
+                transport.write(long[cut:])
+                assert (await page.until("preview"))["ref"] == "long"
+
     async def test_a_browsers_own_pongs_are_no_flood(self, server: Server) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()

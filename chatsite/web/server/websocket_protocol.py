@@ -53,7 +53,8 @@ class LingeringWebSocket(WebSocketsSansIOProtocol):
         if self._unparsed and self.queue.empty():
             self.read_paused = False
             self._parse()
-            self._pause_while_unparsed()
+            if not self.read_paused:  # the rest of a frame is still to come
+                self.transport.resume_reading()
         message = await super().receive()
         self._pause_while_unparsed()
         return message
