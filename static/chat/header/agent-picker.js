@@ -85,5 +85,6 @@ function brokenAgent({ name, slug, broken }) {
   return h("li", { class: "agent-broken" },
     h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
     h("span", { class: "agent-about" },
-      h("code", {}, broken?.file), broken?.key && [", ", h("code", {}, broken.key)], `: ${broken?.reason}`));
+      broken?.file && h("code", {}, broken.file), broken?.key && [", ", h("code", {}, broken.key)],
+      `${broken?.file ? ": " : ""}${broken?.reason}`));
 }
