@@ -19,7 +19,7 @@ from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.people import is_staff, owner_mark, request_owner, site_of
+from chatsite.web.people import is_staff, known_person, owner_mark, request_owner, site_of
 from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
@@ -72,6 +72,7 @@ async def _page(
             "staff": staff,
         },
         "signup": settings.SIGNUP,
+        "restoring": await _is_restoring(request),
         "debug_panel": may_debug,
         "debug": may_debug and request.GET.get("debug") == "true",
         "show_request": may_debug and site.may_see_request(staff=staff),
@@ -90,6 +91,12 @@ async def _page(
         "policies": policy_facts(),
         "static": {"highlight": highlight_modules(), "worker": staticfiles_storage.url(WORKER)},
     }
+
+
+async def _is_restoring(request: HttpRequest) -> bool:
+    owner = await known_person(request)
+    found = site_of(request).imports.of(owner) if owner else None
+    return found is not None and not found.ended
 
 
 def policy_facts() -> dict[str, Any]:

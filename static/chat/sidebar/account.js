@@ -2,10 +2,10 @@
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
-import { showError, toast } from "../elements/toast.js";
-import { sendChange, submitForm } from "../net/http.js";
+import { submitForm } from "../net/http.js";
 import { currentTheme, setTheme, THEMES } from "../shell/theme.js";
 import { plural } from "../state/format.js";
+import { RestoreLine } from "./restore-line.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -23,7 +23,9 @@ export class Account {
     this.count = 0;
     this.popover = new Popover(byId("me-open"), { label: "You and this page", class: "menu me-pop", fill: (box) => this.#fill(box) });
     this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": "A saved conversation", tabindex: "-1" });
-    this.file.addEventListener("change", () => void this.#restore());
+    this.file.addEventListener("change", () => this.#restore());
+    this.restoring = new RestoreLine(page, actions.restored);
+    byId("me").before(this.restoring.element);
     byId("me").append(this.file);
     this.showCount(0);
   }
@@ -68,18 +70,9 @@ export class Account {
       }));
   }
 
-  async #restore() {
+  #restore() {
     const file = this.file.files?.[0];
     this.file.value = "";
-    if (!file) return;
-    const form = new FormData();
-    form.append("file", file);
-    try {
-      const { conversation, note } = await sendChange("POST", this.page.urls.import, form);
-      toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
-      this.actions.restored(conversation);
-    } catch (error) {
-      showError(error);
-    }
+    if (file) void this.restoring.start(file);
   }
 }

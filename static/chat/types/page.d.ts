@@ -10,6 +10,8 @@ export interface Page {
   owner: string;
   user: { name: string; signed_in: boolean; staff: boolean };
   signup: boolean;
+  /** Whether a saved chat of this person is being restored. */
+  restoring: boolean;
   debug_panel: boolean;
   debug: boolean;
   show_request: boolean;

@@ -345,6 +345,15 @@ export interface CacheChangedEvent { type: "cache_changed"; status: Record<strin
 export interface PathChangedEvent { type: "path_changed" }
 export interface ClearedEvent { type: "cleared" }
 export interface DeletedEvent { type: "deleted" }
+/** A saved chat that is being restored: `count` is 0 while the file is checked. */
+export interface Import {
+  title: string;
+  done: number;
+  count: number;
+  note: string;
+  conversation: Conversation | null;
+  problem: Problem | null;
+}
 /** `seconds`: how long to wait before the command may work, 0 where time doesn't help. */
 export interface RefusedReply { type: "refused"; ref: string; code: string; message: string; seconds: number }
 export interface PreviewReply { type: "preview"; ref: string; decision: Decision | null; problem: Problem | null }
