@@ -122,6 +122,8 @@ if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
 SECRET_KEY = text("SECRET_KEY")  # where it is blank, `startup` loads it from the file
 SECRET_KEY_FILE = None if SECRET_KEY else VAR_DIR / "secret_key"
 SIGNUP = flag("SIGNUP")
+# 0: guests never expire.
+GUEST_DAYS = number("GUEST_DAYS", 0, low=0, high=3_650)
 DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
 MAX_ANSWERS_PER_OWNER = number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1_000)

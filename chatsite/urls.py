@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 from chatsite.web import health, pages
 from chatsite.web.accounts import pages as accounts
 from chatsite.web.accounts.export import export_all
-from chatsite.web.api import cache, comparison, files, imports, marks, summaries
+from chatsite.web.api import cache, comparison, files, imports, marks, sessions, summaries
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -44,6 +44,7 @@ urlpatterns = [
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),
+    path("session", sessions.session, name="session"),
     path("messages/<uuid:id>", marks.mark_message, name="message"),
     path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),
     path("messages/<uuid:id>/show", api.show, name="show"),

@@ -33,6 +33,9 @@ class Person:
         )
         async with self.http.get(f"{self.url}/chat") as answer:
             assert answer.status == 200, await answer.text()
+        async with self.http.post(f"{self.url}/session", headers=self.headers()) as answer:
+            # A version before this one made the session with the page.
+            assert answer.status in (204, 404), await answer.text()
         return self
 
     async def __aexit__(

@@ -78,6 +78,17 @@ class Conversation(models.Model):
         return f"{self.agent} {self.id}"
 
 
+class Guest(models.Model):
+    """When a guest last opened a page, to the day: guests may expire (`GUEST_DAYS`)."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    seen = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        """Without the key, which is what opens their conversations."""
+        return f"guest seen {self.seen:%Y-%m-%d}"
+
+
 class Turn(models.Model):
     """One user message and its answer. `receipt` is the decision with what the provider reported,
     in its stored form; `shown_receipt` is the whole of it.

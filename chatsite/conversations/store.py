@@ -78,6 +78,7 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
+from chatsite.conversations.upkeep.guests import note_visit
 from chatsite.conversations.upkeep.import_tasks import ImportHeader, Imports
 from chatsite.conversations.upkeep.imports import (
     add_imported,
@@ -149,6 +150,7 @@ __all__ = [
     "load_turns",
     "mark_for_cleanup",
     "mark_turns",
+    "note_visit",
     "messages_aside",
     "move_to_account",
     "older_messages",

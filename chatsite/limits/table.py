@@ -43,6 +43,7 @@ SIGN_INS = Rate("sign-ins and other account forms", 20, 20)
 GUESSES = Rate("wrong passwords for one account from one address", 5, 2)
 ACCOUNT_GUESSES = Rate("wrong passwords for one account from everywhere", 50, 10)
 PASSWORDS = Rate("passwords from one address, right or wrong", 6, 2)
+NEW_GUESTS = Rate("new guests", 20, 20)
 ADMIN = Rate("pages of the administration", 120, 600)
 
 # ---- the socket --------------------------------------------------------------------------------
@@ -120,6 +121,7 @@ ROUTES: dict[str, Route] = {
     "files": Route(UPLOADS, 50 * KIB * KIB),
     "file": Route(READS),
     "models": Route(READS),
+    "session": Route(NEW_GUESTS),
     "message": Route(CHANGES, SMALL_BODY),
     "why": Route(HEAVY_READS),
     "show": Route(CHANGES),

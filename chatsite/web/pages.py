@@ -19,7 +19,7 @@ from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.people import is_staff, known_person, owner_mark, request_owner, site_of
+from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
 from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
@@ -30,8 +30,10 @@ WORKER = "chat/text/worker.js"
 @ensure_csrf_cookie
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
     """A new chat with `?agent=`, or one of the owner's conversations."""
-    site, owner = site_of(request), await request_owner(request)
-    staff = await is_staff(request)
+    site, known = site_of(request), await known_person(request)
+    staff, owner = await is_staff(request), known or new_guest()
+    if known is not None:
+        await note_visit(request, known)
     agents = site.agents.all(staff=staff)
     agent = _requested_agent(site, request.GET.get("agent", ""), agents)
     if conversation is not None:
@@ -66,12 +68,14 @@ async def _page(
         "agent": agent,
         "conversation": str(conversation) if conversation else None,
         "owner": await owner_mark(request),
+        "has_session": await known_person(request) is not None,
         "user": {
             "name": user.get_username() if user.is_authenticated else "Guest",
             "signed_in": user.is_authenticated,
             "staff": staff,
         },
         "signup": settings.SIGNUP,
+        "guest_days": settings.GUEST_DAYS,
         "restoring": await _is_restoring(request),
         "debug_panel": may_debug,
         "debug": may_debug and request.GET.get("debug") == "true",
@@ -85,6 +89,7 @@ async def _page(
             "signup": reverse("signup"),
             "account": reverse("account"),
             "conversations": reverse("conversations"),
+            "session": reverse("session"),
             "import": reverse("import"),
             "import_progress": reverse("import-progress"),
         },

@@ -269,7 +269,7 @@ function title(state) {
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }
 
-session.start();
+void session.start();
 show(session.state, session.state);
 void sidebar.refresh();
 const reason = takeReason();

@@ -28,6 +28,7 @@ CHANGING = {
     "summary": ("POST",),
     "summary-switch": ("POST",),
     "import": ("POST",),
+    "session": ("POST",),
     "import-progress": ("DELETE",),
     "files": ("POST",),
     "file": ("DELETE",),

@@ -63,6 +63,7 @@ WITHOUT_ID = {
         "files",
         "import",
         "import-progress",
+        "session",
         "models",
         "login",
         "logout",

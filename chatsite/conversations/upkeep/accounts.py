@@ -10,6 +10,7 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from chatsite.conversations.cache.saved_sessions import delete_saved_sessions
@@ -30,30 +31,30 @@ def release_piece(*, user: int) -> list[str]:
 
     An interrupted deletion leaves the account with the rest, to be deleted once more.
     """
-    return _release(user)
+    return release(Q(user=user), as_guest=f"deleted account {user}")
 
 
 @writing
 def remove_account(*, user: int) -> None:
     """Remove the account itself, and what it got since the last piece was released."""
-    while _release(user):
+    while release(Q(user=user), as_guest=f"deleted account {user}"):
         pass
     User.objects.filter(pk=user).delete()
 
 
-def _release(user: int) -> list[str]:
+def release(theirs: Q, *, as_guest: str) -> list[str]:
+    """Take a piece of what somebody has away from them: marked as deleted and never sent, so long
+    ago that the next purge removes it. The ids; none where nothing is left."""
     then = timezone.now() - LONG_AGO
-    nobody = {"user": None, "guest": f"deleted account {user}"}
-    conversations = list(
-        Conversation.objects.filter(user=user).values_list("id", flat=True)[:PIECE]
-    )
+    nobody = {"user": None, "guest": as_guest}
+    conversations = list(Conversation.objects.filter(theirs).values_list("id", flat=True)[:PIECE])
     delete_saved_sessions(conversations)
     Conversation.objects.filter(id__in=conversations).update(
         **nobody, deleted=then, importing=False
     )
     for id in conversations:
         transaction.on_commit(partial(loading.forget_entries, id))
-    files = list(Upload.objects.filter(user=user).values_list("id", flat=True)[:PIECE])
+    files = list(Upload.objects.filter(theirs).values_list("id", flat=True)[:PIECE])
     Upload.objects.filter(id__in=files).update(**nobody, created=then)
     return [str(id) for id in (*conversations, *files)]
 

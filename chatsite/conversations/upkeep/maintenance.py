@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
@@ -28,6 +29,7 @@ from chatsite.conversations.database.work import (
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
+from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
@@ -176,6 +178,12 @@ class Maintenance:
         await self.run(flush_write_log)
 
     async def purge(self) -> None:
+        now = timezone.now()
+        if settings.GUEST_DAYS:
+            gone = await self.run(expire_guests, before=now - timedelta(days=settings.GUEST_DAYS))
+            if gone:
+                logger.info("Guests who expired: %d", gone)
+        await self.run(remove_old_sessions, now=now)
         removed = await self.run(purge_conversations)
         purged = replace(await self.run(purge_files), conversations=removed)
         if any(astuple(purged)):

@@ -48,7 +48,7 @@ class Account(TemplateView):
 
     template_name = "accounts/account.html"
     http_method_names = ("get", "head")
-    extra_context = {"signup": settings.SIGNUP}
+    extra_context = {"signup": settings.SIGNUP, "guest_days": settings.GUEST_DAYS}
 
 
 class PasswordForm(PasswordChangeForm):

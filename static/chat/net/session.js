@@ -6,7 +6,7 @@ import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSe
 import { chatAddress, queryString, readAddress, useConversationAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
-import { getJson, sendChange } from "./http.js";
+import { csrfToken, getJson, sendChange } from "./http.js";
 import { uuid } from "./ids.js";
 import { Previews } from "./previews.js";
 
@@ -30,6 +30,9 @@ import { Previews } from "./previews.js";
 
 // Room in a frame for everything but the text of a message.
 const ENVELOPE = 2_048;
+// In ms: so long after a failure a session is asked for again.
+const SESSION_PAUSE = 10_000;
+const NEEDS_COOKIE = "This page needs a cookie to know you again. Allow cookies here, and reload it.";
 
 export class Session {
   /**
@@ -54,9 +57,25 @@ export class Session {
     addEventListener("popstate", () => this.#enter(readAddress(page)));
   }
 
-  start() {
+  /** A first visit has no session yet: without one the server doesn't open a socket. */
+  async start() {
     this.listeners.onEntered();
-    this.connection.connect();
+    if (this.page.has_session || (await this.#obtainSession())) this.connection.connect();
+  }
+
+  /** @returns {Promise<boolean>} false where this browser refuses cookies */
+  async #obtainSession() {
+    for (;;) {
+      try {
+        await sendChange("POST", this.page.urls.session);
+        return true;
+      } catch (error) {
+        const refused = !csrfToken();
+        this.listeners.onFailed(refused ? new Error(NEEDS_COOKIE) : /** @type {Error} */ (error));
+        if (refused) return false;
+        await new Promise((done) => setTimeout(done, SESSION_PAUSE));
+      }
+    }
   }
 
   /**

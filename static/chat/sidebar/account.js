@@ -38,7 +38,7 @@ export class Account {
 
   /** @param {HTMLElement} box */
   #fill(box) {
-    const { user, urls, signup } = this.page;
+    const { user, urls, signup, guest_days } = this.page;
     const next = encodeURIComponent(location.pathname + location.search);
     /**
      * @param {string} words
@@ -51,6 +51,8 @@ export class Account {
       entry("Restore a chat from a file", () => this.file.click()),
       h("a", { href: urls.account }, user.signed_in ? "Your account and data" : "Your data"),
       entry("Keyboard shortcuts", () => this.actions.keys()),
+      !user.signed_in && guest_days > 0 && h("p", { class: "me-note" },
+        `Conversations of guests are deleted after ${plural(guest_days, "day")} without a visit.`),
       user.signed_in
         ? entry("Sign out", () => submitForm(urls.logout))
         : h("a", { href: `${urls.login}?next=${next}` }, "Sign in"),

@@ -9,7 +9,11 @@ export interface Page {
   /** "guest:…" or "user:…" */
   owner: string;
   user: { name: string; signed_in: boolean; staff: boolean };
+  /** False on a first visit: the page asks for a session before it opens its socket. */
+  has_session: boolean;
   signup: boolean;
+  /** After how many days without a visit a guest's data are deleted; 0: never. */
+  guest_days: number;
   /** Whether a saved chat of this person is being restored. */
   restoring: boolean;
   debug_panel: boolean;
