@@ -114,7 +114,7 @@ const me = new Account(page, {
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
   onDeleted: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
-  onCounted: (count) => me.showCount(count),
+  onCounted: (count, more) => me.showCount(count, more),
 });
 const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import uuid
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.watch import Watch, failed_request
+from tests.running import Server
 
 pytestmark = pytest.mark.browser
 
@@ -134,3 +139,48 @@ def test_a_damaged_file_is_refused_with_the_reason(
     restore(chat, path)
     expect(chat.toasts).to_contain_text(words)
     expect(chat.conversations).to_have_count(0)
+
+
+def test_the_list_goes_on_without_end_while_conversations_move_up(
+    chat: Chat, server: Server
+) -> None:
+    chat.say("The first one")
+    many(server, 340)
+    chat.reload()
+    expect(chat.conversations).to_have_count(100)
+    expect(chat.page.locator("#me-open")).to_contain_text("100+ conversations")
+    # One of the last page is used in the meantime, and moves to the top.
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
+        database.execute(
+            "UPDATE conversations_conversation SET updated = ? WHERE title = 'chat 5'",
+            (f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}",),
+        )
+        database.commit()
+    for shown in (200, 300, 340):
+        chat.page.locator("#convs").evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
+        expect(chat.conversations).to_have_count(shown)
+    expect(chat.page.get_by_role("button", name="Show more")).to_have_count(0)
+    chat.page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(chat.conversations).to_have_count(341)
+    expect(chat.conversations.first).to_have_text("chat 5")
+    titles = chat.conversations.all_inner_texts()
+    assert sorted(titles) == sorted([*(f"chat {n}" for n in range(340)), "The first one"])
+
+
+def many(server: Server, count: int) -> None:
+    """Further conversations of whoever wrote last, each a minute older than the one before."""
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
+        database.row_factory = sqlite3.Row
+        newest = "SELECT * FROM conversations_conversation ORDER BY updated DESC LIMIT 1"
+        row = dict(database.execute(newest).fetchone())
+        began = datetime.now(UTC)
+        for number in range(count):
+            row["id"], row["title"], row["last_turn_id"] = uuid.uuid4().hex, f"chat {number}", None
+            row["updated"] = f"{began - timedelta(minutes=1 + count - number):%Y-%m-%d %H:%M:%S.%f}"
+            names = ", ".join(row)
+            marks = ", ".join("?" * len(row))
+            database.execute(
+                f"INSERT INTO conversations_conversation ({names}) VALUES ({marks})",
+                tuple(row.values()),
+            )
+        database.commit()

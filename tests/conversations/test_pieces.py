@@ -88,13 +88,13 @@ def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
 def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:
     id = store.begin_import(owner=ADA, agent="demo", title="Half")
     store.add_imported(conversation=id, messages=said(3))
-    assert store.list_conversations(owner=ADA) == []
+    assert store.list_conversations(owner=ADA) == ([], False)
     for unit in (store.open_conversation, store.whole_path, store.undelete_conversation):
         with pytest.raises(NotFound):
             unit(owner=ADA, conversation=id)
     assert store.purge(now=later()).conversations == 0
     store.finish_import(conversation=id)
-    [shown] = store.list_conversations(owner=ADA)
+    [shown], _ = store.list_conversations(owner=ADA)
     assert shown.id == id
 
 

@@ -111,7 +111,7 @@ class TestSearching:
         async with Person(server.url) as ada:
             answer = await ask(ada, "GET", f"/conversations?{query}")
             assert answer.status == 200, answer.text
-            assert answer.json == {"conversations": [], "count": 0}
+            assert answer.json == {"conversations": [], "count": 0, "more": False}
 
     async def test_nul_is_refused(self, server: Server) -> None:
         async with Person(server.url) as ada:

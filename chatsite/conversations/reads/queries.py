@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -35,7 +36,7 @@ from chatsite.errors import NotFound
 from chatsite.views import ConversationView, MessageView
 
 PAGE = 60
-LISTED = 200
+LISTED = 100
 
 
 def agent_of(*, owner: Owner, conversation: str) -> str:
@@ -159,15 +160,26 @@ def earlier_messages(
     return _page(owned_conversation(owner, conversation), before=before)
 
 
-def list_conversations(*, owner: Owner, text: str = "") -> list[ConversationView]:
-    """The owner's conversations, newest first; `text` is looked for in titles and messages."""
+def list_conversations(
+    *, owner: Owner, text: str = "", after: tuple[datetime, uuid.UUID] | None = None
+) -> tuple[list[ConversationView], bool]:
+    """A page of the owner's conversations, newest first, and whether there are more. `after` are
+    the time and the id of the last one of the page before; `text` is looked for in titles and
+    messages.
+
+    By place, not by number: one that moves up meanwhile shifts no page.
+    """
     rows = Conversation.objects.filter(owner.filter(), deleted=None)
+    if after is not None:
+        updated, id = after
+        rows = rows.filter(updated__lte=updated).exclude(updated=updated, id__gte=id)
     if text:
         said = Message.objects.filter(
             owner.filter("conversation__"), on_path=True, content__icontains=text
         )
         rows = rows.filter(Q(title__icontains=text) | Q(id__in=said.values("conversation")))
-    return [conversation_view(row) for row in rows.order_by("-updated")[:LISTED]]
+    found = list(rows.order_by("-updated", "-id")[: LISTED + 1])
+    return [conversation_view(row) for row in found[:LISTED]], len(found) > LISTED
 
 
 def whole_path(*, owner: Owner, conversation: str) -> WholePath:

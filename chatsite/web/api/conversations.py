@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -23,12 +24,29 @@ from chatsite.web.people import is_staff, request_owner, site_of
 @require_GET
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
+    """A page of them; `?after=` is the last one of the page before, as `updated,id`."""
     text = storable(request.GET.get("q", "").strip()[:200])
-    found = await site_of(request).run(
-        store.list_conversations, owner=await request_owner(request), text=text
+    found, more = await site_of(request).run(
+        store.list_conversations,
+        owner=await request_owner(request),
+        text=text,
+        after=_place(request.GET.get("after", "")),
     )
     rows = [conversation.to_dict() for conversation in found]
-    return JsonResponse({"conversations": rows, "count": len(rows)})
+    return JsonResponse({"conversations": rows, "count": len(rows), "more": more})
+
+
+def _place(after: str) -> tuple[datetime, UUID] | None:
+    if not after:
+        return None
+    updated, _, id = after.partition(",")
+    try:
+        when = datetime.fromisoformat(updated)
+        if when.tzinfo is None:
+            raise ValueError
+        return when, UUID(id)
+    except (ValueError, OverflowError):
+        raise BadCommand("after is the time and the id of a conversation.") from None
 
 
 @require_http_methods(["PATCH", "DELETE"])

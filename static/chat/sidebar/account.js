@@ -30,10 +30,14 @@ export class Account {
     this.showCount(0);
   }
 
-  /** @param {number} count */
-  showCount(count) {
+  /**
+   * @param {number} count of those that are loaded
+   * @param {boolean} [more] whether there are more
+   */
+  showCount(count, more = false) {
     const { name } = this.page.user;
-    setText(byId("me-open"), count ? `${name} · ${plural(count, "conversation")}` : name);
+    const words = more ? `${count}+ conversations` : plural(count, "conversation");
+    setText(byId("me-open"), count ? `${name} · ${words}` : name);
   }
 
   /** @param {HTMLElement} box */

@@ -6,8 +6,9 @@ import { icon } from "../elements/icons.js";
 import { closeNewest, Popover } from "../elements/popover.js";
 import { showError, toast } from "../elements/toast.js";
 import { chatAddress } from "../net/address.js";
-import { getJson, sendChange } from "../net/http.js";
+import { sendChange } from "../net/http.js";
 import { dateGroup } from "../state/format.js";
+import { ConversationPages } from "./conversation-pages.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -18,12 +19,11 @@ import { dateGroup } from "../state/format.js";
 const PAUSE = 200;
 const GROUPS = ["Today", "This week", "Older"];
 
-
 export class Sidebar {
   /**
    * @param {Page} page
    * @param {{open: (conversation: Conversation) => void, onDeleted: (id: string) => void,
-   *   onCounted: (count: number) => void}} actions
+   *   onCounted: (count: number, more: boolean) => void}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -31,10 +31,12 @@ export class Sidebar {
     this.list = byId("convs");
     this.find = byId("find", HTMLInputElement);
     this.current = "";
-    /** @type {Conversation[]} */
-    this.conversations = [];
-    this.question = 0;
+    this.pages = new ConversationPages(page.urls.conversations ?? "");
     this.failed = false;
+    // The next page is loaded a little before its place is seen.
+    this.watch = new IntersectionObserver((seen) => {
+      if (seen.some(({ isIntersecting }) => isIntersecting)) void this.#loadMore();
+    }, { root: this.list, rootMargin: "300px" });
     this.timer = 0;
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
@@ -69,22 +71,26 @@ export class Sidebar {
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
 
-  /** Loads the list again; of several answers under way only the newest is shown. */
+  /** Loads the list again. */
   async refresh() {
-    const mine = (this.question += 1);
-    const text = this.find.value.trim();
-    const path = this.page.urls.conversations + (text ? `?q=${encodeURIComponent(text)}` : "");
     try {
-      const { conversations, count } = await getJson(path);
-      if (mine !== this.question) return;
-      this.conversations = conversations;
+      if (!(await this.pages.refresh(this.find.value.trim()))) return;
       this.failed = false;
-      if (!text) this.actions.onCounted(count ?? conversations.length);
+      if (!this.pages.text) this.actions.onCounted(this.conversations.length, this.pages.more);
     } catch {
-      if (mine !== this.question) return;
       this.failed = true;
     }
     this.#draw();
+  }
+
+  /** @returns {Conversation[]} those that are loaded */
+  get conversations() {
+    return this.pages.loaded;
+  }
+
+  async #loadMore() {
+    const changed = await this.pages.loadMore().catch(() => false);
+    if (changed) this.#draw();
   }
 
   #draw() {
@@ -102,11 +108,20 @@ export class Sidebar {
     const groups = GROUPS.map((name) => ({
       name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
     })).filter(({ members }) => members.length);
+    const more = this.pages.more && this.#moreButton();
     setChildren(this.list, groups.map(({ name, members }) =>
       h("section", { "aria-label": name },
         h("h2", { class: "group" }, name),
-        h("ul", {}, members.map((one) => this.#row(one))))));
+        h("ul", {}, members.map((one) => this.#row(one))))), more);
     if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
+  }
+
+  /** For the keyboard; whoever scrolls doesn't see it. */
+  #moreButton() {
+    const button = h("button", { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } }, "Show more");
+    this.watch.disconnect();
+    this.watch.observe(button);
+    return button;
   }
 
   /** @param {Conversation} conversation */
@@ -207,6 +222,7 @@ export class Sidebar {
       return showError(error);
     }
     const was = this.current === id;
+    this.pages.remove(id);
     this.actions.onDeleted(id);
     await this.refresh();
     toast(`Deleted “${title}”.`, {
