@@ -273,7 +273,8 @@ class SearchIndexPart(models.Model):
     """Some of the words of a conversation for the selector `lexical`, as `lexical.stored` makes it.
 
     Parts follow one another by `first`, the passages before them; the last one's `messages` are on
-    the path up to its end. All are deleted when some of the text is changed or deleted.
+    the path up to its end. `tokens` is for sentence vectors, empty where the server has none. All
+    are deleted when some of the text is changed or deleted.
     """
 
     conversation = models.ForeignKey(
@@ -283,6 +284,7 @@ class SearchIndexPart(models.Model):
     end = models.PositiveIntegerField()
     messages = models.PositiveIntegerField()
     data = models.BinaryField()
+    tokens = models.BinaryField(default=bytes)
 
     class Meta:
         constraints = [

@@ -16,7 +16,13 @@ def load_index(*, owner: Owner, conversation: str) -> tuple[IndexPart, ...]:
     row = free_or_owned(owner, conversation)
     parts = SearchIndexPart.objects.filter(conversation=row).order_by("first") if row else ()
     return tuple(
-        IndexPart(first=one.first, end=one.end, messages=one.messages, data=bytes(one.data))
+        IndexPart(
+            first=one.first,
+            end=one.end,
+            messages=one.messages,
+            data=bytes(one.data),
+            tokens=bytes(one.tokens),
+        )
         for one in parts
     )
 
@@ -34,7 +40,12 @@ def save_index_part(*, conversation: str, text_changes: int, part: IndexPart) ->
         return False
     SearchIndexPart.objects.filter(conversation=row, end__gt=part.first).delete()
     SearchIndexPart.objects.create(
-        conversation=row, first=part.first, end=part.end, messages=part.messages, data=part.data
+        conversation=row,
+        first=part.first,
+        end=part.end,
+        messages=part.messages,
+        data=part.data,
+        tokens=part.tokens,
     )
     return True
 

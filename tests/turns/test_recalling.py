@@ -285,6 +285,46 @@ class TestOnDisk:
         await talk.world.run(lambda: Conversation.objects.filter(id=talk.id).delete())
         assert await parts_of(talk) == []
 
+    async def test_with_vectors_the_loaded_index_finds_exactly_what_a_new_one_finds(
+        self, talk: Talk
+    ) -> None:
+        talk.recaller = with_vectors(talk).recaller
+        await saved(talk)
+        loaded, anew = with_vectors(talk), with_vectors(talk, saves=False)
+        for question in ("What does my sister keep?", "Which birds do we own?", "walk 7"):
+            one, other = await loaded.ask(question), await anew.ask(question)
+            assert one.recall is not None and one.recall == other.recall
+        assert (loaded.reads.read[0], anew.reads.read[0]) == (0, 106)
+
+    @pytest.mark.parametrize("damage", [lambda kept: b"", lambda kept: kept[:16] + b"0" * 99])
+    async def test_with_vectors_missing_or_broken_tokens_are_made_anew_and_saved(
+        self, talk: Talk, damage: Callable[[bytes], bytes]
+    ) -> None:
+        talk.recaller = with_vectors(talk).recaller
+        await saved(talk)
+
+        def spoil() -> None:
+            part = SearchIndexPart.objects.get()
+            part.tokens = damage(bytes(part.tokens))
+            part.save()
+
+        await talk.world.run(spoil)
+        again = with_vectors(talk)
+        assert (await again.hit_texts("What does my sister keep?"))[0] == FACT
+        assert again.reads.read == [106]
+        await asyncio.gather(*again.recaller._tasks)
+        last = with_vectors(talk)
+        await last.ask("sister")
+        assert last.reads.read == [0]
+
+
+def with_vectors(talk: Talk, **options: Any) -> Talk:
+    vectors = SentenceVectors.find()
+    assert vectors is not None, "make embeddings installs what this needs"
+    again = Talk(talk.world, vectors=vectors, **options)
+    again.id = talk.id
+    return again
+
 
 async def saved(talk: Talk) -> None:
     await talk.fill(100)
@@ -332,15 +372,33 @@ class TestLongConversations:
 
     async def test_the_least_recently_used_index_is_evicted_first(self, world: World) -> None:
         talk = Talk(world)
-        first, second, third = ids = [new_id() for _ in range(3)]
+        first, second, *more, last = ids = [new_id() for _ in range(6)]
         for talk.id in ids:
             await talk.turns(FACT)
-        for talk.id in (first, second):
+        for talk.id in (first, second, *more):
             await talk.ask("petrel")
-        talk.recaller.indexes.memory = 5 * talk.recaller.indexes[first].size // 2
-        for talk.id in (first, third):
+        talk.recaller.indexes.memory = 11 * talk.recaller.indexes[first].size // 2
+        for talk.id in (first, last):
             await talk.ask("petrel")
-        assert list(talk.recaller.indexes) == [first, third]
+        assert list(talk.recaller.indexes) == [*more, first, last]
+
+    async def test_a_very_large_index_evicts_no_other(self, world: World) -> None:
+        talk = Talk(world)
+        *small, large, last = ids = [new_id() for _ in range(5)]
+        for talk.id in ids:
+            await talk.turns(FACT)
+        talk.id = large
+        await talk.fill(200)
+        for talk.id in small:
+            await talk.ask("petrel")
+        talk.recaller.indexes.memory = 5 * talk.recaller.indexes[small[0]].size
+        talk.id = large
+        await talk.ask("petrel")
+        assert talk.recaller.indexes[large].size > talk.recaller.indexes.memory
+        assert list(talk.recaller.indexes) == [*small, large]
+        talk.id = last
+        await talk.ask("petrel")
+        assert list(talk.recaller.indexes) == [*small, last]
 
     async def test_after_a_stop_no_thread_works_in_an_open_index(self, talk: Talk) -> None:
         talk.reads.hold = threading.Event()

@@ -132,12 +132,16 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPart:
-    """Passages `first` to `end` of a stored index; up to the last, `messages` were on the path."""
+    """Passages `first` to `end` of a stored index; up to the last, `messages` were on the path.
+
+    `tokens` are those of sentence vectors, empty where the index was made without them.
+    """
 
     first: int
     end: int
     messages: int
     data: bytes
+    tokens: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

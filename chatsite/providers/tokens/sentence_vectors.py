@@ -6,9 +6,12 @@ would load its files from the network. The package is optional.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -58,6 +61,13 @@ class SentenceVectors:
     def tokens(self) -> int:
         """The size of the vocabulary."""
         return len(self._load()[1])
+
+    @cached_property
+    def rules(self) -> bytes:
+        """Of what is stored as tokens: changes with the tokenizer and the order of bytes."""
+        digest = hashlib.sha256((self._folder / _TOKENIZER).read_bytes())
+        digest.update(f"{sys.byteorder} {_LONGEST}".encode())
+        return digest.digest()[:16]
 
     def split(self, texts: Sequence[str]) -> list[list[int]]:
         """The token numbers of each text, or of its beginning."""

@@ -15,8 +15,11 @@ from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 
 # Bytes, about, that all indexes may take; the one used longest ago goes first. A conversation of
-# 600 messages takes 0.4 MB (1 MB with vectors), one of 50,000 5 MB (60 MB).
+# 600 messages takes 0.4 MB (1 MB with vectors), one of 50,000 5 MB (70 MB).
 MEMORY = 128 * 1024 * 1024
+# An index that takes more than this part of it stays only while no other one is used, and takes
+# no more from the others: one long conversation must not cost all of them their indexes.
+LARGEST = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +55,8 @@ class CachedIndex:
         try:
             for part in parts:
                 load_part(self.index, part.data)
+            if self.vectors is not None:
+                self.vectors.load([(part.end - part.first, part.tokens) for part in parts])
         except Refused:
             self.index.cut(0)
             raise
@@ -65,7 +70,8 @@ class CachedIndex:
         for end in part_ends(self.index, first):
             messages = self.messages if end == len(self.index) else 0
             data = dump_part(self.index, first, end)
-            yield IndexPart(first=first, end=end, messages=messages, data=data)
+            tokens = self.vectors.dump(first, end) if self.vectors else b""
+            yield IndexPart(first=first, end=end, messages=messages, data=data, tokens=tokens)
             first = end
 
     def cut(self, seq: int) -> None:
@@ -95,12 +101,14 @@ class IndexCache(OrderedDict[str, CachedIndex]):
         return cached
 
     def shrink(self) -> None:
-        """Drop the indexes used longest ago until the rest has room; never the last used one."""
-        sizes = {id: cached.size for id, cached in self.items()}
+        """Drop too large ones, then those used longest ago until the rest has room; never the last
+        used one."""
+        largest = self.memory // LARGEST
+        sizes = {id: min(cached.size, largest + 1) for id, cached in self.items()}
         size = sum(sizes.values())
-        for id, cached in list(self.items())[:-1]:
-            if size <= self.memory:
+        others = [id for id, cached in list(self.items())[:-1] if not cached.waiting]
+        for id in sorted(others, key=lambda id: sizes[id] <= largest):
+            if size <= self.memory and sizes[id] <= largest:
                 return
-            if not cached.waiting:
-                size -= sizes[id]
-                del self[id]
+            size -= sizes[id]
+            del self[id]

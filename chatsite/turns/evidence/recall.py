@@ -35,8 +35,8 @@ logger = logging.getLogger("chatsite.turns")
 COLD = 2_000
 # How many messages are read at once then.
 CHUNK = 500
-# Below these, work takes a few milliseconds, no more than a thread's turn would.
-_INLINE_LINES, _INLINE_PASSAGES = 20, 300
+# Up to these, work takes a millisecond: more would hold up everybody's turns on the event loop.
+_INLINE_LINES, _INLINE_PASSAGES = 6, 30
 # Passages that an index grows by before they are saved, 100 bytes each: that many are read again
 # after a restart, which takes 15 ms. Fewer would compress worse.
 SAVE = 64
@@ -59,10 +59,9 @@ class Recaller:
         memory: int = MEMORY,
         saves: bool = True,
     ) -> None:
-        """`saves`: indexes are loaded from disk and saved there. Not beside `vectors`, which are
-        made from the texts."""
+        """`saves`: indexes are loaded from disk and saved there."""
         self._storage = storage
-        self._saves = saves and vectors is None
+        self._saves = saves
         self.indexes = IndexCache(vectors, memory)
         self._tasks: set[asyncio.Task[Any]] = set()
 
