@@ -32,6 +32,8 @@ logger = logging.getLogger("chatsite")
 SMALL_BYTES = 200_000
 LONGEST_LINE = 64 * 1024 * 1024
 CHECK_SECONDS = 90.0
+# A piece of long messages ends before `ROWS` of them: the writing thread counts their tokens.
+PIECE_CHARACTERS = 200_000
 # How long the outcome can be asked for.
 REMEMBERED_SECONDS = 600.0
 _ROOT = Path(__file__).parents[3]
@@ -187,7 +189,7 @@ class Imports:
 async def _checked(
     content: bytes,
 ) -> AsyncIterator[tuple[ImportHeader, AsyncIterator[Sequence[SavedMessage]]]]:
-    """The file's header and its messages, `ROWS` at a time. Raises BadRestore."""
+    """The file's header and its messages in pieces. Raises BadRestore."""
     if len(content) <= SMALL_BYTES:
         lines = iter(await asyncio.to_thread(lambda: list(lines_of(content))))
 
@@ -256,10 +258,12 @@ def _header(line: str) -> ImportHeader:
 async def _pieces(read: Callable[[], Any]) -> AsyncIterator[Sequence[SavedMessage]]:
     """Raises BadRestore where the lines end early."""
     piece: list[SavedMessage] = []
+    characters = 0
     while line := await read():
         piece.append(SavedMessage.model_validate_json(line))
-        if len(piece) == ROWS:
+        characters += len(line)
+        if len(piece) == ROWS or characters >= PIECE_CHARACTERS:
             yield piece
-            piece = []
+            piece, characters = [], 0
     if piece:
         yield piece

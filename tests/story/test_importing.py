@@ -1,0 +1,121 @@
+"""Restoring a chat from a file, on a real server: hidden until it is complete, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.person import Person
+from tests.running import Server
+from tests.web.browser_requests import Answer, ask_from_page
+
+PROGRESS = "/conversations/import/progress"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, LIMITS_FACTOR="1") as server:
+        yield server
+
+
+def saved(messages: int, *, text: str = "Line", **fields: Any) -> str:
+    said = [{"role": "user", "content": f"{text} {number}"} for number in range(messages)]
+    head = {"format": "chatsite.conversation", "version": 3, "agent": "demo", "title": "Log"}
+    return json.dumps({**head, "messages": said, **fields})
+
+
+async def restore(person: Person, file: str) -> Answer:
+    path, kind = "/conversations/import", "application/json"
+    body = io.BytesIO(file.encode())
+    return await ask_from_page(person, "POST", path, data=body, type=kind)
+
+
+async def first_rows(person: Person) -> dict[str, Any]:
+    """The progress, once the first messages are stored."""
+    async with asyncio.timeout(60):
+        while True:
+            found: dict[str, Any] = (await person.ask("GET", PROGRESS))["import"]
+            assert found["problem"] is None
+            if found["done"]:
+                return found
+            await asyncio.sleep(0.05)
+
+
+def stored(server: Server) -> list[int]:
+    """Conversations and messages in the database, hidden ones among them."""
+    tables = ("conversations_conversation", "conversations_message")
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
+        return [database.execute(f"SELECT COUNT(*) FROM {one}").fetchone()[0] for one in tables]
+
+
+async def until_removed(server: Server) -> None:
+    async with asyncio.timeout(60):
+        while stored(server) != [0, 0]:  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.1)
+
+
+async def test_somebody_who_restores_two_at_once_is_told_so_and_one_is_kept(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        file = saved(5_000)
+        answers = await asyncio.gather(*(restore(ada, file) for _ in range(2)))
+        assert sorted(answer.status for answer in answers) == [200, 429]
+        listed = await ada.ask("GET", "/conversations")
+        assert [one["title"] for one in listed["conversations"]] == ["Log"]
+
+
+async def test_a_killed_server_shows_nothing_of_it_and_the_next_start_removes_the_rest(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        assert (await restore(ada, saved(60_000))).status == 202
+        under_way = await first_rows(ada)
+        assert under_way["done"] < under_way["count"] == 60_000
+        assert (await ada.ask("GET", "/conversations"))["conversations"] == []
+        server.kill()
+        assert stored(server)[1] > 0
+        server.start()
+        assert (await ada.ask("GET", "/conversations"))["conversations"] == []
+        await until_removed(server)
+
+
+async def test_three_people_at_once_are_one_too_many_and_are_told_so(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob, Person(server.url) as eve:
+        file = saved(60_000)
+        assert [(await restore(one, file)).status for one in (ada, bob)] == [202, 202]
+        refused = await restore(eve, file)
+        assert refused.status == 429
+        assert "being restored" in refused.text, refused.text
+        for one in (ada, bob):
+            await ask_from_page(one, "DELETE", PROGRESS)
+        await until_removed(server)
+
+
+async def test_more_words_than_a_guest_may_store_are_refused_in_words(tmp_path: Path) -> None:
+    with Server(tmp_path, LIMITS_FACTOR="1", WORDS_QUOTA_MILLION="1") as server:
+        async with Person(server.url) as ada:
+            page = "word " * 1_000
+            refused = await restore(ada, saved(51, text=page))
+            assert refused.status // 100 == 4
+            assert "0.25 million characters" in refused.text
+            assert stored(server) == [0, 0]
+            assert (await restore(ada, saved(49, text=page))).status == 200
+
+
+@pytest.mark.parametrize("forget_above", [10**400, -1, "all"])
+async def test_a_number_out_of_bounds_is_refused_in_words(
+    server: Server, forget_above: Any
+) -> None:
+    async with Person(server.url) as ada:
+        refused = await restore(ada, saved(2, forget_above=forget_above))
+        assert refused.status == 400
+        assert "Nothing was restored" in refused.text
