@@ -56,16 +56,22 @@ class Command(BaseCommand):
     def _rebuilt(self, file: Path) -> RebuiltRequest:
         """Raises CommandError where the receipt is invalid or its turn is missing."""
         try:
-            receipt = json.loads(file.read_text())
-            turn = str(receipt["turn"])
-            kept = store.request_parts(turn=turn, receipt=receipt)
+            turn, kept = _read(file)
             return asyncio.run(_again(kept, store.turn_owner(turn)))
-        except OSError as error:
-            raise CommandError(f"{file}: {error.strerror}.") from None
         except ChatsiteError as error:
             raise CommandError(error.message) from None
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
+
+
+def _read(file: Path) -> tuple[str, StoredRequest]:
+    """A receipt's turn and what was sent then. A failure of ours later isn't the file's fault."""
+    try:
+        receipt = json.loads(file.read_text())
+        turn = str(receipt["turn"])
+        return turn, store.request_parts(turn=turn, receipt=receipt)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}.") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise CommandError(NOT_A_RECEIPT.format(file=file)) from None
 
 
 async def _again(kept: StoredRequest, owner: Owner) -> RebuiltRequest:
