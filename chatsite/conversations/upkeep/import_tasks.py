@@ -179,6 +179,9 @@ class Imports:
                 # Half of the time belongs to the others.
                 if found.count > ROWS:
                     await asyncio.sleep(time.monotonic() - began)
+            # A child that was killed leaves its lines unfinished.
+            if found.done != found.count:
+                raise BadRestore(f"The file takes too much time or memory. {KEPT}")
             return await self._run(finish_import, conversation=id, forget_above=header.forget_above)
         except BaseException:
             await asyncio.shield(self._run(remove_imports, conversation=id))
@@ -256,7 +259,6 @@ def _header(line: str) -> ImportHeader:
 
 
 async def _pieces(read: Callable[[], Any]) -> AsyncIterator[Sequence[SavedMessage]]:
-    """Raises BadRestore where the lines end early."""
     piece: list[SavedMessage] = []
     characters = 0
     while line := await read():
