@@ -33,10 +33,14 @@ class Person:
         )
         async with self.http.get(f"{self.url}/chat") as answer:
             assert answer.status == 200, await answer.text()
+        await self.obtain_session()
+        return self
+
+    async def obtain_session(self) -> None:
+        """As a page does that was opened without one."""
         async with self.http.post(f"{self.url}/session", headers=self.headers()) as answer:
             # A version before this one made the session with the page.
             assert answer.status in (204, 404), await answer.text()
-        return self
 
     async def __aexit__(
         self,
@@ -91,6 +95,7 @@ class Person:
     async def sign_out(self) -> None:
         async with self.http.post(f"{self.url}/accounts/logout/", headers=self.headers()) as answer:
             assert answer.url.path == "/chat", f"not signed out: {answer.url}"
+        await self.obtain_session()
 
     async def page(self, conversation: str | None = None, **options: str) -> Page:
         """Open a conversation (a new one without an id) as a page does."""

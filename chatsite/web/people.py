@@ -6,7 +6,6 @@ import secrets
 from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -23,12 +22,12 @@ def site_of(request: HttpRequest) -> Site:
 
 
 async def known_person(request: HttpRequest) -> Owner | None:
-    """Who the session belongs to; None for somebody new, who gets no session here."""
-    session = request.session
-    user = await session.aget(SESSION_KEY)
-    if user is not None:
-        return Owner(user=int(user))
-    guest = await session.aget("guest", "")
+    """The account that is signed in, with its rights checked, or the session's guest; None for
+    somebody new, who gets no session here."""
+    user = await request.auser()
+    if user.is_authenticated:
+        return Owner(user=user.pk)
+    guest = await request.session.aget("guest", "")
     return Owner(guest=guest) if guest else None
 
 

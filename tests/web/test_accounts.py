@@ -35,6 +35,7 @@ async def sign_out(person: Person) -> None:
     answer = await ask_from_page(person, "POST", "/accounts/logout/")
     assert (answer.status, answer.headers["location"]) == (302, "/chat")
     assert (await ask(person, "GET", "/chat")).status == 200
+    await person.obtain_session()
 
 
 async def begin_conversation(person: Person, text: str) -> str:
