@@ -98,7 +98,7 @@ def test_every_document_is_checked() -> None:
     assert {"CHANGELOG.md", "docs/README.md", ".github/pull_request_template.md"} < set(DOCUMENTS)
     index = (ROOT / "docs/README.md").read_text()
     documents = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert documents - set(re.findall(r"\]\((\w+\.md)\)", index)) == set()
+    assert documents - set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == set()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
