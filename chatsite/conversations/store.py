@@ -79,7 +79,8 @@ from chatsite.conversations.upkeep.accounts import (
     remove_lost_sessions,
 )
 from chatsite.conversations.upkeep.guests import note_visit
-from chatsite.conversations.upkeep.import_tasks import ImportHeader, Imports
+from chatsite.conversations.upkeep.import_reader import ImportHeader
+from chatsite.conversations.upkeep.import_tasks import Imports
 from chatsite.conversations.upkeep.imports import (
     add_imported,
     begin_import,

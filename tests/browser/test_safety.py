@@ -12,7 +12,9 @@ from tests.browser.chat import Chat, answer
 from tests.browser.watch import Watch
 
 pytestmark = pytest.mark.browser
-OWN = re.compile(r"^(GET /(chat|static|conversations|turns)\b|POST /conversations/import$)")
+OWN = re.compile(
+    r"^(GET /(chat|static|conversations|turns)\b|POST /(conversations/import|session)$)"
+)
 TOGETHER = 9
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import logging
-import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import IO, Any
 
 from chatsite.conversations.database.work import ROWS, StorageThreads
 from chatsite.conversations.files.export import import_part
-from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
-from chatsite.conversations.files.import_check import lines_of
+from chatsite.conversations.files.export_format import KEPT, SavedMessage
+from chatsite.conversations.upkeep.import_reader import ImportHeader, read_checked
 from chatsite.conversations.upkeep.imports import add_imported, begin_import, finish_import
 from chatsite.conversations.upkeep.maintenance import remove_imports
 from chatsite.conversations.values.owners import Owner
@@ -28,31 +23,8 @@ from chatsite.limits.table import RESTORES
 from chatsite.views import ConversationView
 
 logger = logging.getLogger("chatsite")
-# A file of this size is checked in 20 ms, and a process takes 500 ms to start.
-SMALL_BYTES = 200_000
-LONGEST_LINE = 64 * 1024 * 1024
-CHECK_SECONDS = 90.0
-# A piece of long messages ends before `ROWS` of them: the writing thread counts their tokens.
-PIECE_CHARACTERS = 200_000
 # How long the outcome can be asked for.
 REMEMBERED_SECONDS = 600.0
-_ROOT = Path(__file__).parents[3]
-# Nothing of the server's environment, which holds keys.
-_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportHeader:
-    """What a file says besides its messages."""
-
-    agent: str
-    title: str
-    count: int
-    characters: int
-    forget_above: int = 0
-    history: Mapping[str, str] = field(default_factory=dict)
-    settings: SavedSettings | None = None
-
 
 # For an agent and a file: the choice to keep with the conversation, and a note. May raise NotFound.
 Accept = Callable[[ImportHeader], tuple[Mapping[str, str], str]]
@@ -93,12 +65,18 @@ class Imports:
         self._limiter = limiter
         self._imports: dict[str, Import] = {}
 
-    def start(self, owner: Owner, content: bytes, accept: Accept) -> Import:
-        """Begin to import a file. Raises TooMany while another one of this owner is under way, or
-        too many of all."""
+    def require_place(self, owner: Owner) -> None:
+        """Raise TooMany while another import of this owner is under way, or too many of all."""
+        with self._limiter.place(RESTORES, person=owner.key):
+            pass
+
+    def start(self, owner: Owner, content: IO[bytes], accept: Accept) -> Import:
+        """Begin to import a file on the disk, which is closed at the end. Raises TooMany."""
         self._forget_old()
-        places = ExitStack()
-        places.enter_context(self._limiter.place(RESTORES, person=owner.key))
+        with ExitStack() as taken:
+            taken.enter_context(content)
+            taken.enter_context(self._limiter.place(RESTORES, person=owner.key))
+            places = taken.pop_all()
         found = self._imports[owner.key] = Import()
         found.task = asyncio.create_task(self._import(owner, content, accept, found))
         found.task.add_done_callback(lambda _: places.close())
@@ -132,9 +110,11 @@ class Imports:
             if one.ended and now - one.ended > REMEMBERED_SECONDS:
                 del self._imports[key]
 
-    async def _import(self, owner: Owner, content: bytes, accept: Accept, found: Import) -> None:
+    async def _import(
+        self, owner: Owner, content: IO[bytes], accept: Accept, found: Import
+    ) -> None:
         try:
-            async with _checked(content) as (header, parts):
+            async with read_checked(content) as (header, parts):
                 found.title, found.count = header.title, header.count
                 history, found.note = accept(header)
                 found.conversation = await self._store(owner, header, history, parts, found)
@@ -186,86 +166,3 @@ class Imports:
         except BaseException:
             await asyncio.shield(self._run(remove_imports, conversation=id))
             raise
-
-
-@asynccontextmanager
-async def _checked(
-    content: bytes,
-) -> AsyncIterator[tuple[ImportHeader, AsyncIterator[Sequence[SavedMessage]]]]:
-    """The file's header and its messages in pieces. Raises BadRestore."""
-    if len(content) <= SMALL_BYTES:
-        lines = iter(await asyncio.to_thread(lambda: list(lines_of(content))))
-
-        async def read() -> str:
-            return next(lines, "")
-
-        yield _header(await read()), _pieces(read)
-        return
-    async with _child() as process:
-        assert process.stdin is not None and process.stdout is not None
-        out = process.stdout
-        # A child that refuses early reads no further.
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(content)
-            await process.stdin.drain()
-            process.stdin.close()
-
-        async def read_line() -> str:
-            return (await out.readline()).decode().strip()
-
-        try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                first = await read_line()
-        except TimeoutError:
-            first = ""
-        yield _header(first), _pieces(read_line)
-
-
-@asynccontextmanager
-async def _child() -> AsyncIterator[Process]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "chatsite.conversations.files.import_check"),
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        cwd=_ROOT,
-        env=_ENVIRONMENT,
-        limit=LONGEST_LINE,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-def _header(line: str) -> ImportHeader:
-    if not line:
-        raise BadRestore(f"The file takes too much time or memory. {KEPT}")
-    said = json.loads(line)
-    if "refused" in said:
-        raise BadRestore(said["refused"])
-    settings = said.get("settings")
-    return ImportHeader(
-        agent=said["agent"],
-        title=said["title"],
-        count=said["count"],
-        characters=said["characters"],
-        forget_above=said.get("forget_above", 0),
-        history=said.get("history", {}),
-        settings=SavedSettings.model_validate(settings) if settings else None,
-    )
-
-
-async def _pieces(read: Callable[[], Any]) -> AsyncIterator[Sequence[SavedMessage]]:
-    piece: list[SavedMessage] = []
-    characters = 0
-    while line := await read():
-        piece.append(SavedMessage.model_validate_json(line))
-        characters += len(line)
-        if len(piece) == ROWS or characters >= PIECE_CHARACTERS:
-            yield piece
-            piece, characters = [], 0
-    if piece:
-        yield piece

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Mapping
+from typing import IO
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -26,11 +28,9 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 
     The choice kept with the new conversation is such that its next message is decided like the
     file's last one, as far as a person may choose; `note` tells where other settings apply."""
-    upload = request.FILES.get("file")
-    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
-        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
     site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
-    content = upload.read() if upload is not None else request_body(request)
+    site.imports.require_place(owner)
+    content = await asyncio.to_thread(_on_disk, request)
 
     def accept(header: store.ImportHeader) -> tuple[Mapping[str, str], str]:
         template = site.catalogue.get(header.agent)
@@ -47,7 +47,21 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     if started.conversation is not None:
         view = started.conversation.to_dict()
         return JsonResponse({"conversation": view, "note": started.note})
+    if site.imports.of(owner) is not started:
+        raise BadRestore("This was cancelled. Nothing was restored.")
     return JsonResponse({"import": started.to_dict()}, status=202)
+
+
+def _on_disk(request: HttpRequest) -> IO[bytes]:
+    """The request's file as one of our own, which outlives the request. Raises BadRestore."""
+    upload = request.FILES.get("file")
+    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
+        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
+    content: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the import closes it
+    for block in upload.chunks() if upload is not None else (request_body(request),):
+        content.write(block)
+    content.flush()
+    return content
 
 
 @require_http_methods(["GET", "HEAD", "DELETE"])

@@ -1,0 +1,123 @@
+"""Reads a saved conversation that may be large: checked beside the server, in pieces after that.
+
+The check writes its lines to a file on the disk, so that neither its pace nor its size depends on
+how fast the messages are stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from chatsite.conversations.database.work import ROWS
+from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
+from chatsite.conversations.files.import_check import lines_of
+from chatsite.errors import BadRestore
+
+# A file of this size is checked in 20 ms, and a process takes 500 ms to start.
+SMALL_BYTES = 200_000
+CHECK_SECONDS = 90.0
+# A piece of long messages ends before `ROWS` of them: the writing thread counts their tokens.
+PIECE_CHARACTERS = 200_000
+_ROOT = Path(__file__).parents[3]
+# Nothing of the server's environment, which holds keys.
+_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportHeader:
+    """What a file says besides its messages."""
+
+    agent: str
+    title: str
+    count: int
+    characters: int
+    forget_above: int = 0
+    history: Mapping[str, str] = field(default_factory=dict)
+    settings: SavedSettings | None = None
+
+
+Pieces = AsyncIterator[Sequence[SavedMessage]]
+
+
+@asynccontextmanager
+async def read_checked(content: IO[bytes]) -> AsyncIterator[tuple[ImportHeader, Pieces]]:
+    """The header of a file on the disk, and its messages in pieces. Raises BadRestore."""
+    with tempfile.TemporaryFile() as lines:
+        if os.fstat(content.fileno()).st_size <= SMALL_BYTES:
+            await asyncio.to_thread(_check_here, content, lines)
+        else:
+            await _check_in_child(content, lines)
+        lines.seek(0)
+        yield _header(lines.readline()), _pieces(lines)
+
+
+def _check_here(content: IO[bytes], lines: IO[bytes]) -> None:
+    content.seek(0)
+    lines.writelines(f"{line}\n".encode() for line in lines_of(content.read()))
+
+
+async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
+    content.seek(0)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "chatsite.conversations.files.import_check"),
+        stdin=content,
+        stdout=lines,
+        stderr=DEVNULL,
+        cwd=_ROOT,
+        env=_ENVIRONMENT,
+    )
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        pass  # what it has written lacks its end, and isn't taken
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _header(line: bytes) -> ImportHeader:
+    if not line.endswith(b"\n"):
+        raise BadRestore(f"The file takes too much time or memory. {KEPT}")
+    said = json.loads(line)
+    if "refused" in said:
+        raise BadRestore(said["refused"])
+    settings = said.get("settings")
+    return ImportHeader(
+        agent=said["agent"],
+        title=said["title"],
+        count=said["count"],
+        characters=said["characters"],
+        forget_above=said.get("forget_above", 0),
+        history=said.get("history", {}),
+        settings=SavedSettings.model_validate(settings) if settings else None,
+    )
+
+
+async def _pieces(lines: IO[bytes]) -> Pieces:
+    while piece := await asyncio.to_thread(_piece, lines):
+        yield piece
+
+
+def _piece(lines: IO[bytes]) -> list[SavedMessage]:
+    """The next messages. A line without an end was cut off with the process that wrote it."""
+    piece: list[SavedMessage] = []
+    characters = 0
+    while len(piece) < ROWS and characters < PIECE_CHARACTERS:
+        line = lines.readline()
+        if not line.endswith(b"\n"):
+            break
+        piece.append(SavedMessage.model_validate_json(line))
+        characters += len(line)
+    return piece
