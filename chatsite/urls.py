@@ -24,6 +24,7 @@ urlpatterns = [
     path("chat/", to_chat, name="chat-with-slash"),
     path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
     path("conversations", api.conversations, name="conversations"),
+    path("conversations/search", api.search, name="search"),
     path("conversations/import", imports.import_file, name="import"),
     path("conversations/import/progress", imports.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),

@@ -28,6 +28,29 @@ class ConversationView(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit(Record):
+    """A title or a message where a search found its words. `parts` is the text around them, each
+    with whether it was found. Of a title `seq` is None and `at` the conversation's last change."""
+
+    conversation: str
+    title: str
+    agent: str
+    at: str
+    parts: tuple[tuple[str, bool], ...]
+    seq: int | None = None
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPage(Record):
+    """`newest_first`: there are too many to weigh. `more` is where the next page begins."""
+
+    hits: tuple[SearchHit, ...]
+    newest_first: bool
+    more: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(Record):
     """What went wrong, what was kept and what can be done, for a person to read."""
 

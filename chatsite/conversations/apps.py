@@ -1,5 +1,6 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_delete
+from django.db.backends.signals import connection_created
+from django.db.models.signals import post_delete, post_migrate
 
 
 class ConversationsConfig(AppConfig):
@@ -10,6 +11,9 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         # Models can't be imported before the apps are ready.
         from chatsite.conversations import models
+        from chatsite.conversations.database import word_index
         from chatsite.conversations.files import uploads
 
         post_delete.connect(uploads.remove_bytes, sender=models.Upload)
+        connection_created.connect(word_index.register)
+        post_migrate.connect(word_index.create_index, sender=self)

@@ -29,7 +29,8 @@ class Conversation(models.Model):
     the names of a link's parameters. While it is being restored from a file it is `importing`, and
     `deleted` too, so that nothing finds it. `characters` are those of all its messages, on the path
     or not: they count for its owner's quota. `text_changes` counts what changes a stored text, so
-    that no search index is saved that was made before.
+    that no search index is saved that was made before. `words_row` is the title's number in the
+    index of words (`database.word_index`), None as long as it isn't there.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -60,17 +61,26 @@ class Conversation(models.Model):
     last_turn = models.ForeignKey(
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    words_row = models.BigIntegerField(null=True, blank=True, serialize=False)
 
     class Meta:
         indexes = [
             models.Index(fields=["user", "-updated"]),
             models.Index(fields=["guest", "-updated"]),
+            models.Index(
+                fields=["created"], name="conversation_unsearched", condition=Q(words_row=None)
+            ),
         ]
         constraints = [
+            models.UniqueConstraint(
+                fields=["words_row"],
+                name="conversation_words",
+                condition=Q(words_row__isnull=False),
+            ),
             models.CheckConstraint(
                 name="conversation_has_one_owner",
                 condition=Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest=""),
-            )
+            ),
         ]
 
     def __str__(self) -> str:
@@ -141,8 +151,10 @@ class Message(models.Model):
 
     `turn_seq` is the seq of the user message whose turn this belongs to (0 before the first), so
     that a marked message is loaded with its whole turn. `quoted`, on an answer, holds the seqs of
-    the older messages that were quoted before its question: references, never their text. `state`
-    of a user message is "complete", or that of its turn where nothing of an answer was stored.
+    the older messages that were quoted before its question: references, never their text.
+    `state` of a user message is "complete", or that of its turn where nothing of an answer was
+    stored. `words_row` is the content's number in the index of words (`database.word_index`), None
+    as long as it isn't there.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -177,16 +189,17 @@ class Message(models.Model):
     kv_start_position = models.IntegerField(default=-1)
     kv_status = models.SmallIntegerField(default=1)
     quoted = models.JSONField(default=list, blank=True)
+    words_row = models.BigIntegerField(null=True, blank=True, serialize=False)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["conversation", "seq"], name="message_in_its_place")
+            models.UniqueConstraint(fields=["conversation", "seq"], name="message_in_its_place"),
+            models.UniqueConstraint(
+                fields=["words_row"], name="message_words", condition=Q(words_row__isnull=False)
+            ),
         ]
         indexes = [
             models.Index(fields=["conversation", "on_path", "seq"], name="message_path"),
-            models.Index(
-                fields=["conversation", "on_path", "role", "seq"], name="message_path_role"
-            ),
             models.Index(fields=["conversation", "on_path", "turn_seq"], name="message_turn"),
             models.Index(
                 fields=["conversation", "on_path", "turn_seq"],
@@ -201,6 +214,9 @@ class Message(models.Model):
             ),
             models.Index(
                 fields=["conversation"], name="message_cleaned_up", condition=Q(kv_status__lt=1)
+            ),
+            models.Index(
+                fields=["created", "seq"], name="message_unsearched", condition=Q(words_row=None)
             ),
         ]
 

@@ -66,6 +66,7 @@ from chatsite.conversations.reads.summary_queries import (
     summary_versions,
     unsummarised_path,
 )
+from chatsite.conversations.reads.text_search import search_text
 from chatsite.conversations.search_indexes import load_index, save_index_part
 from chatsite.conversations.summaries import fold_summary, rewrite_summary, switch_summary
 from chatsite.conversations.turn.begin import begin_turn
@@ -104,6 +105,7 @@ from chatsite.conversations.upkeep.marks import (
     pin_message,
 )
 from chatsite.conversations.upkeep.outside_messages import add_message
+from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 
 __all__ = [
     "ImportHeader",
@@ -141,6 +143,7 @@ __all__ = [
     "forget_above_message",
     "import_conversation",
     "index_progress",
+    "index_words",
     "kept_choice",
     "lines_between",
     "list_all_conversations",
@@ -178,6 +181,7 @@ __all__ = [
     "save_index_part",
     "save_reference",
     "save_session",
+    "search_text",
     "session_files",
     "show_version",
     "still_holds",
@@ -196,4 +200,5 @@ __all__ = [
     "upload_text",
     "valid_summaries",
     "whole_path",
+    "words_waiting",
 ]

@@ -104,6 +104,7 @@ ROUTES: dict[str, Route] = {
     "chat-with-slash": Route(PAGES),
     "conversation-page": Route(PAGES),
     "conversations": Route(READS),
+    "search": Route(READS),
     "import": Route(IMPORTS, 21 * KIB * KIB),
     "import-progress": Route(READS),
     "conversation": Route(CHANGES, SMALL_BODY),

@@ -89,6 +89,7 @@ async def _page(
             "signup": reverse("signup"),
             "account": reverse("account"),
             "conversations": reverse("conversations"),
+            "search": reverse("search"),
             "session": reverse("session"),
             "import": reverse("import"),
             "import_progress": reverse("import-progress"),

@@ -12,7 +12,7 @@ import { HistoryChoice } from "./header/history-choice.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { WhyWindow } from "./message/why-window.js";
-import { chatAddress } from "./net/address.js";
+import { chatAddress, namedMessage } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain, showVersion } from "./net/requests.js";
@@ -44,6 +44,8 @@ const MARKED = {
   unanswered: ["Sent along with later messages from now on.", "No longer sent along."],
 };
 const page = readPage();
+/** @type {number|null} the message to be shown */
+let wanted = namedMessage();
 claimTab(page.owner);
 setHighlighter(page.static.highlight ?? {});
 setWorker(page.static.worker ?? "");
@@ -92,7 +94,7 @@ const transcript = new Transcript({
   remember,
   summary: () => void summary.open(),
   why: (item) => why.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
-  earlier: () => session.loadEarlier().catch(showError),
+  earlier: (until) => session.loadEarlier(until).catch(showError),
   suggest: (text) => composer.suggest(text),
 }, page.policies.with_summary);
 const why = new WhyWindow({
@@ -113,6 +115,7 @@ const me = new Account(page, {
 });
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
+  openMessage: ({ conversation, agent, seq }) => openAt({ conversation, agent }, seq),
   onDeleted: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
   onCounted: (count, more) => me.showCount(count, more),
 });
@@ -164,6 +167,28 @@ function open(target) {
   frame.closeDrawer();
   session.open(target);
   composer.focus();
+}
+
+/**
+ * Opens a conversation at one of its messages.
+ * @param {{conversation: string, agent: string}} target
+ * @param {number|null} seq null: at its end
+ */
+function openAt(target, seq) {
+  if (target.conversation !== session.state.conversationId) open(target);
+  else frame.closeDrawer();
+  wanted = seq;
+  showWanted();
+}
+
+/** Goes to the message that a search or the address names, as soon as the conversation is there. */
+function showWanted() {
+  if (wanted === null || !session.state.messages.length) return;
+  const seq = wanted;
+  wanted = null;
+  void transcript.scrollToMessage(seq).then((there) => {
+    if (!there) toast("This message isn't in the conversation as it is now.");
+  });
 }
 
 /**
@@ -242,6 +267,7 @@ function escape() {
  */
 function show(state, before) {
   transcript.update(state, before);
+  if (wanted !== null) showWanted();
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
   composer.update(state);
@@ -269,6 +295,10 @@ function title(state) {
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }
 
+addEventListener("hashchange", () => {
+  wanted = namedMessage();
+  showWanted();
+});
 void session.start();
 show(session.state, session.state);
 void sidebar.refresh();

@@ -118,7 +118,7 @@ async def searches(target: Target) -> None:
 
         async def one() -> None:
             for number in range(target.times(60)):
-                await request(target, eve, "GET", f"/conversations?q=zzz{number}")
+                await request(target, eve, "GET", f"/conversations/search?q=zzz{number}")
 
         await asyncio.gather(*(one() for _ in range(8)))
 

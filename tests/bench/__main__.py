@@ -29,6 +29,7 @@ from tests.bench import (
     ranking,
     recall,
     relay,
+    searching,
     starts,
     versions,
 )
@@ -50,6 +51,7 @@ BENCHES: Mapping[str, Bench] = {
     "memory": memory.run,
     "growth": growth.run,
     "listing": listing.run,
+    "searching": searching.run,
     "cache": cache.run,
     "recall": recall.run,
     "ranking": ranking.run,

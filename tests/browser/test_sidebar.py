@@ -52,21 +52,6 @@ def test_a_deleted_conversation_is_gone_until_undo(chat: Chat) -> None:
     assert chat.page.url == address
 
 
-def test_search_looks_into_titles_and_messages(chat: Chat) -> None:
-    chat.turns("About whales")
-    chat.page.locator("#new").click()
-    chat.turns("About birds", "The albatross sleeps while it flies.")
-    find = chat.page.locator("#find")
-    find.fill("albatross")
-    expect(chat.conversations).to_have_text(["About birds"])
-    find.fill("whales")
-    expect(chat.conversations).to_have_text(["About whales"])
-    find.fill("neither of them")
-    expect(chat.page.locator("#convs")).to_have_text("Nothing found in titles or messages.")
-    find.press("Escape")
-    expect(chat.conversations).to_have_text(["About birds", "About whales"])
-
-
 def test_a_new_chat_has_its_own_address_and_the_way_back_works(chat: Chat) -> None:
     chat.say("The first chat")
     first = chat.page.url
@@ -175,7 +160,8 @@ def many(server: Server, count: int) -> None:
         row = dict(database.execute(newest).fetchone())
         began = datetime.now(UTC)
         for number in range(count):
-            row["id"], row["title"], row["last_turn_id"] = uuid.uuid4().hex, f"chat {number}", None
+            row["id"], row["title"] = uuid.uuid4().hex, f"chat {number}"
+            row["last_turn_id"] = row["words_row"] = None
             row["updated"] = f"{began - timedelta(minutes=1 + count - number):%Y-%m-%d %H:%M:%S.%f}"
             names = ", ".join(row)
             marks = ", ".join("?" * len(row))

@@ -16,12 +16,13 @@ from django.utils import timezone
 from chatsite.conversations import store
 from chatsite.conversations.database import work
 from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep import maintenance
 from chatsite.errors import NotFound
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
-from tests.conversations.builders import ADA, begin, new_id
+from tests.conversations.builders import ADA, begin, end, new_id, retry
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MESSAGES = 10_000
@@ -151,3 +152,14 @@ async def test_another_write_runs_between_the_pieces_and_a_cancelled_caller_ends
     run.close()
     assert order.count("long") == 3
     assert order.index("short") < 3
+
+
+def test_a_turn_that_begins_reads_no_long_path_on_the_writing_thread() -> None:
+    short, long = imported(100), imported(loading.SHORT + 1)
+    assert begin(short, "And now?").loaded is not None
+    begun = begin(long, "And now?")
+    assert begun.loaded is None
+    end(begun, "Nothing.")
+    assert retry(long, begun.answer).loaded is None
+    read = loading.load_path(owner=ADA, conversation=long, reach=Everything())
+    assert len(read.transcript.entries) == loading.SHORT + 2

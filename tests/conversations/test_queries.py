@@ -144,29 +144,6 @@ class TestReading:
         assert seen == list(range(1, 151))
         assert queries.earlier_messages(owner=ADA, conversation=chat, before=1) == ((), False)
 
-    def test_a_search_covers_titles_and_messages_of_the_owner_alone(self) -> None:
-        mine, other, theirs = new_id(), new_id(), new_id()
-        end(begin(mine, "About otters"), "They swim.")
-        end(begin(other, "About stones"), "They sink: 100%.")
-        end(begin(theirs, "About otters", owner=BOB), "They swim.")
-        for text, found in (
-            ("otters", [mine]),
-            ("SWIM", [mine]),
-            ("100%", [other]),
-            ("%", [other]),
-            ("_", []),
-            ("nothing", []),
-            ("about", [other, mine]),
-        ):
-            found_now, _ = queries.list_conversations(owner=ADA, text=text)
-            assert [c.id for c in found_now] == found, text
-
-    def test_a_search_does_not_cover_cleared_messages(self) -> None:
-        chat = new_id()
-        end(begin(chat, "About otters"), "They swim.")
-        store.clear_conversation(owner=ADA, conversation=chat)
-        assert queries.list_conversations(owner=ADA, text="swim") == ([], False)
-
     def test_the_request_holds_the_messages_that_the_receipt_lists_as_sent(self) -> None:
         chat = new_id()
         talk(chat, 3)

@@ -108,3 +108,15 @@ async def test_the_old_export_is_restored(server: Server) -> None:
             item.get("pinned", False) for item in file["messages"]
         ]
         assert (await page.say("And now?"))["state"] == "complete"
+
+
+async def test_what_was_said_before_there_was_an_index_of_words_is_found(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob:
+        await ada.sign_in(*ADA)
+        found = await ada.ask("GET", "/conversations/search?q=boat")
+        assert not found["waiting"] and found["hits"][0]["title"] == "A boat and the weather"
+        [title, *messages] = found["hits"]
+        assert title["seq"] is None and title["conversation"] == CONVERSATION
+        boats = [one for one in expected()["messages"] if "boat" in (one["content"] or "").lower()]
+        assert boats and {one["seq"] for one in boats} <= {hit["seq"] for hit in messages}
+        assert (await bob.ask("GET", "/conversations/search?q=boat"))["hits"] == []

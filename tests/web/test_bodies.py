@@ -83,22 +83,24 @@ class TestRenaming:
 
 
 class TestSearching:
-    async def test_pattern_characters_are_searched_for_literally(self, server: Server) -> None:
+    async def test_no_character_of_a_search_means_more_than_itself(self, server: Server) -> None:
         async with Person(server.url) as ada:
             texts = ("100% sure", "100 sure", "snake_case", "snakeXcase", r"a\b", 'it\'s "so"')
             ids = {text: await begin_conversation(ada, text) for text in texts}
             for asked, expected in (
-                ("100%", ["100% sure"]),
-                ("e_c", ["snake_case"]),
-                ("\\", [r"a\b"]),
-                ("'", ['it\'s "so"']),
+                ("100%", ["100% sure", "100 sure"]),
+                ("snake_case", ["snake_case"]),
+                ("e_c", []),
+                ("a\\b", [r"a\b"]),
+                ("'", []),
+                ("it's", ['it\'s "so"']),
                 ('"so"', ['it\'s "so"']),
                 ("SURE", ["100 sure", "100% sure"]),
+                ("100 OR case", []),
                 ("no such word", []),
             ):
-                found = await ada.ask("GET", f"/conversations?q={quote(asked)}")
-                assert {c["id"] for c in found["conversations"]} == {ids[t] for t in expected}
-                assert found["count"] == len(expected)
+                found = await ada.ask("GET", f"/conversations/search?q={quote(asked)}")
+                assert {hit["conversation"] for hit in found["hits"]} == {ids[t] for t in expected}
 
     @pytest.mark.parametrize(
         "query",
@@ -109,13 +111,29 @@ class TestSearching:
         self, query: str, server: Server
     ) -> None:
         async with Person(server.url) as ada:
-            answer = await ask(ada, "GET", f"/conversations?{query}")
+            answer = await ask(ada, "GET", f"/conversations/search?{query}")
             assert answer.status == 200, answer.text
-            assert answer.json == {"conversations": [], "count": 0, "more": False}
+            assert answer.json == {
+                "hits": [],
+                "newest_first": False,
+                "more": None,
+                "waiting": False,
+            }
 
     async def test_nul_is_refused(self, server: Server) -> None:
         async with Person(server.url) as ada:
-            assert "can't be stored" in refusal(await ask(ada, "GET", "/conversations?q=a%00"))
+            assert "can't be stored" in refusal(
+                await ask(ada, "GET", "/conversations/search?q=a%00")
+            )
+
+    @pytest.mark.parametrize("before", ["x", "-1", "1.5", "9" * 11, "1%00"])
+    async def test_a_position_that_no_page_gave_is_refused(
+        self, before: str, server: Server
+    ) -> None:
+        async with Person(server.url) as ada:
+            path = f"/conversations/search?q=otters&before={before}"
+            assert "what a page of a search gave" in refusal(await ask(ada, "GET", path))
+            assert (await ask(ada, "GET", f"{path[: path.rindex('=')]}=9999999999")).status == 200
 
 
 @pytest.mark.parametrize("before", ["", "x", "-1", "1.5", "1e2", "%D9%A3", "9" * 10, "1%00", "+1"])

@@ -60,6 +60,7 @@ WITHOUT_ID = {
         "chat",
         "chat-with-slash",
         "conversations",
+        "search",
         "files",
         "import",
         "import-progress",

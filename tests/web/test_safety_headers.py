@@ -33,7 +33,7 @@ PATHS = {
     "/accounts/logout/": 405,
     "/admin/login/": 200,
     "/conversations": 200,
-    "/conversations?q=%00": 400,
+    "/conversations/search?q=%00": 400,
     f"/conversations/{NOBODYS}/export": 404,
     "/static/nothing.js": 404,
 }

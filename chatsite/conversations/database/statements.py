@@ -124,3 +124,51 @@ SAVE_CACHE_PLACE = (
     f"UPDATE {MESSAGES.table} SET kv_size = %s, kv_start_position = %s, kv_status = %s "
     "WHERE id = %s"
 )
+
+# ---- the index of words ----------------------------------------------------------------------
+WAITING = (
+    f"SELECT EXISTS (SELECT 1 FROM {MESSAGES.table} WHERE words_row IS NULL "
+    f"AND state <> 'running') OR EXISTS (SELECT 1 FROM {CONVERSATIONS.table} "
+    "WHERE words_row IS NULL)"
+)
+# How many.
+UNSEARCHED_TITLES = (
+    f"SELECT id, user_id, guest, LENGTH(title) FROM {CONVERSATIONS.table} "
+    "WHERE words_row IS NULL ORDER BY created LIMIT %s"
+)
+# How many. An answer that is being written follows when it has ended.
+UNSEARCHED_MESSAGES = (
+    "SELECT message.id, conversation.user_id, conversation.guest, LENGTH(message.content) "
+    f"FROM {MESSAGES.table} message CROSS JOIN {CONVERSATIONS.table} conversation "
+    "ON conversation.id = message.conversation_id WHERE message.words_row IS NULL "
+    "AND message.state <> 'running' ORDER BY message.created, message.seq LIMIT %s"
+)
+# An owner's first number, and the first one beyond.
+HIGHEST_NUMBER = {
+    "title": (
+        f"SELECT MAX(words_row) FROM {CONVERSATIONS.table} WHERE words_row >= %s AND words_row < %s"
+    ),
+    "message": (
+        f"SELECT MAX(words_row) FROM {MESSAGES.table} WHERE words_row >= %s AND words_row < %s"
+    ),
+}
+# Number and id.
+SAVE_TITLE_NUMBER = f"UPDATE {CONVERSATIONS.table} SET words_row = %s WHERE id = %s"
+SAVE_MESSAGE_NUMBER = f"UPDATE {MESSAGES.table} SET words_row = %s WHERE id = %s"
+# What to look for, an owner's first and last number, the account, the guest, and how many. The
+# index is read first, from the highest number on. FTS5 reads rows only until there are enough.
+_FOUND = (
+    "SELECT found.rowid FROM conversations_words found {joins} "
+    "WHERE found.text MATCH %s AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
+    "AND conversation.user_id IS %s AND conversation.guest = %s{more} "
+    "ORDER BY found.rowid DESC LIMIT %s"
+)
+FOUND_MESSAGES = _FOUND.format(
+    joins=f"CROSS JOIN {MESSAGES.table} message ON message.words_row = found.rowid "
+    f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id",
+    more=" AND message.on_path",
+)
+FOUND_TITLES = _FOUND.format(
+    joins=f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",
+    more="",
+)

@@ -33,12 +33,16 @@ from chatsite.history import (
     Reach,
     Tokens,
     Transcript,
+    Users,
 )
 from chatsite.kv import LOADED
 
 V = TypeVar("V")
 
 _cache = EntryCache()
+# A turn's beginning holds the writing thread, and reads a longer path later: that many messages
+# take 30 ms.
+SHORT = 2_000
 # SQLite takes a few hundred values at once.
 BATCH = 300
 
@@ -80,6 +84,14 @@ def load_stored_path(
         next_seq=row.next_seq,
         receipt=row.last_turn.receipt if row.last_turn else None,
     )
+
+
+def load_at_once(row: Conversation, reach: Reach, *, reply_to: str | None) -> LoadedPath | None:
+    """The same for a turn that begins; None where it may take long, so that its turn asks for
+    it when the writing thread is free again."""
+    if row.path_messages > SHORT and not isinstance(reach, Users):
+        return None
+    return load_stored_path(row, reach, reply_to=reply_to)
 
 
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:

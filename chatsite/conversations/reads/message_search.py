@@ -15,8 +15,8 @@ from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.values.owners import Owner
 from chatsite.tools.search_history import FoundMessage, SearchResult
 
-# How much one search reads, newest first. It scans the texts: an index of every message would cost
-# more at each message than an occasional search.
+# How much one search reads, newest first. It scans the texts: a model asks for messages with any of
+# several words, for which the index of words would read every message with a common one.
 CONVERSATIONS = 200
 MESSAGES = 20_000
 OF_ONE = 2_000

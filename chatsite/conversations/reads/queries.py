@@ -36,6 +36,8 @@ from chatsite.errors import NotFound
 from chatsite.views import ConversationView, MessageView
 
 PAGE = 60
+# What one request may reach back for, to show a message far above.
+REACH = 600
 LISTED = 100
 
 
@@ -80,7 +82,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
             receipt=None,
         )
     running = Turn.objects.filter(conversation=row, state="running").first()
-    messages, earlier = _page(row, before=None)
+    messages, earlier = _page(row, before=None, size=PAGE)
     asked = user_message_of(running) if running else None
     return OpenConversation(
         conversation=conversation_view(row),
@@ -143,29 +145,34 @@ def path_views(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageV
     )
 
 
-def _page(row: Conversation, *, before: int | None) -> tuple[tuple[MessageView, ...], bool]:
+def _page(
+    row: Conversation, *, before: int | None, size: int
+) -> tuple[tuple[MessageView, ...], bool]:
     """With unfinished tool calls, but without the running answer, which its turn's feed sends."""
     writing = Q(state="running", role="assistant")
     wanted = messages_on_path(row).exclude(writing).select_related("turn").defer("turn__receipt")
     if before is not None:
         wanted = wanted.filter(seq__lt=before)
-    rows = list(wanted.order_by("-seq")[: PAGE + 1])
-    return path_views(rows[:PAGE][::-1], last=before is None), len(rows) > PAGE
+    rows = list(wanted.order_by("-seq")[: size + 1])
+    return path_views(rows[:size][::-1], last=before is None), len(rows) > size
 
 
 def earlier_messages(
-    *, owner: Owner, conversation: str, before: int
+    *, owner: Owner, conversation: str, before: int, until: int | None = None
 ) -> tuple[tuple[MessageView, ...], bool]:
-    """The messages above seq `before`, and whether there are more above those."""
-    return _page(owned_conversation(owner, conversation), before=before)
+    """The messages above seq `before`, and whether there are more above those: a page, or up to
+    `REACH` where the message `until` is further up."""
+    row = owned_conversation(owner, conversation)
+    # With some messages above it. No path has more messages than numbers.
+    distance = before - until + PAGE // 4 if until is not None else 0
+    return _page(row, before=before, size=min(max(PAGE, distance), REACH))
 
 
 def list_conversations(
-    *, owner: Owner, text: str = "", after: tuple[datetime, uuid.UUID] | None = None
+    *, owner: Owner, after: tuple[datetime, uuid.UUID] | None = None
 ) -> tuple[list[ConversationView], bool]:
     """A page of the owner's conversations, newest first, and whether there are more. `after` are
-    the time and the id of the last one of the page before; `text` is looked for in titles and
-    messages.
+    the time and the id of the last one of the page before.
 
     By place, not by number: one that moves up meanwhile shifts no page.
     """
@@ -173,11 +180,6 @@ def list_conversations(
     if after is not None:
         updated, id = after
         rows = rows.filter(updated__lte=updated).exclude(updated=updated, id__gte=id)
-    if text:
-        said = Message.objects.filter(
-            owner.filter("conversation__"), on_path=True, content__icontains=text
-        )
-        rows = rows.filter(Q(title__icontains=text) | Q(id__in=said.values("conversation")))
     found = list(rows.order_by("-updated", "-id")[: LISTED + 1])
     return [conversation_view(row) for row in found[:LISTED]], len(found) > LISTED
 

@@ -57,10 +57,10 @@ def begin_turn(
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
     agent's own; `history` is what was chosen of the policy before the chat began, stored with a new
-    conversation alone. The same transaction reads what `reach` needs. Raises NotFound for another
-    owner's conversation, BadCommand for another agent's, Refused where the message replied to isn't
-    on the path, a file is missing or the owner's quota is full, TurnRunning while an answer is
-    written.
+    conversation alone. The same transaction reads what `reach` needs, unless that is long. Raises
+    NotFound for another owner's conversation, BadCommand for another agent's, Refused where the
+    message replied to isn't on the path, a file is missing or the owner's quota is full,
+    TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
     new = row._state.adding
@@ -92,7 +92,7 @@ def begin_turn(
         place=answer_seq,
         asked=user.id,
         reply_to=user.reply_to,
-        loaded=loading.load_stored_path(row, reach, reply_to=user.reply_to),
+        loaded=loading.load_at_once(row, reach, reply_to=user.reply_to),
     )
 
 

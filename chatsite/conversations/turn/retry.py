@@ -57,10 +57,10 @@ def begin_retry(
     `message` is any message of that turn; for "continue" it is the last one, an answer with text.
     "again" takes the former answer off the path and keeps it as a version. "continue" extends the
     same message: `StartedTurn.answer` is then its id, and `answer` is ignored. What `reach` needs
-    is read in the same transaction. The caller must call `Recaller.forget` afterwards.
-    Unique by (conversation, client_id). Raises NotFound, BadCommand for another agent, Refused for
-    any other message and where a background task wrote below, TurnRunning while an answer is
-    written.
+    is read in the same transaction, unless that is long. The caller must call `Recaller.forget`
+    afterwards. Unique by (conversation, client_id). Raises NotFound, BadCommand for another agent,
+    Refused for any other message and where a background task wrote below, TurnRunning while an
+    answer is written.
     """
     row = locked_conversation(owner, conversation)
     require_agent(row, agent)
@@ -115,7 +115,7 @@ def _started_retry(
         place=written.seq,
         asked=str(asked.id),
         reply_to=reply_to,
-        loaded=loading.load_stored_path(row, reach, reply_to=reply_to),
+        loaded=loading.load_at_once(row, reach, reply_to=reply_to),
         gone=tuple(str(one.id) for one in removed),
         text=written.content or "",
         reasoning=written.reasoning or "",

@@ -21,6 +21,7 @@ from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import owned_conversation
+from chatsite.conversations.upkeep.word_indexing import index_again
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.messages import TokenCount
@@ -120,6 +121,7 @@ def move_to_account(*, guest: str, user: int) -> Pieces[int]:
     moved = 0
     while some := list(theirs.values_list("id", flat=True)[:ROWS]):
         moved += theirs.filter(id__in=some).update(user_id=user, guest="")
+        yield from index_again(some)
         yield
     while uploads.move_uploads(guest=guest, user=user, most=ROWS):
         yield

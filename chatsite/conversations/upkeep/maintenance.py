@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -30,10 +31,12 @@ from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
 from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions
+from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
 FLUSH_SECONDS = 5.0
+INDEX_SECONDS = 2.0
 T = TypeVar("T")
 # The page offers to undo a deletion for some seconds, but a person may read it late.
 DELETED_AFTER = timedelta(hours=1)
@@ -157,7 +160,7 @@ def _ids(which: Q) -> list[uuid.UUID]:
 
 # ---- while the server runs --------------------------------------------------------------------
 class Maintenance:
-    """Two tasks of the running server. `sweep` removes leftover files beside the database."""
+    """The tasks of the running server. `sweep` removes leftover files beside the database."""
 
     def __init__(self, run: StorageThreads, sweep: Callable[[], Awaitable[None]]) -> None:
         self.run = run
@@ -168,6 +171,7 @@ class Maintenance:
         self._tasks = [
             asyncio.create_task(_repeat(self.flush_write_log, FLUSH_SECONDS)),
             asyncio.create_task(_repeat(self.purge, PURGE_SECONDS)),
+            asyncio.create_task(_repeat(self.index_words, INDEX_SECONDS)),
         ]
 
     def stop(self) -> None:
@@ -176,6 +180,14 @@ class Maintenance:
 
     async def flush_write_log(self) -> None:
         await self.run(flush_write_log)
+
+    async def index_words(self) -> None:
+        """Make the titles and messages of meanwhile searchable."""
+        while await self.run(words_waiting):
+            began = time.monotonic()
+            await self.run(index_words)
+            # Half of the time belongs to the others.
+            await asyncio.sleep(time.monotonic() - began)
 
     async def purge(self) -> None:
         now = timezone.now()

@@ -31,9 +31,10 @@ class StartedTurn:
     """A turn that was stored, or found again (`resent`) under the same client id.
 
     `asked` is the id of the user message that it answers, `reply_to` the message that this one
-    replies to; `place` is the answer's sequence number. `loaded` is the input of its decision,
-    None for a turn that was found again. `quoted` are the messages that were quoted for an answer
-    that is continued, by sequence number. For the rest see `events.TurnStarted`.
+    replies to; `place` is the answer's sequence number. `loaded` is the input of its decision, None
+    for a turn that was found again, and where it is so long that the turn reads it itself. `quoted`
+    are the messages that were quoted for an answer that is continued, by sequence number. For the
+    rest see `events.TurnStarted`.
     """
 
     turn: str

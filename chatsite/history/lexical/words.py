@@ -28,18 +28,18 @@ STOP = frozenset(
 )
 
 # Scripts without spaces: Thai and Lao, Myanmar, Khmer, kana, Han (with its iteration mark).
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Marks that belong to a word though they are no letters: accents, Hebrew and Arabic points, the
 # vowel signs of India (their blocks less the danda), Tibet's.
-_MARKS = (
+MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f"
     "\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
 )
 _ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z]+)?")
-_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:'[a-z]+)?")
+_WORD = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|(?:(?![{UNSPACED}_])[\w{MARKS}])+(?:'[a-z]+)?")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 

@@ -24,9 +24,10 @@ BESIDE = "Pictures, PDFs, sound and video went along as they are: only their nam
 SENT = frozenset((*get_args(FileForm), "gone"))
 # In place of a digest where a receipt, of a version before, doesn't name a file.
 UNKNOWN = "?"
-# Two bytes of each message's sha256 name the one that was changed. Of a request with more
-# messages only the whole is kept: a receipt stays small.
-MARK = 4
+# Hex digits of each message's sha256, to name the one that was changed: one change in 256 is told
+# without its place. Receipts of before have four. Of a request with more messages only the whole is
+# kept: a receipt stays small.
+MARK = 2
 # Hex digits of the whole request's sha256; receipts of before have all 64.
 WHOLE = 32
 MARKED = 2_000
@@ -183,18 +184,27 @@ def _unlike(form: SentForm, digest: str, now: SentFile) -> str:
     return f"{now.name} isn't stored any more: {what}."
 
 
+def _marks(fingerprint: Mapping[str, str], messages: int) -> list[str]:
+    """One for each message; none where it was made of another number of messages."""
+    each = fingerprint["each"]
+    size, rest = divmod(len(each), messages)
+    if rest or size < MARK:
+        return []
+    return [each[start : start + MARK] for start in range(0, len(each), size)]
+
+
 def _changed_texts(kept: StoredRequest, messages: Sequence[Message]) -> tuple[str, ...]:
     """Nothing is missing; whether every text is what it was. Older receipts don't say."""
     then = kept.receipt.get("fingerprint")
     now = request_fingerprint(messages)
     if not then or then["whole"][:WHOLE] == now["whole"]:
         return ()
-    if len(then["each"]) != len(now["each"]):
-        return (CHANGED,)
     places = {entry.message.id: entry.seq for entry in kept.entries}
     named = [
         f"The text of message {places[message.id]} was changed since it was sent."
-        for start, message in zip(range(0, len(now["each"]), MARK), messages, strict=False)
-        if message.id in places and then["each"][start:][:MARK] != now["each"][start:][:MARK]
+        for message, before, after in zip(
+            messages, _marks(then, len(messages)), _marks(now, len(messages)), strict=False
+        )
+        if message.id in places and before != after
     ]
     return tuple(named) or (CHANGED,)

@@ -20,20 +20,47 @@ from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, request_owner, site_of
 
+MESSAGE = "the number of a message"
+
 
 @require_GET
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
     """A page of them; `?after=` is the last one of the page before, as `updated,id`."""
-    text = storable(request.GET.get("q", "").strip()[:200])
     found, more = await site_of(request).run(
         store.list_conversations,
         owner=await request_owner(request),
-        text=text,
         after=_place(request.GET.get("after", "")),
     )
     rows = [conversation.to_dict() for conversation in found]
     return JsonResponse({"conversations": rows, "count": len(rows), "more": more})
+
+
+@require_GET
+@answers_errors
+async def search(request: HttpRequest) -> HttpResponse:
+    """`?q=` is what to look for, in titles and messages; `?before=` a page's `more`. `waiting`:
+    messages of an older database are still being made searchable."""
+    site, owner = site_of(request), await request_owner(request)
+    text = storable(request.GET.get("q", "").strip()[:200])
+    # Little is waiting, except where a database older than the index is read in.
+    more = await site.run(store.words_waiting) and await site.run(store.index_words)
+    page = await site.run(
+        store.search_text,
+        owner=owner,
+        text=text,
+        before=_number(request, "before", "what a page of a search gave as more", digits=10),
+    )
+    return JsonResponse(page.to_dict() | {"waiting": more})
+
+
+def _number(request: HttpRequest, name: str, what: str, *, digits: int = 9) -> int | None:
+    value = request.GET.get(name, "")
+    if not value:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= digits):
+        raise BadCommand(f"{name} is {what}.")
+    return int(value)
 
 
 def _place(after: str) -> tuple[datetime, UUID] | None:
@@ -97,14 +124,16 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_GET
 @answers_errors
 async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
-    before = request.GET.get("before", "")
-    if not (before.isascii() and before.isdigit() and len(before) < 10):
-        raise BadCommand("before is the number of a message.")
+    """A page of those above `?before=`; more of them up to the message `?until=`."""
+    before = _number(request, "before", MESSAGE)
+    if before is None:
+        raise BadCommand(f"before is {MESSAGE}.")
     found, earlier = await site_of(request).run(
         store.earlier_messages,
         owner=await request_owner(request),
         conversation=str(id),
-        before=int(before),
+        before=before,
+        until=_number(request, "until", MESSAGE),
     )
     return JsonResponse({"messages": [view.to_dict() for view in found], "earlier": earlier})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import IO
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -57,11 +58,13 @@ def _on_disk(request: HttpRequest) -> IO[bytes]:
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
-    content: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - the import closes it
-    for block in upload.chunks() if upload is not None else (request_body(request),):
-        content.write(block)
-    content.flush()
-    return content
+    blocks = upload.chunks() if upload is not None else (request_body(request),)
+    with ExitStack() as closing:
+        content: IO[bytes] = closing.enter_context(tempfile.TemporaryFile())
+        content.writelines(blocks)
+        content.flush()
+        closing.pop_all()  # the import closes it
+        return content
 
 
 @require_http_methods(["GET", "HEAD", "DELETE"])

@@ -63,6 +63,21 @@ export function chatAddress(page, { conversation = null, agent = null }) {
 }
 
 /**
+ * The address of a message in its conversation.
+ * @param {Page} page
+ * @param {string} conversation
+ * @param {number} seq
+ */
+export const messageAddress = (page, conversation, seq) =>
+  `${chatAddress(page, { conversation })}#message-${seq}`;
+
+/** The message that the page's own address names, by its seq. */
+export function namedMessage() {
+  const seq = location.hash.match(/^#message-(\d{1,9})$/)?.[1];
+  return seq === undefined ? null : Number(seq);
+}
+
+/**
  * Gives a chat that has begun its own address; the rest of the query is kept, the agent is removed.
  * @param {Page} page
  * @param {string} conversation

@@ -143,11 +143,15 @@ export class Session {
     this.previews.request();
   }
 
-  /** Loads the messages before those that are shown. */
-  async loadEarlier() {
+  /**
+   * Loads the messages before those that are shown.
+   * @param {number} [until] the message that is wanted: more are loaded at once
+   */
+  async loadEarlier(until) {
     const { conversationId, messages } = this.state;
-    const path = `${this.page.urls.conversations}/${conversationId}/messages?before=${messages[0]?.seq ?? 0}`;
-    const older = await getJson(path);
+    const query = new URLSearchParams({ before: String(messages[0]?.seq ?? 0) });
+    if (until !== undefined) query.set("until", String(until));
+    const older = await getJson(`${this.page.urls.conversations}/${conversationId}/messages?${query}`);
     if (this.state.conversationId !== conversationId) return;
     this.#setState(addEarlier(this.state, older.messages, older.earlier));
   }

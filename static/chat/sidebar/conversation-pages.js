@@ -1,4 +1,4 @@
-/** The list of conversations as far as it was loaded, page by page, for one search or for none. */
+/** The list of conversations as far as it was loaded, page by page. */
 
 import { getJson } from "../net/http.js";
 
@@ -8,7 +8,6 @@ export class ConversationPages {
   /** @param {string} path */
   constructor(path) {
     this.path = path;
-    this.text = "";
     /** @type {Conversation[]} */
     this.loaded = [];
     this.more = false;
@@ -17,15 +16,13 @@ export class ConversationPages {
 
   /**
    * Loads the first page again; of several requests under way only the newest counts.
-   * @param {string} text to look for, "" for all
    * @returns {Promise<boolean>} whether the list is the answer to this request
    */
-  async refresh(text) {
+  async refresh() {
     const mine = (this.question += 1);
-    const { conversations, more } = await this.#page(text, null);
+    const { conversations, more } = await this.#page(null);
     if (mine !== this.question) return false;
-    const further = text === this.text ? this.#below(conversations) : [];
-    this.text = text;
+    const further = this.#below(conversations);
     this.loaded = [...conversations, ...further];
     this.more = further.length ? this.more : more;
     return true;
@@ -39,7 +36,7 @@ export class ConversationPages {
     const mine = (this.question += 1);
     const last = this.loaded.at(-1);
     if (!this.more || !last) return false;
-    const { conversations, more } = await this.#page(this.text, last);
+    const { conversations, more } = await this.#page(last);
     if (mine !== this.question) return false;
     // One that was used meanwhile has moved up, and is there already.
     const known = new Set(this.loaded.map(({ id }) => id));
@@ -65,13 +62,11 @@ export class ConversationPages {
   }
 
   /**
-   * @param {string} text
    * @param {Conversation|null} last
    * @returns {Promise<{conversations: Conversation[], more: boolean}>}
    */
-  #page(text, last) {
+  #page(last) {
     const query = new URLSearchParams();
-    if (text) query.set("q", text);
     if (last) query.set("after", `${last.updated},${last.id}`);
     return getJson(query.size ? `${this.path}?${query}` : this.path);
   }

@@ -9,20 +9,22 @@ import { chatAddress } from "../net/address.js";
 import { sendChange } from "../net/http.js";
 import { dateGroup } from "../state/format.js";
 import { ConversationPages } from "./conversation-pages.js";
+import { SearchResults } from "./search-results.js";
 
 /**
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { Conversation } from "../types/wire.js"
+ * @import { Conversation, SearchHit } from "../types/wire.js"
  */
 
 const PAUSE = 200;
 const GROUPS = ["Today", "This week", "Older"];
+const NOT_LOADED = () => h("p", { class: "convs-note" }, "The list can't be loaded now.");
 
 export class Sidebar {
   /**
    * @param {Page} page
-   * @param {{open: (conversation: Conversation) => void, onDeleted: (id: string) => void,
+   * @param {{open: (conversation: Conversation) => void, openMessage: (hit: SearchHit) => void, onDeleted: (id: string) => void,
    *   onCounted: (count: number, more: boolean) => void}} actions
    */
   constructor(page, actions) {
@@ -32,6 +34,7 @@ export class Sidebar {
     this.find = byId("find", HTMLInputElement);
     this.current = "";
     this.pages = new ConversationPages(page.urls.conversations ?? "");
+    this.results = new SearchResults(page, (hit) => actions.openMessage(hit));
     this.failed = false;
     // The next page is loaded a little before its place is seen.
     this.watch = new IntersectionObserver((seen) => {
@@ -71,16 +74,23 @@ export class Sidebar {
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
 
-  /** Loads the list again. */
+  /** Loads the list or the results again. */
   async refresh() {
+    const text = this.find.value.trim();
     try {
-      if (!(await this.pages.refresh(this.find.value.trim()))) return;
+      if (!(await (text ? this.results.refresh(text) : this.#list()))) return;
       this.failed = false;
-      if (!this.pages.text) this.actions.onCounted(this.conversations.length, this.pages.more);
     } catch {
       this.failed = true;
     }
     this.#draw();
+  }
+
+  async #list() {
+    this.results.clear();
+    const loaded = await this.pages.refresh();
+    if (loaded) this.actions.onCounted(this.conversations.length, this.pages.more);
+    return loaded && !this.find.value.trim();
   }
 
   /** @returns {Conversation[]} those that are loaded */
@@ -89,7 +99,8 @@ export class Sidebar {
   }
 
   async #loadMore() {
-    const changed = await this.pages.loadMore().catch(() => false);
+    const shown = this.results.text ? this.results : this.pages;
+    const changed = await shown.loadMore().catch(() => false);
     if (changed) this.#draw();
   }
 
@@ -97,13 +108,23 @@ export class Sidebar {
     // A name that is being typed, or an open menu, isn't removed.
     if (this.list.querySelector("input, .pop:not([hidden])")) return;
     const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
-    const searching = this.find.value.trim() !== "";
-    if (this.failed && !this.conversations.length) {
-      return setChildren(this.list, h("p", { class: "convs-note" }, "The list can't be loaded now."));
-    }
+    if (this.results.text) this.#drawResults();
+    else this.#drawConversations();
+    if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
+  }
+
+  #drawResults() {
+    const { note, more } = this.results;
+    setChildren(this.list,
+      this.failed ? NOT_LOADED() : note && h("p", { class: "convs-note", role: "status" }, note),
+      h("ul", { "aria-label": "Found" }, this.results.rows()),
+      more !== null && this.#moreButton());
+  }
+
+  #drawConversations() {
     if (!this.conversations.length) {
-      const words = searching ? "Nothing found in titles or messages." : "Your conversations will be listed here.";
-      return setChildren(this.list, h("p", { class: "convs-note" }, words));
+      return setChildren(this.list,
+        this.failed ? NOT_LOADED() : h("p", { class: "convs-note" }, "Your conversations will be listed here."));
     }
     const groups = GROUPS.map((name) => ({
       name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
@@ -113,7 +134,6 @@ export class Sidebar {
       h("section", { "aria-label": name },
         h("h2", { class: "group" }, name),
         h("ul", {}, members.map((one) => this.#row(one))))), more);
-    if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
   }
 
   /** For the keyboard; whoever scrolls doesn't see it. */

@@ -21,7 +21,7 @@ const FURTHEST = 40;
 
 export class Transcript {
   /**
-   * @param {Omit<Actions, "memory"> & {earlier: () => Promise<void>,
+   * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
    *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
    * @param {string[]} withSummary the policies that send a running summary
    */
@@ -75,12 +75,15 @@ export class Transcript {
     this.newest.hidden = true;
   }
 
-  /** Loads older messages and keeps the reader's place. */
-  async showEarlier() {
+  /**
+   * Loads older messages and keeps the reader's place.
+   * @param {number} [until] the message that is wanted
+   */
+  async showEarlier(until) {
     this.more.disabled = true;
     const fromEnd = this.log.scrollHeight - this.log.scrollTop;
     try {
-      await this.actions.earlier();
+      await this.actions.earlier(until);
     } finally {
       this.more.disabled = false;
     }
@@ -102,15 +105,17 @@ export class Transcript {
   /**
    * Shows a stored message, loading older ones if needed.
    * @param {number} seq
+   * @returns {Promise<boolean>} false where it isn't there
    */
   async scrollToMessage(seq) {
     const found = () => /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
-      await this.showEarlier();
+      await this.showEarlier(seq);
     }
     const element = found();
     if (element) this.scrollTo(element);
+    return element !== null;
   }
 
   /** @param {HTMLElement} element */

@@ -1,5 +1,29 @@
 /** What the server sends: events, replies, and the records in them. `chatsite/events.py` is their source. */
 
+/** A title or a message where a search found its words. */
+export interface SearchHit {
+  conversation: string;
+  title: string;
+  agent: string;
+  /** Of a title: the conversation's last change. */
+  at: string;
+  /** Pieces of the text, and whether each was looked for. */
+  parts: [string, boolean][];
+  /** null: a title */
+  seq: number | null;
+  role: Role | "";
+}
+
+export interface SearchPage {
+  hits: SearchHit[];
+  /** There are too many to weigh. */
+  newest_first: boolean;
+  /** Where the next page begins. */
+  more: number | null;
+  /** Messages of an older database are still being made searchable. */
+  waiting: boolean;
+}
+
 export interface Conversation {
   id: string;
   agent: string;

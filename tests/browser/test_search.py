@@ -1,0 +1,109 @@
+"""Searching titles and messages in the sidebar: where something was found, and going there."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+
+pytestmark = pytest.mark.browser
+
+
+def look_for(chat: Chat, text: str) -> None:
+    chat.page.locator("#find").fill(text)
+
+
+def test_each_hit_shows_its_chat_its_author_and_the_words_found(chat: Chat) -> None:
+    chat.turns("About whales")
+    chat.page.locator("#new").click()
+    chat.turns("About birds", "The albatross sleeps while it flies.")
+    look_for(chat, "albatross flies")
+    first = chat.page.locator(".hit").first
+    expect(first.locator(".hit-title")).to_have_text("About birds")
+    expect(first.locator(".hit-place")).to_contain_text(re.compile(r"^(You|Demo) · \d\d:\d\d$"))
+    expect(first.locator("mark")).to_have_text(["albatross", "flies"])
+    look_for(chat, "whales")
+    expect(chat.page.locator(".hit").first.locator(".hit-title mark")).to_have_text("whales")
+    look_for(chat, "neither of them")
+    expect(chat.page.locator("#convs")).to_have_text("Nothing found in titles or messages.")
+    chat.page.locator("#find").press("Escape")
+    expect(chat.conversations).to_have_text(["About birds", "About whales"])
+
+
+def restored(chat: Chat, messages: int) -> str:
+    """A conversation of so many messages, each with its number; only the seventh has otters."""
+    said = [
+        {
+            "role": "user" if number % 2 else "assistant",
+            "content": f"Message {number}" + " about otters" * (number == 7),
+        }
+        for number in range(1, messages + 1)
+    ]
+    saved = {
+        "format": "chatsite.conversation",
+        "version": 3,
+        "agent": "demo",
+        "title": "A long chat",
+        "messages": said,
+    }
+    answer = chat.ask("POST", "/conversations/import", json.dumps(saved))
+    assert answer.ok, answer.text()
+    return str(answer.json()["conversation"]["id"])
+
+
+def test_a_click_opens_the_conversation_at_the_message_however_far_up_it_is(chat: Chat) -> None:
+    restored(chat, 240)
+    chat.open("/chat")
+    look_for(chat, "otters")
+    chat.page.locator(".hit").click()
+    expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+    expect(chat.page.locator('article[data-seq="7"]')).to_be_focused()
+    # In the same conversation again, from its end.
+    chat.page.locator("#newest").click()
+    expect(chat.page.locator('article[data-seq="240"]')).to_be_in_viewport()
+    chat.page.locator(".hit").click()
+    expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+
+
+def test_a_hit_has_an_address_of_its_own(chat: Chat) -> None:
+    conversation = restored(chat, 240)
+    chat.open("/chat")
+    look_for(chat, "otters")
+    address = chat.page.locator(".hit").get_attribute("href")
+    assert address == f"/chat/{conversation}#message-7"
+    chat.open(address)
+    expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+    chat.open(f"/chat/{conversation}#message-9999")
+    expect(chat.toasts).to_contain_text("This message isn't in the conversation as it is now.")
+
+
+def test_of_many_hits_the_newest_come_first_and_more_follow_while_scrolling(chat: Chat) -> None:
+    restored(chat, 240)
+    chat.open("/chat")
+    look_for(chat, "message")
+    note = chat.page.locator("#convs .convs-note")
+    expect(note).to_have_text("Many messages have these words. The newest come first.")
+    hits = chat.page.locator(".hit")
+    expect(hits.first).to_contain_text("Message 240")
+    for shown in (100, 200, 240):
+        expect(hits).to_have_count(shown)
+        chat.page.locator("#convs").evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
+    expect(hits.last).to_contain_text("Message 1")
+
+
+def test_the_arrow_keys_walk_through_the_hits(chat: Chat) -> None:
+    chat.turns("About whales", "More about whales")
+    look_for(chat, "whales")
+    expect(chat.page.locator(".hit").first).to_be_visible()
+    find = chat.page.locator("#find")
+    find.press("ArrowDown")
+    expect(chat.page.locator(".hit").first).to_be_focused()
+    chat.page.keyboard.press("ArrowDown")
+    expect(chat.page.locator(".hit").nth(1)).to_be_focused()
+    chat.page.keyboard.press("ArrowUp")
+    chat.page.keyboard.press("ArrowUp")
+    expect(find).to_be_focused()

@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from chatsite.conversations import store
+from chatsite.conversations.database.columns import fetch
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.reads.text_search import FEW
+from chatsite.conversations.upkeep import edits, maintenance
+from chatsite.conversations.values.owners import Owner
+from chatsite.views import SearchHit, SearchPage
+from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, user_message
+
+pytestmark = pytest.mark.django_db
+
+
+def index() -> None:
+    while store.index_words():
+        pass
+    assert not store.words_waiting()
+
+
+def search(text: str, owner: Owner = ADA, before: int | None = None) -> SearchPage:
+    index()
+    return store.search_text(owner=owner, text=text, before=before)
+
+
+def texts(text: str, owner: Owner = ADA) -> list[str]:
+    """The messages that a search finds, as they are stored."""
+    places = [(one.conversation, one.seq) for one in search(text, owner).hits if one.seq]
+    return [
+        Message.objects.get(conversation=uuid.UUID(chat), seq=seq).content or ""
+        for chat, seq in places
+    ]
+
+
+def indexed(word: str) -> int:
+    """In how many texts the index itself has the word, whoever wrote them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary "
+            "USING fts5vocab(main, 'conversations_words', 'row')"
+        )
+    return sum(count for (count,) in fetch("SELECT doc FROM vocabulary WHERE term = %s", word))
+
+
+def said(*contents: str, owner: Owner = ADA) -> str:
+    """A conversation titled "Chat" with one user message and its answer for each text."""
+    chat = new_id()
+    for text in contents:
+        end(begin(chat, text, owner=owner), "Noted.")
+    Conversation.objects.filter(id=chat).update(title="Chat")
+    return chat
+
+
+class TestWhatIsFound:
+    def test_titles_and_messages_of_the_owner_alone(self) -> None:
+        mine, other = said("Otters swim."), said("Stones sink.")
+        said("Otters swim too.", owner=BOB)
+        Conversation.objects.filter(id=other).update(title="Otters and stones")
+        found = search("otters").hits
+        assert [(one.conversation, one.seq) for one in found] == [(other, None), (mine, 1)]
+        assert texts("otters", BOB) == ["Otters swim too."]
+
+    def test_each_hit_names_its_place(self) -> None:
+        chat = said("Where do otters live?")
+        [hit] = search("otters live").hits
+        assert hit == SearchHit(
+            conversation=chat,
+            title="Chat",
+            agent="demo",
+            at=hit.at,
+            parts=(
+                ("Where do ", False),
+                ("otters", True),
+                (" ", False),
+                ("live", True),
+                ("?", False),
+            ),
+            seq=1,
+            role="user",
+        )
+
+    def test_a_long_text_is_shown_around_the_word(self) -> None:
+        said("word " * 500 + "Otters " + "swim " * 500)
+        [hit] = search("otters").hits
+        shown = "".join(text for text, _ in hit.parts)
+        assert shown.startswith("…word word") and "word Otters swim" in shown
+        assert shown.endswith("…") and len(shown) < 200
+        assert [text for text, found in hit.parts if found] == ["Otters"]
+
+    @pytest.mark.parametrize(
+        ("text", "looked_for", "is_found"),
+        [
+            ("The lights of a lighthouse", "light", True),
+            ("The lights of a lighthouse", "LIGHTS house", False),
+            ("In the twilight", "light", False),
+            ("A cat and a catalogue", "ca", False),
+            ("I like it", "it", True),
+            ("Ein Müller in Köln", "muller koln", True),
+            ("Ein Mu\u0308ller", "müller", True),
+            ("Say hello to my world", '"hello to"', True),
+            ("Say hello to my world", '"hello world"', False),
+            ("Say hello to my world", "world hello", True),
+            ("Don't panic", "don't", True),
+            ("It costs 100%.", "100%", True),
+            ("It costs 100%.", "%", False),
+            ("Read snake_case.py", "case", True),
+            ("Read snake_case.py", "snake_case.py", True),
+            ("東京タワーに行きたい", "東京", True),
+            ("東京タワーに行きたい", "京都", False),
+            ("東京タワーに行きたい", "行き", True),
+            ("ไปกรุงเทพฯ พรุ่งนี้", "กรุงเทพ", True),
+            ("हिन्दी में लिखो", "हिन्दी", True),
+            ("Ｆｕｌｌ ｗｉｄｔｈ", "full", True),
+            ("서울에 갔다", "서울에", True),
+            ("Straße nach Wien", "STRASSE", False),
+        ],
+    )
+    def test_words_are_found_by_the_stated_rules(
+        self, text: str, looked_for: str, is_found: bool
+    ) -> None:
+        said(text)
+        assert texts(looked_for) == [text] * is_found
+        if is_found:
+            assert any(marked for _, marked in search(looked_for).hits[0].parts)
+
+    def test_korean_syllables_are_marked_whole(self) -> None:
+        said("사과 서울")
+        assert [text for text, found in search("서울").hits[0].parts if found] == ["서울"]
+
+    @pytest.mark.parametrize(
+        "text",
+        ['"', '""', "*", "NEAR(a b)", "text:otters", "a OR b", "-otters", "^", "(", "\u200b"],
+    )
+    def test_whatever_is_looked_for_is_words_and_never_the_language_of_the_index(
+        self, text: str
+    ) -> None:
+        said("Otters swim.")
+        assert all("swim" not in one for one in texts(text) if "otters" not in text)
+
+    def test_a_message_of_this_moment_is_found_once_it_is_indexed(self) -> None:
+        chat = said("Otters swim.")
+        turn = begin(chat, "And beavers?")
+        assert texts("beavers") == ["And beavers?"]
+        end(turn, "They build dams.")
+        assert texts("dams") == ["They build dams."]
+
+    def test_not_what_is_off_the_path_or_in_a_deleted_conversation(self) -> None:
+        chat, other = said("Otters swim."), said("Otters play.")
+        store.clear_conversation(owner=ADA, conversation=chat)
+        store.delete_conversation(owner=ADA, conversation=other)
+        assert search("otters").hits == ()
+        store.undelete_conversation(owner=ADA, conversation=other)
+        assert texts("otters") == ["Otters play."]
+
+
+class TestOrder:
+    def test_of_few_the_one_that_says_most_about_the_words_comes_first(self) -> None:
+        long = "Once I saw otters, and then " + "nothing " * 100
+        said("Otters, otters, otters.", long, "Do otters swim?")
+        assert texts("otters") == ["Otters, otters, otters.", "Do otters swim?", long]
+        assert not search("otters").newest_first
+
+    def test_of_many_the_newest_come_first_page_by_page(self) -> None:
+        chat = many("otters {n}", FEW + 20)
+        first = search("otters")
+        assert first.newest_first and first.more is not None
+        assert [one.seq for one in first.hits] == list(range(FEW + 20, 20, -1))
+        rest = search("otters", before=first.more)
+        assert [one.seq for one in rest.hits] == list(range(20, 0, -1)) and rest.more is None
+        assert {one.conversation for one in rest.hits} == {chat}
+
+
+def many(pattern: str, count: int) -> str:
+    """One conversation with so many messages, stored at once."""
+    said = [user_message(pattern.format(n=n)) for n in range(1, count + 1)]
+    return store.import_conversation(owner=ADA, agent="demo", title="Many", messages=said).id
+
+
+class TestWhatLeaves:
+    """Words leave the index itself, not only what a search shows."""
+
+    def test_edited_words(self) -> None:
+        chat = said("Otters swim.")
+        index()
+        [first, *_] = messages(chat)
+        edits.edit_message(owner=ADA, message=str(first.id), text="Beavers swim.")
+        assert (indexed("otters"), indexed("beavers")) == (0, 1)
+        assert texts("beavers") == ["Beavers swim."]
+
+    def test_deleted_messages(self) -> None:
+        chat = said("Otters swim.", "Beavers swim.")
+        index()
+        edits.delete_message(owner=ADA, message=str(messages(chat)[0].id))
+        assert (indexed("otters"), indexed("beavers"), indexed("swim")) == (0, 1, 1)
+
+    def test_purged_conversations(self) -> None:
+        chat = said("Otters swim.")
+        Conversation.objects.filter(id=chat).update(title="About stones")
+        index()
+        assert (indexed("otters"), indexed("stones")) == (1, 1)
+        store.delete_conversation(owner=ADA, conversation=chat)
+        maintenance.purge(now=timezone.now() + timedelta(days=1))
+        assert (indexed("otters"), indexed("stones")) == (0, 0)
+
+    def test_renamed_titles(self) -> None:
+        chat = said("Hello.")
+        store.rename_conversation(owner=ADA, conversation=chat, title="Otters")
+        index()
+        store.rename_conversation(owner=ADA, conversation=chat, title="Beavers")
+        assert (indexed("otters"), indexed("beavers")) == (0, 1)
+
+    def test_an_account_that_is_removed_by_a_cascade(self) -> None:
+        user = get_user_model().objects.create_user("ada")
+        said("Otters swim.", owner=Owner(user=user.pk))
+        index()
+        user.delete()
+        assert indexed("otters") == 0
+
+    def test_an_import_that_is_given_up(self) -> None:
+        id = store.begin_import(owner=ADA, agent="demo", title="Otters")
+        store.add_imported(conversation=id, messages=[user_message("Otters swim.")])
+        assert search("otters").hits == () and indexed("otters") == 2
+        store.remove_imports(conversation=id)
+        assert indexed("otters") == 0
+
+    def test_what_moves_to_an_account_is_found_there_and_nowhere_else(self) -> None:
+        said("Otters swim.")
+        index()
+        user = get_user_model().objects.create_user("ada")
+        store.move_to_account(guest="ada", user=user.pk)
+        assert texts("otters", Owner(user=user.pk)) == ["Otters swim."]
+        assert search("otters", ADA).hits == () and indexed("otters") == 1
+
+
+class TestTheIndex:
+    def test_an_older_database_is_indexed_some_at_a_time_and_the_oldest_first(self) -> None:
+        many("otters {n}", 600)
+        assert store.index_words()
+        found = store.search_text(owner=ADA, text="otters")
+        assert found.hits[0].seq == 250
+        index()
+        assert store.search_text(owner=ADA, text="otters").hits[0].seq == 600
+
+    def test_a_piece_ends_early_where_texts_are_long(self) -> None:
+        many("otters " * 20_000 + "{n}", 8)
+        assert store.index_words()
+        assert 0 < Message.objects.exclude(words_row=None).count() < 8
+
+    def test_the_triggers_are_there_after_all_migrations(self) -> None:
+        found = {name for (name,) in fetch("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+        assert found == {
+            f"conversations_{table}_words_{when}"
+            for table in ("conversation", "message")
+            for when in ("changed", "removed")
+        }
+
+
+WORDS = ("otter", "otters", "swim", "müde", "東京", "a")
+_text = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+
+
+class TestAgainstTheTexts(TestCase):
+    """Whatever was done before, a search finds what reading every text finds."""
+
+    @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(("say", "edit", "delete", "index", "clear", "drop", "rename")),
+                st.integers(0, 3),
+                _text,
+            ),
+            max_size=12,
+        )
+    )
+    def test_a_search_finds_what_reading_every_text_finds(
+        self, steps: list[tuple[str, int, str]]
+    ) -> None:
+        chats = [new_id(), new_id()]
+        for step, place, text in steps:
+            chat = chats[place % 2]
+            if step == "say":
+                end(begin(chat, text), text)
+            elif step == "index":
+                store.index_words()
+            elif Conversation.objects.filter(id=chat, deleted=None).exists():
+                DONE[step](chat, place, text)
+                if step == "drop":
+                    chats[place % 2] = new_id()
+        for word in WORDS:
+            assert sorted(texts(word)) == sorted(_read(word)), word
+
+
+def _edit(chat: str, place: int, text: str) -> None:
+    if found := messages(chat)[place : place + 1]:
+        edits.edit_message(owner=ADA, message=str(found[0].id), text=text)
+
+
+def _delete(chat: str, place: int, text: str) -> None:
+    if found := messages(chat)[place : place + 1]:
+        edits.delete_message(owner=ADA, message=str(found[0].id))
+
+
+DONE: dict[str, Callable[[str, int, str], object]] = {
+    "edit": _edit,
+    "delete": _delete,
+    "clear": lambda chat, place, text: store.clear_conversation(owner=ADA, conversation=chat),
+    "drop": lambda chat, place, text: store.delete_conversation(owner=ADA, conversation=chat),
+    "rename": lambda chat, place, text: store.rename_conversation(
+        owner=ADA, conversation=chat, title=text
+    ),
+}
+
+
+def _read(word: str) -> list[str]:
+    rows = Message.objects.filter(conversation__deleted=None, on_path=True)
+    return [
+        text for text in rows.values_list("content", flat=True) if text and _has(text.split(), word)
+    ]
+
+
+def _has(words: list[str], word: str) -> bool:
+    return any(one == word or len(word) > 2 and one.startswith(word) for one in words)
