@@ -6,11 +6,14 @@ import asyncio
 import io
 import json
 import sqlite3
+import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.person import Person
@@ -56,6 +59,13 @@ def stored(server: Server) -> list[int]:
         return [database.execute(f"SELECT COUNT(*) FROM {one}").fetchone()[0] for one in tables]
 
 
+def conversations(server: Server) -> list[uuid.UUID]:
+    """The ids of those in the database, hidden ones among them."""
+    with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
+        rows = database.execute("SELECT id FROM conversations_conversation").fetchall()
+        return [uuid.UUID(id) for (id,) in rows]
+
+
 async def until_removed(server: Server) -> None:
     async with asyncio.timeout(60):
         while stored(server) != [0, 0]:  # noqa: ASYNC110 - another process
@@ -85,11 +95,42 @@ async def test_a_killed_server_shows_nothing_of_it_and_the_next_start_removes_th
         under_way = await first_rows(ada)
         assert under_way["done"] < under_way["count"] == 60_000
         assert (await ada.ask("GET", "/conversations"))["conversations"] == []
+        assert (await ada.ask("GET", "/conversations/search?q=log"))["hits"] == []
+        [hidden] = conversations(server)
+        for path in ("messages?before=9", "export", "cache"):
+            answer = await ask_from_page(ada, "GET", f"/conversations/{hidden}/{path}")
+            assert answer.status == 404, path
         server.kill()
         assert stored(server)[1] > 0
         server.start()
         assert (await ada.ask("GET", "/conversations"))["conversations"] == []
         await until_removed(server)
+
+
+async def test_a_check_that_is_killed_half_way_leaves_nothing(server: Server) -> None:
+    async with Person(server.url) as ada:
+        restoring = asyncio.create_task(restore(ada, saved(60_000)))
+        await asyncio.to_thread(kill_check, server)
+        assert (await restoring).status in (202, 400)
+        async with asyncio.timeout(60):
+            while not (found := (await ada.ask("GET", PROGRESS))["import"])["problem"]:
+                assert found["conversation"] is None
+                await asyncio.sleep(0.1)
+        assert "too much time or memory" in found["problem"]["message"]
+        await until_removed(server)
+
+
+def kill_check(server: Server) -> None:
+    """Kill the process that checks a file, as soon as there is one."""
+    assert server.process is not None
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for child in psutil.Process(server.process.pid).children(recursive=True):
+            if "import_check" in " ".join(child.cmdline()):
+                child.kill()
+                return
+        time.sleep(0.01)
+    raise AssertionError("no file was checked")
 
 
 async def test_three_people_at_once_are_one_too_many_and_are_told_so(server: Server) -> None:
