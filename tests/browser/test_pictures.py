@@ -112,3 +112,10 @@ def test_the_lock_and_its_reason(
     chat.chip.click()
     expect(chat.popover).to_contain_text(REASON)
     take(chat, pictures / "lock.png")
+
+
+def test_a_search_shows_each_place(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
+    chat = open_conversation(visit(viewport=DESK), fake, query=LAST_THREE)
+    chat.page.locator("#find").fill("day")
+    expect(chat.page.locator(".hit")).to_have_count(9)
+    take(chat, pictures / "search.png")

@@ -33,6 +33,12 @@ CONVERSATION_WITH_RECEIPT = (
 # Who may read the choice that is kept with a conversation, and the choice: its id.
 KEPT_CHOICES = Columns(Conversation, "user", "guest", "deleted", "history")
 BY_ID = "id = %s"
+# The totals of its path, and who may read them.
+PATH_TOTALS = Columns(
+    Conversation,
+    *("id", "user", "guest", "deleted", "forget_above", "text_changes"),
+    *("path_messages", "path_background"),
+)
 
 # ---- a turn begins ---------------------------------------------------------------------------
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
@@ -65,6 +71,29 @@ NTH_LAST_USER = (
     f"AND source NOT IN ({', '.join(['%s'] * len(BACKGROUND))}) ORDER BY seq DESC "
     "LIMIT 1 OFFSET %s"
 )
+
+# Conversation, true, and again; the messages' seqs follow.
+IN_TURNS_OF = (
+    f"{FINISHED} AND turn_seq IN (SELECT turn_seq FROM {ENTRIES.table} WHERE {ON_PATH} AND seq IN "
+)
+
+# ---- the search index follows the path -------------------------------------------------------
+# Conversation and true, and the background sources. Selected by role, SQLite would read all rows
+# of both roles and sort them.
+INDEXABLE = (
+    f"{FINISHED} AND turn_seq > 0 AND role NOT IN ('system', 'tool') "
+    f"AND source NOT IN ({', '.join(['%s'] * len(BACKGROUND))})"
+)
+# Conversation, true, and a message's seq: how many follow it.
+MESSAGES_AFTER = f"SELECT COUNT(*) FROM {MESSAGES.table} WHERE {FINISHED} AND seq > %s"
+# As INDEXABLE, a message's seq, and how many.
+NEWEST_INDEXABLE = (
+    f"SELECT seq, turn_seq FROM {MESSAGES.table} WHERE {INDEXABLE} AND seq <= %s "
+    "ORDER BY seq DESC LIMIT %s"
+)
+LINES = Columns(Message, "seq", "turn_seq", "role", "content", "created")
+# As INDEXABLE, the seqs between which they are, and how many.
+LINES_BETWEEN = f"{INDEXABLE} AND seq > %s AND seq < %s AND content > '' ORDER BY seq LIMIT %s"
 
 # ---- a turn runs -----------------------------------------------------------------------------
 # Text, reasoning, message and turn.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from threading import Lock
 from typing import Any
@@ -84,8 +84,14 @@ class EntryCache:
         before = self._times_forgotten
         known = self._conversations.get(conversation)
         kept = known.kept if known is not None else {}
-        rows, made, found = read(), [], []
-        for row in rows:
+        rows = list(reversed(read()))
+        count, wanted, found = len(rows), set(), []
+        # No more of them are ever kept.
+        made: deque[tuple[Row, Entry]] = deque(maxlen=self._share // _EMPTY_BYTES)
+        while rows:
+            # Each row goes as soon as its entry is there: 20,000 of them take 10 MB.
+            row = rows.pop()
+            wanted.add(row[_ID])
             row_and_entry = kept.get(row[_ID])
             if row_and_entry is None or row_and_entry[0] != row:
                 row_and_entry = _made(row)
@@ -94,8 +100,8 @@ class EntryCache:
         with self._lock:
             # What was read before somebody removed it isn't kept.
             if before == self._times_forgotten:
-                most = LEFT_ABOVE * len(rows) if is_path else 0
-                self._keep(conversation, made, {row[_ID] for row in rows}, most)
+                most = LEFT_ABOVE * count if is_path else 0
+                self._keep(conversation, made, wanted, most)
         return found
 
     def forget(self, conversation: str) -> None:
@@ -105,7 +111,7 @@ class EntryCache:
             self._drop(conversation)
 
     def _keep(
-        self, conversation: str, made: Sequence[tuple[Row, Entry]], wanted: set[str], most: int
+        self, conversation: str, made: Collection[tuple[Row, Entry]], wanted: set[str], most: int
     ) -> None:
         """The newest are kept where not all of them have room, `wanted` ones before others. Where
         there are more than `most` (0: no bound), only those."""
@@ -119,7 +125,7 @@ class EntryCache:
             for id, (row, entry) in former.kept.items():
                 if id in wanted:
                     one.add(row, entry)
-        for row, entry in reversed(made):
+        for row, entry in reversed(list(made)):
             if one.bytes + _bytes(row) <= self._share:
                 one.add(row, entry)
         self._conversations[conversation] = one

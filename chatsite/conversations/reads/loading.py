@@ -14,6 +14,7 @@ from chatsite.conversations.database.statements import (
     ENTRIES,
     FINISHED,
     FINISHED_BETWEEN,
+    IN_TURNS_OF,
     NTH_LAST_USER,
 )
 from chatsite.conversations.models import UNANSWERED, Conversation
@@ -21,10 +22,11 @@ from chatsite.conversations.reads.entry_cache import EntryCache
 from chatsite.conversations.reads.ownership import (
     free_or_owned,
     messages_on_path,
-    owned_conversation,
+    totals_of_owned,
 )
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath
+from chatsite.errors import NotFound
 from chatsite.history import (
     BACKGROUND,
     Entry,
@@ -96,11 +98,15 @@ def load_at_once(row: Conversation, reach: Reach, *, reply_to: str | None) -> Lo
 
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
     """The whole turns of these messages of the path, in path order."""
-    row = owned_conversation(owner, conversation)
-    found: set[int] = set()
+    row = totals_of_owned(owner, conversation)
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    entries: dict[int, Entry] = {}
     for some in in_batches(seqs):
-        found.update(messages_on_path(row).filter(seq__in=some).values_list("turn_seq", flat=True))
-    return _turns(row, found)
+        condition = f"{IN_TURNS_OF} ({placeholders(some)}))"
+        found = _entries(row, condition, key(row.id), True, key(row.id), True, *some)
+        entries.update((entry.seq, entry) for entry in found)
+    return tuple(entries[seq] for seq in sorted(entries))
 
 
 def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:

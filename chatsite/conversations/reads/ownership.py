@@ -8,8 +8,10 @@ from django.db.models import QuerySet
 
 from chatsite.conversations.database.columns import fetch, for_update, key
 from chatsite.conversations.database.statements import (
+    BY_ID,
     CONVERSATION_WITH_RECEIPT,
     CONVERSATIONS,
+    PATH_TOTALS,
     RECEIPTS,
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
@@ -53,7 +55,16 @@ def owns(owner: Owner, row: Conversation) -> bool:
 
 def free_or_owned(owner: Owner, id: str, *, locked: bool = False) -> Conversation | None:
     """None where no conversation has this id yet; NotFound where it is another owner's."""
-    row = find_conversation(id, locked=locked)
+    return _if_owned(owner, find_conversation(id, locked=locked))
+
+
+def totals_of_owned(owner: Owner, id: str) -> Conversation | None:
+    """The same with the path's totals alone: without the last receipt, for what a turn asks on the
+    side."""
+    return _if_owned(owner, PATH_TOTALS.first(BY_ID, key(as_id(id))))
+
+
+def _if_owned(owner: Owner, row: Conversation | None) -> Conversation | None:
     if row is not None and (not owns(owner, row) or row.deleted is not None):
         raise NotFound("There is no such conversation.")
     return row

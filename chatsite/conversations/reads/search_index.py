@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import QuerySet
-
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.statements import (
+    LINES,
+    LINES_BETWEEN,
+    MESSAGES_AFTER,
+    NEWEST_INDEXABLE,
+)
+from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads.loading import in_batches
-from chatsite.conversations.reads.ownership import free_or_owned, messages_on_path
+from chatsite.conversations.reads.ownership import messages_on_path, totals_of_owned
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import BACKGROUND
@@ -19,15 +24,16 @@ LOOKED_AT = 50
 
 def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
     """For an index that ends at the message `last`. Raises NotFound for another owner's."""
-    row = free_or_owned(owner, conversation)
+    row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexProgress()
     waiting = _messages_after(row, last)
-    newest = _indexable(row).filter(seq__lte=last).order_by("-seq").values_list("seq", "turn_seq")
-    found = list(newest[:LOOKED_AT]) if last else []
-    background = _background_turns(row, {turn for _, turn in found})
+    found = _newest(row, last, 1) if last else []
+    # Mostly the path has only grown. While other threads compute, each row more takes its time.
+    if last and (row.path_background or found[:1] != [last]):
+        found = _newest(row, last, LOOKED_AT)
     return IndexProgress(
-        newest=tuple(seq for seq, turn in found if turn not in background),
+        newest=tuple(found),
         messages=row.path_messages - waiting,
         waiting=waiting,
         text_changes=row.text_changes,
@@ -41,30 +47,29 @@ def lines_between(
 
     Without greetings, which are never sent, and without turns of background tasks.
     """
-    row = free_or_owned(owner, conversation)
+    row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexLines()
-    between = _indexable(row).filter(seq__gt=after, seq__lt=before, content__gt="").order_by("seq")
-    columns = between.values_list("seq", "turn_seq", "role", "content", "created")
-    found = list(columns[:most])
-    background = _background_turns(row, {turn for _, turn, *_ in found})
+    found = LINES.where(LINES_BETWEEN, key(row.id), True, *BACKGROUND, after, before, most)
+    background = _background_turns(row, {one.turn_seq for one in found})
     lines = tuple(
-        Line(seq=seq, author=role[0], text=text or "", at=created)
-        for seq, turn, role, text, created in found
-        if turn not in background
+        Line(seq=one.seq, author=one.role[0], text=one.content or "", at=one.created)
+        for one in found
+        if one.turn_seq not in background
     )
     last = lines[-1].seq if lines else after
     return IndexLines(lines=lines, messages=row.path_messages - _messages_after(row, last))
 
 
+def _newest(row: Conversation, last: int, most: int) -> list[int]:
+    """The newest of so many indexable messages up to `last`, without background turns."""
+    found = fetch(NEWEST_INDEXABLE, key(row.id), True, *BACKGROUND, last, most)
+    background = _background_turns(row, {turn for _, turn in found})
+    return [seq for seq, turn in found if turn not in background]
+
+
 def _messages_after(row: Conversation, last: int) -> int:
-    return messages_on_path(row).exclude(state="running").filter(seq__gt=last).count()
-
-
-def _indexable(row: Conversation) -> QuerySet[Message]:
-    # Selected by role, SQLite would read all rows of both roles and sort them.
-    said = messages_on_path(row).exclude(role__in=("system", "tool")).exclude(source__in=BACKGROUND)
-    return said.exclude(state="running").filter(turn_seq__gt=0)
+    return int(fetch(MESSAGES_AFTER, key(row.id), True, last)[0][0])
 
 
 def _background_turns(row: Conversation, turns: Collection[int]) -> set[int]:

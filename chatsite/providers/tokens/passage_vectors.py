@@ -96,13 +96,14 @@ class PassageVectors:
         if (self._count <= SETTLED or not first) and self._count >= 2 * self._weighed:
             first, new, self._weighed = 0, self._texts, self._count
         self._rows = _roomy(self._rows, self._count)
-        self._rows[first : self._count] = self._vectors.rows(new, self._weights())
+        self._rows[first : self._count] = self._vectors.rows(new, self._weigh)
 
-    def _weights(self) -> Matrix:
+    def _weigh(self, tokens: Matrix) -> Matrix:
+        """The weight of each of these tokens. All of the vocabulary's would take 0.4 ms."""
         import numpy as np
 
         assert self._holding is not None
-        return np.log1p((self._count + 1) / (self._holding + 1)).astype(np.float32)
+        return np.log1p((self._count + 1) / (self._holding[tokens] + 1)).astype(np.float32)
 
     def cut(self, passages: int) -> None:
         """Keep the first `passages`."""
@@ -122,7 +123,7 @@ class PassageVectors:
 
         if self._rows is None or not self._count:
             return Closeness(scores={}, close=frozenset())
-        asked = self._vectors.rows(self._vectors.split([question]), self._weights())[0]
+        asked = self._vectors.rows(self._vectors.split([question]), self._weigh)[0]
         if not asked.any():
             return Closeness(scores={}, close=frozenset())
         rows = self._rows[: self._count]

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _TABLE = "embedding.weight"
 # Texts that are added up in one step: 100 texts of 40 words take 4 MB meanwhile.
 _AT_ONCE = 100
+_FEW = 8
 DIMENSIONS = 256
 # Of a longer text the beginning counts: its tokenizer takes 0.6 s for a million characters.
 _LONGEST = 50_000
@@ -73,14 +74,14 @@ class SentenceVectors:
         """The token numbers of each text, or of its beginning."""
         tokenizer, _ = self._load()
         texts = [text[:_LONGEST] for text in texts]
-        if len(texts) == 1:  # a question: without the threads of a batch
-            return [tokenizer.encode(texts[0], add_special_tokens=False).ids]
+        if len(texts) <= _FEW:  # a question, or a turn: without the threads of a batch
+            return [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         found = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids for encoding in found]
 
-    def rows(self, texts: Sequence[Sequence[int]], weights: Matrix) -> Matrix:
+    def rows(self, texts: Sequence[Sequence[int]], weigh: Callable[[Matrix], Matrix]) -> Matrix:
         """One row of length 1 for each text, a row of zeros where it has no tokens: the mean of
-        its tokens' vectors, each with its weight."""
+        its tokens' vectors, each with its weight, which `weigh` gives."""
         import numpy as np
 
         _, table = self._load()
@@ -91,7 +92,7 @@ class SentenceVectors:
             tokens = np.concatenate([texts[row] for row in rows])
             starts = np.cumsum([0, *(len(texts[row]) for row in rows)])[:-1]
             # The sum instead of the mean: each row is scaled to length 1 anyway.
-            found[rows] = np.add.reduceat(table[tokens] * weights[tokens, None], starts)
+            found[rows] = np.add.reduceat(table[tokens] * weigh(tokens)[:, None], starts)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 
     def warm(self) -> None:
