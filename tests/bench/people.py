@@ -50,13 +50,20 @@ class TimedAnswer:
 Ask = Callable[[str], Awaitable[TimedAnswer]]
 
 
-def question(*, tokens: int, rate: int = 50, first: float = 0.05, stamped: bool = False) -> str:
+def question(
+    *,
+    tokens: int,
+    rate: int = 50,
+    first: float = 0.05,
+    stamped: bool = False,
+    about: str = "the sea",
+) -> str:
     """A prompt that sets the fake provider's answer: tokens, tokens a second, seconds to the first.
 
     With `stamped` each token holds the time at which it was sent.
     """
     options = f"tokens={tokens};rate={rate};first={first};stamp={int(stamped)}"
-    return f"Tell me about the sea. [[{options}]]"
+    return f"Tell me about {about}. [[{options}]]"
 
 
 def expected(tokens: int) -> str:

@@ -36,7 +36,7 @@ from chatsite.conversations.upkeep.word_indexing import index_words, words_waiti
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
 FLUSH_SECONDS = 5.0
-INDEX_SECONDS = 2.0
+INDEX_SECONDS = 5.0
 T = TypeVar("T")
 # The page offers to undo a deletion for some seconds, but a person may read it late.
 DELETED_AFTER = timedelta(hours=1)
@@ -182,10 +182,12 @@ class Maintenance:
         await self.run(flush_write_log)
 
     async def index_words(self) -> None:
-        """Make the titles and messages of meanwhile searchable."""
-        while await self.run(words_waiting):
+        """Make the titles and messages of meanwhile searchable. The next ones wait for the next
+        time: few at once cost more each."""
+        more = await self.run(words_waiting)
+        while more:
             began = time.monotonic()
-            await self.run(index_words)
+            more = await self.run(index_words)
             # Half of the time belongs to the others.
             await asyncio.sleep(time.monotonic() - began)
 
