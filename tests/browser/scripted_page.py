@@ -83,8 +83,13 @@ class ScriptedPage:
             self.socket.send(json.dumps(payload))
 
     def _open(self) -> None:
-        """Open a new chat: the real server doesn't know the scripted conversation."""
+        """Open a new chat: the real server doesn't know the scripted conversation.
+
+        The title shows that the snapshot arrived: a greeting is drawn before the socket opens.
+        """
         self.chat.page.goto("/chat?agent=demo")
+        conversation = self.snapshot.conversation or CONVERSATION
+        expect(self.chat.page).to_have_title(f"{conversation.title} · Chatsite")
         self.chat.messages.first.wait_for()
 
     def _on_connection(self, socket: WebSocketRoute) -> None:
