@@ -56,7 +56,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "conversations": (
         "models values",
-        "admin database files",
+        "admin database",
+        "files",
         "apps reads",
         "active_path search_indexes summaries",
         "cache",

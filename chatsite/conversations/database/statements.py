@@ -40,6 +40,13 @@ PATH_TOTALS = Columns(
     *("path_messages", "path_background"),
 )
 
+# ---- quotas ----------------------------------------------------------------------------------
+_CHARACTERS = f"SELECT COALESCE(SUM(characters), 0) FROM {CONVERSATIONS.table} WHERE "
+# Account.
+CHARACTERS_OF_ACCOUNT = f"{_CHARACTERS} user_id = %s"
+# Guest.
+CHARACTERS_OF_GUEST = f"{_CHARACTERS} user_id IS NULL AND guest = %s"
+
 # ---- a turn begins ---------------------------------------------------------------------------
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 # What a new turn changes of its conversation.

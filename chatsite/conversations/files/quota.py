@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 from django.conf import settings
-from django.db.models import Sum
 
-from chatsite.conversations.models import Conversation
+from chatsite.conversations.database.columns import fetch
+from chatsite.conversations.database.statements import CHARACTERS_OF_ACCOUNT, CHARACTERS_OF_GUEST
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
@@ -27,7 +27,8 @@ def characters_of(message: Message) -> int:
 
 def require_words(owner: Owner, characters: int) -> None:
     """Raise Refused where so many more characters exceed the owner's quota, or where the disk is
-    nearly full. Sums a column of the owner's conversations: 0.1 ms for 200 of them."""
+    nearly full. Sums a column of the owner's conversations: 0.1 ms for 200 of them, where
+    building the same query with Django took 0.9 ms of every turn."""
     free = shutil.disk_usage(settings.VAR_DIR).free
     if free < KEPT_FREE:
         raise Refused(
@@ -36,8 +37,7 @@ def require_words(owner: Owner, characters: int) -> None:
             code="disk_full",
         )
     quota = settings.WORDS_QUOTA_MILLION * MILLION // (GUESTS_SHARE if owner.guest else 1)
-    theirs = Conversation.objects.filter(owner.filter())
-    used = theirs.aggregate(total=Sum("characters"))["total"] or 0
+    used = _stored_characters(owner)
     if used + characters > quota:
         raise Refused(
             f"Your conversations may have {quota / MILLION:g} million characters together; "
@@ -45,3 +45,11 @@ def require_words(owner: Owner, characters: int) -> None:
             "delete makes room within two hours.",
             code="words_full",
         )
+
+
+def _stored_characters(owner: Owner) -> int:
+    if owner.user is not None:
+        ((used,),) = fetch(CHARACTERS_OF_ACCOUNT, owner.user)
+    else:
+        ((used,),) = fetch(CHARACTERS_OF_GUEST, owner.guest)
+    return int(used)
