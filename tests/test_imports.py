@@ -16,6 +16,7 @@ PROGRAM = ROOT / "chatsite"
 
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
+    ("wording",),
     ("messages", "errors", "process_limits", "encoding"),
     ("history", "kv", "limits", "checked_file"),
     ("views", "tools", "files"),
@@ -39,7 +40,17 @@ WITH_DJANGO = {
     "asgi",
 }
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
-PURE_PARTS = {"encoding", "messages", "errors", "views", "events", "history", "kv", "limits"}
+PURE_PARTS = {
+    "wording",
+    "encoding",
+    "messages",
+    "errors",
+    "views",
+    "events",
+    "history",
+    "kv",
+    "limits",
+}
 READS_ENVIRONMENT = "settings.py"
 FOR_TESTS = {"hypothesis", "pytest"}
 

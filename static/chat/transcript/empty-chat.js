@@ -2,6 +2,7 @@
 
 import { cardLines } from "../elements/agent-card.js";
 import { h, setChildren } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 /** @import { State } from "../types/state.js" */
 
@@ -31,5 +32,5 @@ export function drawEmptyChat(intro, prompts, state, suggest) {
       h("button", { type: "button", class: "prompt", on: { click: () => suggest(text) } }, text)),
   );
   prompts.setAttribute("role", "group");
-  prompts.setAttribute("aria-label", "Suggestions");
+  prompts.setAttribute("aria-label", say("Suggestions"));
 }
