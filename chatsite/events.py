@@ -42,8 +42,9 @@ class TurnStarted(Record):
     this is the first turn, and the user message; the page replaces its draft by `client_id`.
     `resent`: the server knew this message already; no second turn begins.
 
-    Where an answer is tried again or continued, `gone` are the ids of the messages that leave the
-    path or are being written further, and `text` and `reasoning` what the answer begins with."""
+    Where an answer is tried again or continued, or a user message changed, the messages from the
+    sequence number `gone_from` on leave the path or are being written further (0: none), and
+    `text` and `reasoning` are what the answer begins with."""
 
     type: ClassVar[str] = "turn_started"
     conversation: ConversationView
@@ -51,7 +52,7 @@ class TurnStarted(Record):
     client_id: str
     messages: tuple[MessageView, ...]
     resent: bool = False
-    gone: tuple[str, ...] = ()
+    gone_from: int = 0
     text: str = ""
     reasoning: str = ""
 
@@ -184,11 +185,13 @@ class CacheChanged(Record):
     status: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathChanged(Record):
-    """Another version of an answer is shown now: the page opens a fresh snapshot."""
+    """The path is another one below the sequence number `below`: the page opens a fresh snapshot,
+    and keeps what it knows of the path above."""
 
     type: ClassVar[str] = "path_changed"
+    below: int
 
 
 @dataclass(frozen=True, slots=True)

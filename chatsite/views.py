@@ -69,6 +69,20 @@ class Quote(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Version(Record):
+    """One of several messages in the same place of the tree. `at` is when it was written, or last
+    changed by a person (`edited`). `model` answered it or wrote it, "" where that isn't known;
+    `tokens` are those of the answer as reported, `cost` in US dollars is that of its turn."""
+
+    id: str
+    at: str
+    model: str = ""
+    tokens: int | None = None
+    cost: float | None = None
+    edited: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView(Record):
     """A stored message as the page shows it. `state` is that of its writing; of a user message
     that of its turn, where nothing of an answer is stored.
@@ -76,8 +90,9 @@ class MessageView(Record):
     `turn` is set where the message is a turn's answer, so that its receipt can be asked for.
     `problem` is what went wrong with the turn, said of the user message that began it; of an
     answer it says that the server cut the prompt. `state` "running" of a tool message: its call
-    hasn't ended. `versions` are the ids of all answers to the same message in order, where
-    there are several (of a turn with tool calls, the id of its first assistant message).
+    hasn't ended. `versions` are all messages in its place of the tree in order, where there are
+    several: answers to the same message, a user message and what it was changed from. `edited`: a
+    person has changed its text since it was written.
     """
 
     message: Message
@@ -90,7 +105,8 @@ class MessageView(Record):
     excluded: bool = False
     reply: Quote | None = None
     problem: Problem | None = None
-    versions: tuple[str, ...] = ()
+    versions: tuple[Version, ...] = ()
+    edited: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         message = self.message
@@ -113,7 +129,8 @@ class MessageView(Record):
             "call_id": message.call_id,
             "attachments": encode(message.attachments),
             "tokens": encode(message.tokens),
-            "versions": list(self.versions),
+            "versions": encode(self.versions),
+            "edited": self.edited,
             "kv_status": message.kv_status,
         }
 

@@ -34,7 +34,15 @@ from chatsite.events import (
     Waiting,
 )
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
-from chatsite.views import ConversationView, MessageView, Problem, Quote, SummaryView, TurnView
+from chatsite.views import (
+    ConversationView,
+    MessageView,
+    Problem,
+    Quote,
+    SummaryView,
+    TurnView,
+    Version,
+)
 
 NOW = "2026-01-31T12:00:00+00:00"
 CONVERSATION = ConversationView(id="c", agent="demo", title="Trip", created=NOW, updated=NOW)
@@ -77,7 +85,7 @@ ANSWER = MessageView(
     created=NOW,
     turn="t",
     problem=Problem(code="server_cut", message="The server cut the prompt."),
-    versions=("m0", "m2"),
+    versions=(Version(id="m0", at=NOW, model="a small model", tokens=9), Version(id="m4", at=NOW)),
 )
 PROBLEM = Problem(code="refused", message="Not now. Your text is kept.")
 EVENTS: tuple[Event | Reply, ...] = (
@@ -115,7 +123,7 @@ EVENTS: tuple[Event | Reply, ...] = (
         turn="t",
         client_id="x",
         messages=(QUESTION,),
-        gone=("m2", "m3"),
+        gone_from=2,
         text="So",
         reasoning="Hm.",
     ),
@@ -136,7 +144,7 @@ EVENTS: tuple[Event | Reply, ...] = (
     HistoryChosen(history={"historyPolicy": "lastN", "historyLength": "5"}),
     Marked(message="m1", pinned=True, excluded=False, forget_above=0, state="complete"),
     SummaryChanged(summary=SummaryView(version=2, messages=34, by="a small model", last=40)),
-    PathChanged(),
+    PathChanged(below=3),
     CacheChanged(status={"m1": -1}),
     Cleared(),
     Deleted(),
@@ -192,6 +200,7 @@ def test_a_message_contains_its_content_calls_attachments_and_tokens() -> None:
 
 def test_an_answer_contains_its_reasoning_and_versions_and_a_result_names_its_call() -> None:
     answer, result = ANSWER.to_dict(), RESULT.to_dict()
-    assert (answer["reasoning"], answer["versions"]) == ("By the sea.", ["m0", "m2"])
+    assert answer["reasoning"] == "By the sea."
+    assert [(one["id"], one["tokens"]) for one in answer["versions"]] == [("m0", 9), ("m4", None)]
     assert answer["problem"]["code"] == "server_cut"
     assert (result["call_id"], result["state"], result["calls"]) == ("k", "running", [])

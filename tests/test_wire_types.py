@@ -18,6 +18,7 @@ from chatsite.views import (
     Quote,
     SummaryView,
     TurnView,
+    Version,
 )
 
 TYPES = (Path(__file__).resolve().parent.parent / "static/chat/types/wire.d.ts").read_text()
@@ -33,6 +34,7 @@ RECORDS = {
     "TurnView": TurnView,
     "Summary": SummaryView,
     "Call": ToolCall,
+    "Version": Version,
 }
 # A field that the senders add, and one that the page doesn't read.
 NOTE, UNREAD = {"note"}, {"tokens"}

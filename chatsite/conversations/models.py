@@ -30,7 +30,9 @@ class Conversation(models.Model):
     `deleted` too, so that nothing finds it. `characters` are those of all its messages, on the path
     or not: they count for its owner's quota. `text_changes` counts what changes a stored text, so
     that no search index is saved that was made before. `words_row` is the title's number in the
-    index of words (`database.word_index`), None as long as it isn't there.
+    index of words (`database.word_index`), None as long as it isn't there. What is before the seq
+    `cleared` was cleared away, and is a version of nothing. `hidden` counts the deleted messages
+    that can still be restored.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -57,6 +59,8 @@ class Conversation(models.Model):
     forget_above = models.PositiveIntegerField(default=0)
     summary_on = models.BooleanField(default=True)
     text_changes = models.PositiveIntegerField(default=0)
+    cleared = models.PositiveIntegerField(default=0)
+    hidden = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
     last_turn = models.ForeignKey(
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -104,7 +108,8 @@ class Turn(models.Model):
     in its stored form; `shown_receipt` is the whole of it.
 
     `mode`: "" has a message of its own, "again" answers the message `asked` again, "continue"
-    extends its last answer.
+    extends its last answer. `replaced` is the former answer's first message, which returns where
+    another try leaves nothing.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -118,6 +123,7 @@ class Turn(models.Model):
     asked = models.ForeignKey(
         "Message", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
+    replaced = models.UUIDField(null=True, blank=True)
     state = models.CharField(max_length=12, choices=STATES, default="running", db_index=True)
     problem_code = models.CharField(max_length=40, blank=True, default="")
     problem = models.TextField(blank=True, default="")
@@ -155,6 +161,11 @@ class Message(models.Model):
     `state` of a user message is "complete", or that of its turn where nothing of an answer was
     stored. `words_row` is the content's number in the index of words (`database.word_index`), None
     as long as it isn't there.
+
+    Messages below the same one are versions of one place: answers that were tried again, questions
+    that were changed. `edited` is when a person last changed the text. A message that is `deleted`
+    keeps its place in the tree, off the path, until it is removed for good; `forgot_above` says
+    that the marker "forget what is above" stood at it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -189,6 +200,9 @@ class Message(models.Model):
     kv_start_position = models.IntegerField(default=-1)
     kv_status = models.SmallIntegerField(default=1)
     quoted = models.JSONField(default=list, blank=True)
+    edited = models.DateTimeField(null=True, blank=True)
+    deleted = models.DateTimeField(null=True, blank=True)
+    forgot_above = models.BooleanField(null=True, blank=True)
     words_row = models.BigIntegerField(null=True, blank=True, serialize=False)
 
     class Meta:
@@ -205,6 +219,14 @@ class Message(models.Model):
                 fields=["conversation", "on_path", "turn_seq"],
                 name="message_marked",
                 condition=Q(pinned=True) | Q(excluded=True),
+            ),
+            models.Index(
+                fields=["conversation"], name="message_root", condition=Q(parent__isnull=True)
+            ),
+            models.Index(
+                fields=["conversation", "deleted"],
+                name="message_deleted",
+                condition=Q(deleted__isnull=False),
             ),
             # Each holds few rows, however long the conversation is.
             models.Index(

@@ -70,6 +70,7 @@ from chatsite.conversations.reads.text_search import search_text
 from chatsite.conversations.search_indexes import load_index, save_index_part
 from chatsite.conversations.summaries import fold_summary, rewrite_summary, switch_summary
 from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.edit import begin_edit
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
@@ -118,6 +119,7 @@ __all__ = [
     "answers",
     "attachments_of",
     "begin_calls",
+    "begin_edit",
     "begin_import",
     "begin_retry",
     "begin_turn",

@@ -75,6 +75,7 @@ MOSTS: dict[str, Most] = {
 COMMANDS: dict[str, tuple[Rate, ...]] = {
     "open": (OPENS,),
     "send": (MESSAGES,),
+    "edit": (MESSAGES,),
     "again": (MESSAGES,),
     "continue": (MESSAGES,),
     "choose": (CHOICES,),

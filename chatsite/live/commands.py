@@ -80,14 +80,29 @@ class Send(Command):
     history: HistoryChoice = Field(default_factory=dict)
 
 
+class Edit(Command):
+    """Ask the user message `message` otherwise: `text` and the files that it keeps begin a new
+    branch, and the former message stays as a version."""
+
+    type: Literal["edit"]
+    agent: Slug
+    client_id: UUID
+    message: UUID
+    text: Words
+    attachments: Attached = ()
+    model: ModelName = ""
+
+
 class Again(Command):
-    """Answer the same message once more; `message` is the answer, or the unanswered message."""
+    """Answer the same message once more; `message` is the answer, or the unanswered message.
+    `once`: the model is for this answer, and the conversation keeps its own."""
 
     type: Literal["again"]
     agent: Slug
     client_id: UUID
     message: UUID
     model: ModelName = ""
+    once: bool = False
 
 
 class GoOn(Command):
@@ -121,11 +136,11 @@ class AskPreview(Command):
     history: HistoryChoice = Field(default_factory=dict)
 
 
-AnyCommand = Open | Send | Again | GoOn | Choose | Stop | AskPreview
+AnyCommand = Open | Send | Edit | Again | GoOn | Choose | Stop | AskPreview
 _adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
 # Pydantic's own words for these repeat what was sent.
 OWN_WORDS = {
-    "union_tag_invalid": "type must be open, send, again, continue, choose, stop or preview",
+    "union_tag_invalid": "type must be open, send, edit, again, continue, choose, stop or preview",
     "uuid_parsing": "it must be a UUID",
     "extra_forbidden": "it has a field that isn't known",
 }

@@ -25,6 +25,7 @@ from chatsite.live.commands import (
     AskPreview,
     Choose,
     Command,
+    Edit,
     GoOn,
     Open,
     Send,
@@ -166,7 +167,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         match command:
             case Open():
                 await self._open(self._page_request(command, command.agent))
-            case Send() | Again() | GoOn():
+            case Send() | Edit() | Again() | GoOn():
                 started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
                     await self._send_event(started)
@@ -179,7 +180,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                     self.previewing.cancel()
                 self.previewing = asyncio.create_task(self._guarded(command, self._preview))
 
-    async def _start(self, command: Send | Again | GoOn) -> TurnStarted:
+    async def _start(self, command: Send | Edit | Again | GoOn) -> TurnStarted:
         request = self._page_request(command, command.agent, model=command.model)
         client_id = str(command.client_id)
         if isinstance(command, Send):
@@ -190,8 +191,20 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 reply_to=str(command.reply_to) if command.reply_to else None,
                 attachments=[str(id) for id in command.attachments],
             )
+        if isinstance(command, Edit):
+            return await self.site.turns.edit(
+                request,
+                client_id=client_id,
+                message=str(command.message),
+                text=command.text,
+                attachments=[str(id) for id in command.attachments],
+            )
         return await self.site.turns.again(
-            request, client_id=client_id, message=str(command.message), mode=command.type
+            request,
+            client_id=client_id,
+            message=str(command.message),
+            mode=command.type,
+            once=isinstance(command, Again) and command.once,
         )
 
     def _page_request(self, command: Command, agent: str, *, model: str = "") -> PageRequest:

@@ -59,6 +59,19 @@ class Writes(Protocol):
         model: str = "",
         history: Mapping[str, str] = ...,
     ) -> StartedTurn: ...
+    def begin_edit(
+        self,
+        *,
+        owner: Any,
+        conversation: str,
+        agent: str,
+        client_id: str,
+        message: str,
+        user: Message,
+        answer: str,
+        reach: Reach,
+        model: str = "",
+    ) -> StartedTurn: ...
     def begin_retry(
         self,
         *,
@@ -71,6 +84,7 @@ class Writes(Protocol):
         answer: str,
         reach: Reach,
         model: str = "",
+        once: bool = False,
     ) -> StartedTurn: ...
     def begin_calls(
         self,

@@ -95,14 +95,42 @@ class Turns:
         """
 
         async def store(context: TurnContext) -> StartedTurn:
-            files = await self.drafts.attachments(request, attachments) if attachments else ()
-            content = text if text.strip() or not files else None
-            user = Message.user(content, *files, id=_new_id(), reply_to=reply_to)
-            try:
-                user.validate()
-            except ValueError:
-                raise BadCommand("There is nothing to send: the message is empty.") from None
+            user = await self._user_message(request, text, attachments, reply_to)
             return await self._store_message(context, client_id, user)
+
+        return await self._start(request, client_id, store)
+
+    async def edit(
+        self,
+        request: PageRequest,
+        *,
+        client_id: str,
+        message: str,
+        text: str,
+        attachments: Sequence[str] = (),
+    ) -> TurnStarted:
+        """Ask the user message `message` of the path otherwise: a new branch, beside the former
+        one. It replies to the same message. Raises as `send` does."""
+
+        async def store(context: TurnContext) -> StartedTurn:
+            services, storage = self.services, self.services.storage
+            user = await self._user_message(request, text, attachments)
+            (user,) = await services.decider.counter(context).with_counts([user])
+            await services.decider.require_room(context, user)
+            started = await storage.run(
+                storage.writes.begin_edit,
+                owner=context.owner,
+                conversation=context.conversation,
+                agent=context.agent.slug,
+                client_id=client_id,
+                message=message,
+                user=user,
+                answer=_new_id(),
+                reach=context.reach,
+                model=context.model,
+            )
+            await self.hooks.changed(request)
+            return started
 
         return await self._start(request, client_id, store)
 
@@ -113,8 +141,10 @@ class Turns:
         client_id: str,
         message: str,
         mode: Literal["again", "continue"],
+        once: bool = False,
     ) -> TurnStarted:
-        """Answer the last message once more, or continue its answer. Raises as `send` does."""
+        """Answer the last message once more, or continue its answer. The request's model is kept
+        with the conversation unless it answers `once`. Raises as `send` does."""
 
         async def store(context: TurnContext) -> StartedTurn:
             storage = self.services.storage
@@ -129,11 +159,29 @@ class Turns:
                 answer=_new_id(),
                 reach=context.reach,
                 model=context.model,
+                once=once,
             )
             await self.hooks.changed(request)
             return started
 
         return await self._start(request, client_id, store)
+
+    async def _user_message(
+        self,
+        request: PageRequest,
+        text: str,
+        attachments: Sequence[str],
+        reply_to: str | None = None,
+    ) -> Message:
+        """Raises BadCommand for an empty one, NotFound or Refused for its files."""
+        files = await self.drafts.attachments(request, attachments) if attachments else ()
+        content = text if text.strip() or not files else None
+        user = Message.user(content, *files, id=_new_id(), reply_to=reply_to)
+        try:
+            user.validate()
+        except ValueError:
+            raise BadCommand("There is nothing to send: the message is empty.") from None
+        return user
 
     async def _start(self, request: PageRequest, client_id: str, store: Store) -> TurnStarted:
         while (known := self.running.get(request.conversation)) is not None:
@@ -246,7 +294,7 @@ def _event_of(stored: StartedTurn, client_id: str) -> TurnStarted:
         client_id=client_id,
         messages=stored.messages,
         resent=stored.resent,
-        gone=stored.gone,
+        gone_from=stored.gone_from,
         text=stored.text,
         reasoning=stored.reasoning,
     )

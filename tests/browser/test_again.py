@@ -7,13 +7,19 @@ from playwright.sync_api import expect
 
 from chatsite.events import Delta, PathChanged, Refusal, TurnEnded, TurnStarted
 from chatsite.messages import Message
-from chatsite.views import Problem
+from chatsite.views import Problem, Version
 from tests.browser.conftest import Visit
 from tests.browser.scripted_page import CONVERSATION, ScriptedPage, snapshot, view
 
 pytestmark = pytest.mark.browser
 QUESTION = view(Message.user("How high is it?", id="u"), 1)
 BUSY = Problem(code="refused", message="Not now. Nothing was changed.")
+
+
+VERSIONS = (
+    Version(id="a1", at="2026-01-31T12:00:00+00:00"),
+    Version(id="a2", at="2026-01-31T12:05:00+00:00"),
+)
 
 
 def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: Visit) -> None:
@@ -33,7 +39,7 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
             turn="t2",
             client_id=scripted.commands("continue")[1]["client_id"],
             messages=(QUESTION,),
-            gone=("a1",),
+            gone_from=2,
             text="It is **twelve",
         ),
         Delta(turn="t2", offset=14, text=" metres** high."),
@@ -50,12 +56,12 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     again.click()
     scripted.send(
         TurnStarted(
-            conversation=CONVERSATION, turn="t3", client_id="x", messages=(QUESTION,), gone=("a1",)
+            conversation=CONVERSATION, turn="t3", client_id="x", messages=(QUESTION,), gone_from=2
         )
     )
     expect(words).to_have_text("")
     assert scripted.commands("again")[0]["message"] == "a1"
-    other = view(Message.assistant("Ten.", id="a2"), 3, versions=("a1", "a2"))
+    other = view(Message.assistant("Ten.", id="a2"), 3, versions=VERSIONS)
     scripted.send(
         TurnEnded(turn="t3", state="complete", message=other, reported=None, problem=None)
     )
@@ -66,9 +72,9 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     chat.page.route("**/messages/a1/show", lambda route: route.fulfill(status=204))
     versions.get_by_role("button", name="Earlier version").click()
     expect(chat.page.locator("#status")).to_have_text("Another version of the answer is shown.")
-    first = view(whole.message, 2, versions=("a1", "a2"))
+    first = view(whole.message, 2, versions=VERSIONS)
     scripted.snapshot = snapshot(QUESTION, first)
-    scripted.send(PathChanged())
+    scripted.send(PathChanged(below=1))
     expect(words).to_have_text("It is twelve metres high.")
     expect(versions).to_have_text("1 / 2")
     expect(versions.get_by_role("button", name="Later version")).to_be_focused()

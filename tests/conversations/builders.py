@@ -136,6 +136,21 @@ def retry(
     )
 
 
+def edit(
+    conversation: str, message: str, text: str, *, owner: Owner = ADA, client_id: str = ""
+) -> StartedTurn:
+    return store.begin_edit(
+        owner=owner,
+        conversation=conversation,
+        agent="demo",
+        client_id=client_id or new_id(),
+        message=message,
+        user=user_message(text),
+        answer=new_id(),
+        reach=Everything(),
+    )
+
+
 def shown_messages(conversation: str) -> list[tuple[str, str | None]]:
     """Role and text of each message that a freshly loaded page shows."""
     opened = queries.open_conversation(owner=ADA, conversation=conversation)

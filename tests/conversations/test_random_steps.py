@@ -17,7 +17,7 @@ from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.upkeep import marks
 from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
-from chatsite.errors import Refused
+from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import Role
@@ -26,6 +26,7 @@ from tests.conversations.builders import (
     ADA,
     begin,
     begin_round,
+    edit,
     messages,
     new_id,
     retry,
@@ -156,13 +157,27 @@ class Conversation(RuleBasedStateMachine):
     @precondition(rest)
     @rule(pick=ANY)
     def show(self, pick: int) -> None:
-        firsts = messages(self.chat).filter(parent__role="user", parent__on_path=True)
-        found = list(firsts.filter(role="assistant").order_by("seq"))
-        if found:
-            chosen = found[pick % len(found)]
+        """Any message, wherever the path goes."""
+        found = list(messages(self.chat).order_by("seq"))
+        if not found:
+            return
+        chosen = found[pick % len(found)]
+        try:
             store.show_version(owner=ADA, message=str(chosen.id))
+        except NotFound:
+            assert chosen.seq < row(self.chat).cleared
+        else:
             chosen.refresh_from_db()
             assert chosen.on_path
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def ask_otherwise(self, pick: int) -> None:
+        asked = [m for m in self.path() if m.role == "user" and m.source not in BACKGROUND]
+        if asked:
+            former = asked[pick % len(asked)]
+            self.started(edit(self.chat, str(former.id), "Or rather?"))
+            assert self.path()[-2].parent_id == former.parent_id
 
     @rule(
         pick=ANY,
@@ -236,19 +251,24 @@ class Conversation(RuleBasedStateMachine):
             assert str(path[-1].id) == self.answer == str(running[-1].id)
 
     def versions_are_those_of_the_tree(self, path: list[Message], every: list[Message]) -> None:
-        """As a fresh page shows them."""
-        users = {message.id for message in path if message.role == "user"}
-        firsts: dict[uuid.UUID | None, list[str]] = {}
+        """As a fresh page shows them: by stepping, every message is reached that wasn't cleared
+        away."""
+        cleared = row(self.chat).cleared
+        places: dict[uuid.UUID | None, set[str]] = {}
         for message in every:
-            if message.parent_id in users:
-                firsts.setdefault(message.parent_id, []).append(str(message.id))
+            if message.parent_id is not None or message.seq >= cleared:
+                places.setdefault(message.parent_id, set()).add(str(message.id))
         opened = queries.open_conversation(owner=ADA, conversation=self.chat)
         writing = self.answer if self.begun else ""
         seen = [m for m in path if str(m.id) != writing]
         assert [view.message.id for view in opened.messages] == [str(m.id) for m in seen][-60:]
         for view, message in zip(opened.messages, seen[-60:], strict=True):
-            several = firsts.get(message.parent_id, [])
-            assert list(view.versions) == (several if len(several) > 1 else [])
+            several = places[message.parent_id]
+            found = [one.id for one in view.versions]
+            assert len(found) == len(set(found))
+            assert set(found) == (several if len(several) > 1 else set())
+        if self.begun is None and path:
+            assert path[-1].id not in places, "the path leads to an end of the tree"
 
     def teardown(self) -> None:
         """Every request can be built again, wherever the path goes by now; and what is read for

@@ -44,7 +44,7 @@ def message_id(chat: str, seq: int) -> str:
 
 def versions(chat: str) -> list[tuple[str, ...]]:
     opened = queries.open_conversation(owner=ADA, conversation=chat)
-    return [view.versions for view in opened.messages]
+    return [tuple(one.id for one in view.versions) for view in opened.messages]
 
 
 def stop_turn(text: str = "Half an") -> tuple[str, StartedTurn]:
@@ -62,7 +62,7 @@ class TestAgain:
         talk(chat, 2)
         first = message_id(chat, 4)
         begun = retry(chat, first)
-        assert (begun.gone, begun.text, begun.place, begun.number) == ((first,), "", 5, 3)
+        assert (begun.gone_from, begun.text, begun.place, begun.number) == (4, "", 5, 3)
         assert begun.asked == message_id(chat, 3) and not begun.resent
         assert [view.message.content for view in begun.messages] == ["question 2"]
         assert stored_totals(chat) == counted_totals(chat)
@@ -71,7 +71,7 @@ class TestAgain:
         assert (opened.running, opened.running_user) == (begun.turn, begun.asked)
         ended = end(begun, "Better.")
         assert ended is not None and ended.message is not None
-        assert ended.message.versions == (first, begun.answer)
+        assert [one.id for one in ended.message.versions] == [first, begun.answer]
         assert shown_messages(chat)[-2:] == [("user", "question 2"), ("assistant", "Better.")]
         assert versions(chat) == [(), (), (), (first, begun.answer)]
         assert stored_totals(chat) == counted_totals(chat)
@@ -88,7 +88,7 @@ class TestAgain:
         end(begun, "At noon.")
         marks.pin_message(owner=ADA, message=results[0].id, on=True)
         retried = retry(chat, message_id(chat, 2))
-        assert [message_id(chat, seq) for seq in (2, 3, 4)] == list(retried.gone)
+        assert retried.gone_from == 2
         assert (row(chat).marked, stored_totals(chat)) == (0, (1, 1, 3))
         end(retried, "At one.")
         assert versions(chat) == [(), (begun.answer, retried.answer)]
@@ -103,7 +103,7 @@ class TestAgain:
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert opened.messages[0].problem == DOWN
         begun = retry(chat, failed.asked)
-        assert begun.gone == () and begun.messages[0].problem is None
+        assert begun.gone_from == 0 and begun.messages[0].problem is None
         end(begun, "Hello!")
         opened = queries.open_conversation(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
@@ -201,7 +201,7 @@ class TestContinuing:
     def test_a_continued_answer_grows_in_the_same_message(self) -> None:
         chat, begun = stop_turn()
         further = retry(chat, begun.answer, mode="continue")
-        assert (further.answer, further.gone) == (begun.answer, (begun.answer,))
+        assert (further.answer, further.gone_from) == (begun.answer, 2)
         assert (further.text, further.place, further.asked) == ("Half an", 2, begun.asked)
         assert stored_totals(chat) == counted_totals(chat) == (1, 1, 3)
         ended = end(further, "Half an answer.", tokens=9)
@@ -319,7 +319,7 @@ class TestVersions:
         talk(chat, 1)
         first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
-        for owner, message in ((BOB, first), (ADA, new_id()), (ADA, message_id(chat, 1))):
+        for owner, message in ((BOB, first), (ADA, new_id())):
             with pytest.raises(NotFound):
                 store.show_version(owner=owner, message=message)
         begun = begin(chat)
@@ -339,7 +339,7 @@ class TestVersions:
             talk(chat, 1)
             last = messages(chat).latest("seq")
             end(retry(chat, str(last.id)))
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(12):
             found = versions(chat)
         assert [len(one) for one in found] == [0, 2] * 4
 

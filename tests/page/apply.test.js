@@ -26,7 +26,7 @@ function leadsTo(events, fresh) {
 
 const STARTED = {
   type: "turn_started", conversation: CONVERSATION, turn: "t", client_id: "x", messages: [ASKED], resent: false,
-  gone: [], text: "", reasoning: "",
+  gone_from: 0, text: "", reasoning: "",
 };
 const delta = (offset, text, part = "text") => ({ type: "delta", turn: "t", offset, text, part });
 const ended = (changes) => ({
@@ -61,7 +61,7 @@ describe("a snapshot", () => {
   });
 
   it("ends staleness and deletion", () => {
-    const state = after(snapshot([]), { type: "path_changed" }, { type: "deleted" }, snapshot([]));
+    const state = after(snapshot([]), { type: "path_changed", below: 0 }, { type: "deleted" }, snapshot([]));
     assert.deepEqual([state.stale, state.deleted], [false, false]);
   });
 
@@ -166,9 +166,17 @@ describe("a turn that starts", () => {
   });
 
   it("removes the messages that leave the path and begins with the given text", () => {
-    const state = after(snapshot([ASKED, answer("a", 2)]), { ...STARTED, gone: ["a"], text: "Half an", reasoning: "So" });
+    const state = after(snapshot([ASKED, answer("a", 2)]), { ...STARTED, gone_from: 2, text: "Half an", reasoning: "So" });
     assert.deepEqual(state.messages.map(({ id }) => id), ["u"]);
     assert.deepEqual([state.turn.text, state.turn.lengths], ["Half an", { text: 7, reasoning: 2 }]);
+  });
+
+  it("keeps of a changed path what is above the change, also messages that the snapshot lacks", () => {
+    const before = after(snapshot([ASKED, answer("a", 2), message("v", 3), answer("b", 4)]), { type: "path_changed", below: 2 });
+    assert.deepEqual([before.stale, before.messages.length], [true, 4], "until the snapshot is there");
+    const state = apply(before, snapshot([answer("a", 2), message("w", 5)]));
+    assert.deepEqual(state.messages.map(({ id }) => id), ["u", "a", "w"]);
+    assert.deepEqual([state.stale, state.sure], [false, Infinity]);
   });
 
   it("in another conversation, or before the snapshot, changes nothing", () => {
@@ -273,7 +281,7 @@ describe("other events", () => {
   it("change nothing before the snapshot or after the connection was lost", () => {
     for (const event of [
       { type: "renamed", title: "New" }, { type: "history_chosen", history: {} }, { type: "marked", message: "u", pinned: true, excluded: true, forget_above: 3 },
-      { type: "summary_changed", summary: SUMMARY }, { type: "cache_changed", status: {} }, { type: "path_changed" },
+      { type: "summary_changed", summary: SUMMARY }, { type: "cache_changed", status: {} }, { type: "path_changed", below: 0 },
       { type: "cleared" }, { type: "deleted" }, ended({}),
     ]) {
       assert.equal(apply(EMPTY, event), EMPTY, event.type);
@@ -294,7 +302,7 @@ describe("other events", () => {
   });
 
   it("show a version that was chosen elsewhere by a new snapshot, and a deleted chat as such", () => {
-    assert.equal(after(snapshot([]), { type: "path_changed" }).stale, true);
+    assert.equal(after(snapshot([]), { type: "path_changed", below: 0 }).stale, true);
     const deleted = after(snapshot([ASKED], { turn: turnView() }), { type: "deleted" });
     assert.deepEqual([deleted.deleted, deleted.turn], [true, null]);
   });

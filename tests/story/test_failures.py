@@ -188,7 +188,7 @@ async def test_an_answer_that_broke_off_is_continued_in_its_place(
         answer = broken["message"]["id"]
         await page.command("continue", agent=agent, client_id=str(uuid.uuid4()), message=answer)
         started = await page.until("turn_started")
-        assert (started["text"], started["gone"]) == (PARTIAL, [answer])
+        assert (started["text"], started["gone_from"]) == (PARTIAL, broken["message"]["seq"])
         ended = await page.until("turn_ended")
         assert ended["state"] == "complete" and ended["message"]["id"] == answer
         assert ended["message"]["content"].startswith(PARTIAL)

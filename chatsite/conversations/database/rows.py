@@ -8,7 +8,7 @@ from typing import Any
 from chatsite.conversations import models
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
-from chatsite.views import ConversationView, MessageView, Problem, Quote
+from chatsite.views import ConversationView, MessageView, Problem, Quote, Version
 
 
 def message_of(row: models.Message) -> Message:
@@ -58,7 +58,7 @@ def view_of(
     row: models.Message,
     *,
     reply: Quote | None = None,
-    versions: tuple[str, ...] = (),
+    versions: tuple[Version, ...] = (),
     answered_by: models.Turn | None = None,
 ) -> MessageView:
     """Fetch the row's turn with it. `reply` quotes the message that it replies to; `answered_by` is
@@ -76,6 +76,7 @@ def view_of(
         reply=reply,
         problem=_problem(row, turn) if turn is not None and turn.problem else None,
         versions=versions,
+        edited=row.edited is not None,
     )
 
 

@@ -12,8 +12,8 @@ from django.db.models.functions import Left
 
 from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.reads.answers import answering_turns
 from chatsite.conversations.reads.ownership import messages_on_path
+from chatsite.conversations.reads.tree import answering_turns
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND

@@ -20,7 +20,6 @@ from chatsite.conversations.database.rows import (
 )
 from chatsite.conversations.database.statements import BY_ID, KEPT_CHOICES
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads.answers import answering_turns, user_message_of, versions_of
 from chatsite.conversations.reads.ownership import (
     as_id,
     free_or_owned,
@@ -30,10 +29,11 @@ from chatsite.conversations.reads.ownership import (
     owns,
 )
 from chatsite.conversations.reads.summary_queries import summary_state_of
+from chatsite.conversations.reads.tree import answering_turns, user_message_of, versions_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
-from chatsite.views import ConversationView, MessageView
+from chatsite.views import ConversationView, MessageView, Version
 
 PAGE = 60
 # What one request may reach back for, to show a message far above.
@@ -99,7 +99,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
 def message_views(
     rows: Iterable[Message],
     *,
-    versions: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    versions: Mapping[str, tuple[Version, ...]] = MappingProxyType({}),
     answered_by: Mapping[uuid.UUID, Turn] = MappingProxyType({}),
 ) -> tuple[MessageView, ...]:
     """Messages as the page shows them. Messages that are replied to take one more query.
@@ -111,7 +111,7 @@ def message_views(
     found = {}
     if wanted:
         same = Message.objects.filter(conversation__in=set(wanted.values()), id__in=wanted)
-        some = same.only("id", "seq", "role", "content")
+        some = same.filter(deleted__isnull=True).only("id", "seq", "role", "content")
         found = {one.id: quote_of(one) for one in some}
     return tuple(
         view_of(

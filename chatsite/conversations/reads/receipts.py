@@ -11,9 +11,9 @@ from django.db.models import Q, QuerySet
 from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
-from chatsite.conversations.reads.answers import user_message_of
 from chatsite.conversations.reads.ownership import owned_conversation, owned_turn
 from chatsite.conversations.reads.summary_queries import holding_summaries, summary_of
+from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound

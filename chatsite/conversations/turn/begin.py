@@ -25,9 +25,9 @@ from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.answers import user_message_of
 from chatsite.conversations.reads.ownership import free_or_owned
 from chatsite.conversations.reads.queries import message_views
+from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning

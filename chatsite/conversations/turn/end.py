@@ -23,9 +23,9 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import UNANSWERED, Message, Turn
-from chatsite.conversations.reads.answers import user_message_of
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
+from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND

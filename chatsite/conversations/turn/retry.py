@@ -51,12 +51,14 @@ def begin_retry(
     answer: str,
     reach: Reach,
     model: str = "",
+    once: bool = False,
 ) -> StartedTurn:
     """Start a turn that answers the path's last user message again, or continues its answer.
 
     `message` is any message of that turn; for "continue" it is the last one, an answer with text.
     "again" takes the former answer off the path and keeps it as a version. "continue" extends the
-    same message: `StartedTurn.answer` is then its id, and `answer` is ignored. What `reach` needs
+    same message: `StartedTurn.answer` is then its id, and `answer` is ignored. `model` is kept with
+    the conversation unless it answers `once`. What `reach` needs
     is read in the same transaction, unless that is long. The caller must call `Recaller.forget`
     afterwards. Unique by (conversation, client_id). Raises NotFound, BadCommand for another agent,
     Refused for any other message and where a background task wrote below, TurnRunning while an
@@ -73,7 +75,15 @@ def begin_retry(
         raise Refused(NO_TEXT, code="not_last")
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode=mode, asked=asked)
+    turn = new_turn(
+        row,
+        client_id,
+        now=timezone.now(),
+        model=row.model if once else model,
+        mode=mode,
+        asked=asked,
+    )
+    turn.replaced = answers[0].id if mode == "again" and answers else None
     turn.save(force_insert=True)
     if mode == "continue":
         written, removed = answers[-1], answers[-1:]
@@ -116,7 +126,7 @@ def _started_retry(
         asked=str(asked.id),
         reply_to=reply_to,
         loaded=loading.load_at_once(row, reach, reply_to=reply_to),
-        gone=tuple(str(one.id) for one in removed),
+        gone_from=removed[0].seq if removed else 0,
         text=written.content or "",
         reasoning=written.reasoning or "",
         quoted=tuple(written.quoted),

@@ -99,7 +99,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     search_indexes.delete_index(row)
     row.marked = row.last_background = 0
     # Until all are off the path: the next message gets this place, and forgets what is above.
-    row.forget_above = below
+    row.forget_above = row.cleared = below
     row.last_turn = None
     row.updated = timezone.now()
     row.save()

@@ -47,7 +47,7 @@ class StartedTurn:
     asked: str = ""
     reply_to: str | None = None
     loaded: LoadedPath | None = None
-    gone: tuple[str, ...] = ()
+    gone_from: int = 0
     text: str = ""
     reasoning: str = ""
     quoted: tuple[int, ...] = ()

@@ -141,13 +141,15 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def show(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Put the version of an answer that begins with this message on the path."""
+    """Put this version of a message on the path, with the newest branch below it."""
     site = site_of(request)
     changed = await site.run(
         store.show_version, owner=await request_owner(request), message=str(id)
     )
-    site.recaller.forget(changed)
-    site.feeds.publish(changed, PathChanged())
+    if changed.below is not None:
+        site.recaller.forget(changed.conversation)
+        site.trim_ahead.changed(changed.conversation)
+        site.feeds.publish(changed.conversation, PathChanged(below=changed.below))
     return HttpResponse(status=204)
 
 

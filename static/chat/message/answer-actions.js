@@ -4,10 +4,13 @@ import { copy } from "../elements/clipboard.js";
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 
-/** @import { IconName } from "../elements/icons.js" */
+/**
+ * @import { IconName } from "../elements/icons.js"
+ * @import { Version } from "../types/wire.js"
+ */
 
 /**
- * @typedef {{turn: string|null, again: boolean, versions: string[], at: number}} Offered
+ * @typedef {{turn: string|null, again: boolean, versions: Version[], at: number}} Offered
  *   `at` is the version that is shown
  */
 
@@ -49,7 +52,7 @@ export class AnswerActions {
   }
 
   /**
-   * @param {string[]} versions
+   * @param {Version[]} versions
    * @param {number} at
    */
   #versions(versions, at) {
@@ -61,7 +64,7 @@ export class AnswerActions {
      */
     const step = (act, label, name, to) => h("button", {
       type: "button", "data-act": act, "aria-label": label, title: label, disabled: !versions[to],
-      on: { click: () => this.acts.show(versions[to]) },
+      on: { click: () => this.acts.show(versions[to].id) },
     }, icon(name, 12));
     return h("span", { class: "versions", role: "group", "aria-label": "Versions of this answer" },
       step("earlier", "Earlier version", "left", at - 1),

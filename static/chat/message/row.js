@@ -202,7 +202,7 @@ export class MessageRow {
     if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;
     const versions = items.find((one) => one.versions.length)?.versions ?? [];
     const again = last && !newest.greets && !newest.background && !describeEnding(this.group)?.choices.length;
-    return { turn: newest.turn, again, versions, at: versions.findIndex((id) => items.some((one) => one.id === id)) };
+    return { turn: newest.turn, again, versions, at: versions.findIndex(({ id }) => items.some((one) => one.id === id)) };
   }
 }
 

@@ -53,7 +53,7 @@ export function apply(state, event) {
     case "cache_changed":
       return state.opened ? cacheChanged(state, event) : state;
     case "path_changed":
-      return state.opened ? { ...state, stale: true } : state;
+      return state.opened ? { ...state, stale: true, sure: Math.min(state.sure, event.below) } : state;
     case "cleared":
       if (!state.opened) return state;
       return {
@@ -93,12 +93,14 @@ function engine(state, event) {
 function snapshot(state, event) {
   const first = event.messages[0];
   // Older messages that were loaded before are kept while they still lead up to the newest ones.
-  const joins = Boolean(first && state.messages.some((message) => message.id === first.id));
-  const older = joins ? state.messages.filter((message) => message.seq < first.seq) : [];
+  const known = state.messages.filter(({ seq }) => seq <= state.sure);
+  const joins = Boolean(first && known.some(({ id }) => id === first.id));
+  const older = joins ? known.filter((message) => message.seq < first.seq) : [];
   return {
     ...state,
     opened: true,
     stale: false,
+    sure: Infinity,
     deleted: false,
     conversation: event.conversation,
     agent: event.agent,
@@ -156,8 +158,8 @@ function cacheChanged(state, { status }) {
 function turnStarted(state, event) {
   // The snapshot already said whether a turn that was started before still runs.
   const known = event.resent || state.turn?.id === event.turn;
-  const gone = new Set(known ? [] : event.gone);
-  const messages = mergeMessages(state.messages.filter((message) => !gone.has(message.id)), event.messages);
+  const kept = known || !event.gone_from ? state.messages : state.messages.filter(({ seq }) => seq < event.gone_from);
+  const messages = mergeMessages(kept, event.messages);
   /** @param {Message} message */
   const isUser = (message) => message.role === "user";
   const asking = event.messages.findLast(isUser) ?? messages.findLast(isUser);

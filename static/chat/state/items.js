@@ -6,7 +6,7 @@ import { callView } from "./tool-calls.js";
 /**
  * @import { CallView } from "./tool-calls.js"
  * @import { Reading, State, Waiting } from "../types/state.js"
- * @import { Attachment, Decision, Message, Problem, Quote, Role, Verdict } from "../types/wire.js"
+ * @import { Attachment, Decision, Message, Problem, Quote, Role, Verdict, Version } from "../types/wire.js"
  */
 
 /**
@@ -18,7 +18,7 @@ import { callView } from "./tool-calls.js";
  * first message; `unloaded`: a cleanup took it out of the engine's cache.
  * @typedef {{key: string, id: string|null, role: Role, name: string, content: string, reasoning: string,
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
- *   note: string, versions: string[], seq: number|null, created: string, state: string, finish: string,
+ *   note: string, versions: Version[], edited: boolean, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
  *   failed: boolean, pinned: boolean, excluded: boolean, background: boolean, reply: Quote|null,
  *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
@@ -45,7 +45,7 @@ const PLAIN = {
   id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
   problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null, forgets: false,
   first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
-  note: "", versions: [], idle: false, start: 0, unloaded: false,
+  note: "", versions: [], edited: false, idle: false, start: 0, unloaded: false,
 };
 const BACKGROUND = ["scheduled", "briefing"];
 /** @type {Record<string, string>} where else than in the page a message was written */
@@ -137,6 +137,7 @@ function storedItems(state, name) {
     attachments: message.attachments,
     note: fileSentences.filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name))).join(" "),
     versions: message.versions,
+    edited: message.edited,
     seq: message.seq,
     created: message.created,
     state: message.state,

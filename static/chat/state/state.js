@@ -16,7 +16,8 @@ export function initialState(conversationId, agentSlug, agent) {
   return {
     conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
     turn: null, receipt: null, decision: null, problem: null, previewRef: null, engine: null, pending: [],
-    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, deleted: false, cacheVersion: 0,
+    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, sure: Infinity,
+    deleted: false, cacheVersion: 0,
   };
 }
 

@@ -80,6 +80,8 @@ export interface State {
   ended: { turn: string; state: WritingState; problem: Problem | null } | null;
   /** An event is missing: a new snapshot is needed. */
   stale: boolean;
+  /** Messages up to this sequence number are still those of the path; a new snapshot makes sure of the rest. */
+  sure: number;
   deleted: boolean;
   /** Counts the changes of the engine's cache that this page heard of. */
   cacheVersion: number;

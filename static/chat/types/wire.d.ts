@@ -79,6 +79,20 @@ export interface Attachment {
   note?: string;
 }
 
+/** One of several messages in the same place of the tree. */
+export interface Version {
+  id: string;
+  /** When it was written, or last changed by a person. */
+  at: string;
+  /** "" where it isn't known. */
+  model: string;
+  /** Of the answer, as reported. */
+  tokens: number | null;
+  /** In US dollars, of the whole turn. */
+  cost: number | null;
+  edited: boolean;
+}
+
 export interface Message {
   id: string;
   seq: number;
@@ -97,8 +111,10 @@ export interface Message {
   calls: Call[];
   call_id: string | null;
   attachments: Attachment[];
-  /** Ids of all answers to the same message, in order, where there are several. */
-  versions: string[];
+  /** All messages in the same place of the tree, in order, where there are several. */
+  versions: Version[];
+  /** A person has changed its text since it was written. */
+  edited: boolean;
   /** 1: in the engine's cache; 0 marked for cleanup; -1 unloaded. */
   kv_status: number;
 }
@@ -326,7 +342,8 @@ export interface TurnStartedEvent {
   client_id: string;
   messages: Message[];
   resent: boolean;
-  gone: string[];
+  /** From this sequence number on messages leave the path, or are written further; 0: none. */
+  gone_from: number;
   text: string;
   reasoning: string;
 }
@@ -366,7 +383,7 @@ export interface MarkedEvent {
 }
 export interface SummaryChangedEvent { type: "summary_changed"; summary: Summary }
 export interface CacheChangedEvent { type: "cache_changed"; status: Record<string, number> }
-export interface PathChangedEvent { type: "path_changed" }
+export interface PathChangedEvent { type: "path_changed"; below: number }
 export interface ClearedEvent { type: "cleared" }
 export interface DeletedEvent { type: "deleted" }
 /** A saved chat that is being restored: `count` is 0 while the file is checked. */

@@ -1,0 +1,149 @@
+"""A user message is asked otherwise: a branch of the tree, beside the one that was there."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsite.conversations import store
+from chatsite.conversations.models import Turn
+from chatsite.conversations.reads import loading, queries
+from chatsite.conversations.upkeep.outside_messages import add_message
+from chatsite.errors import NotFound, Refused, TurnRunning
+from chatsite.history import Users
+from tests.conversations.builders import (
+    ADA,
+    BOB,
+    begin,
+    counted_totals,
+    edit,
+    end,
+    messages,
+    new_id,
+    row,
+    shown_messages,
+    stored_totals,
+    talk,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def chat() -> str:
+    """Three turns."""
+    conversation = new_id()
+    talk(conversation, 3)
+    return conversation
+
+
+def message_id(chat: str, seq: int) -> str:
+    return str(messages(chat).get(seq=seq).id)
+
+
+def versions(chat: str, place: int) -> list[str]:
+    opened = queries.open_conversation(owner=ADA, conversation=chat)
+    return [one.id for one in opened.messages[place].versions]
+
+
+@pytest.mark.parametrize("seq", [1, 3, 5])
+def test_any_message_of_the_path_can_be_asked_otherwise(chat: str, seq: int) -> None:
+    before, former = shown_messages(chat), message_id(chat, seq)
+    begun = edit(chat, former, "Or rather?")
+    assert begun.gone_from == seq and stored_totals(chat) == counted_totals(chat)
+    (asked,) = begun.messages
+    assert [one.id for one in asked.versions] == [former, asked.message.id]
+    end(begun, "Rather so.")
+    assert shown_messages(chat) == [
+        *before[: seq - 1],
+        ("user", "Or rather?"),
+        ("assistant", "Rather so."),
+    ]
+    assert versions(chat, seq - 1) == [former, asked.message.id]
+
+
+def test_the_former_branch_comes_back_with_all_that_was_below_it(chat: str) -> None:
+    before, first = shown_messages(chat), message_id(chat, 1)
+    begun = edit(chat, first, "Or rather?")
+    end(begun)
+    end(begin(chat, "Go on"), "Gone on.")
+    newer = shown_messages(chat)
+    changed = store.show_version(owner=ADA, message=first)
+    assert changed.below == 0 and shown_messages(chat) == before
+    assert row(chat).last_turn_id == messages(chat).get(seq=6).turn_id
+    store.show_version(owner=ADA, message=begun.asked)
+    assert shown_messages(chat) == newer
+    assert stored_totals(chat) == counted_totals(chat)
+
+
+def test_a_decision_reads_the_branch_that_is_shown_and_nothing_else(chat: str) -> None:
+    former = message_id(chat, 3)
+    begun = edit(chat, former, "Or rather?")
+    assert begun.loaded is not None
+    read = [entry.message.content for entry in begun.loaded.transcript.entries]
+    assert read == ["question 1", "answer 1", "Or rather?"]
+    end(begun)
+    store.show_version(owner=ADA, message=former)
+    loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(3), ahead=1)
+    assert [entry.seq for entry in loaded.transcript.entries] == [3, 4, 5, 6]
+
+
+def test_a_resent_change_finds_its_turn_and_makes_no_second_branch(chat: str) -> None:
+    begun = edit(chat, message_id(chat, 3), "Or rather?", client_id="c")
+    for _ in range(2):
+        again = edit(chat, message_id(chat, 3), "Or rather?", client_id="c")
+        assert (again.resent, again.turn, again.asked) == (True, begun.turn, begun.asked)
+        end(begun)
+    assert Turn.objects.count() == 4
+
+
+def test_what_cannot_be_asked_otherwise_is_refused_and_changes_nothing(chat: str) -> None:
+    before = shown_messages(chat)
+    task = add_message(conversation=chat, source="briefing", text="Rain.", role="user")
+    for message, error in (
+        (message_id(chat, 2), Refused),
+        (task.message.id, Refused),
+        (new_id(), NotFound),
+    ):
+        with pytest.raises(error):
+            edit(chat, message, "Or rather?")
+    with pytest.raises(NotFound):
+        edit(chat, message_id(chat, 1), "Or rather?", owner=BOB)
+    off_path = message_id(chat, 3)
+    begun = edit(chat, off_path, "Or rather?")
+    with pytest.raises(TurnRunning):
+        edit(chat, message_id(chat, 1), "And this?")
+    with pytest.raises(TurnRunning):
+        store.show_version(owner=ADA, message=off_path)
+    end(begun)
+    with pytest.raises(NotFound):
+        edit(chat, off_path, "And this?")
+    store.show_version(owner=ADA, message=off_path)
+    assert shown_messages(chat) == [*before, ("user", "Rain.")]
+
+
+def test_a_branch_keeps_what_its_message_replied_to(chat: str) -> None:
+    asked = messages(chat).get(seq=5)
+    asked.reply_to = messages(chat).get(seq=2).id
+    asked.save()
+    begun = edit(chat, str(asked.id), "Or rather?")
+    assert begun.reply_to == message_id(chat, 2)
+    assert begun.messages[0].reply is not None and begun.messages[0].reply.text == "answer 1"
+
+
+def test_a_marker_in_the_former_branch_still_forgets_what_is_above(chat: str) -> None:
+    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    begun = edit(chat, message_id(chat, 3), "Or rather?")
+    assert row(chat).forget_above == messages(chat).get(id=begun.asked).seq
+
+
+def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
+    old = message_id(chat, 1)
+    store.clear_conversation(owner=ADA, conversation=chat)
+    end(begin(chat, "Anew"))
+    assert versions(chat, 0) == []
+    with pytest.raises(NotFound):
+        store.show_version(owner=ADA, message=old)
+    asked = message_id(chat, 7)
+    begun = edit(chat, asked, "Anew, and better")
+    end(begun)
+    assert versions(chat, 0) == [asked, begun.asked]
