@@ -1,16 +1,24 @@
-"""Static files: collected under hashed names when they have changed, served by WhiteNoise."""
+"""Static files: collected under hashed names when they have changed, served by WhiteNoise.
+
+Where a page names a source of `static/chat` that `make build` bundles, it gets the built file.
+With DEBUG it gets the source itself: who edits a module sees the change with the next reload.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from functools import cache
 from typing import IO, Any
 
 import django
 from asgiref.sync import markcoroutinefunction
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.management import call_command
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
@@ -20,12 +28,36 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 BLOCK = 256 * 1024
 
 
-class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Names carry a hash of the content; imports between ES modules are rewritten to them."""
+# The bundler puts a hash of the content into the name.
+BUILT = re.compile(r"built/[\w-]+-[A-Z0-9]{8}\.\w+$")
 
-    support_js_module_import_aggregation = True
-    # Each pass settles one level of imports; ours are deeper than the five that Django allows.
-    max_post_process_passes = 20
+
+class KeepBuilt(ManifestStaticFilesStorage):
+    """Leaves built files as they are: they import each other by their names."""
+
+    def post_process(
+        self, paths: dict[str, Any], dry_run: bool = False, **options: Any
+    ) -> Iterator[Any]:
+        built = [name for name in paths if BUILT.match(name)]
+        rest = {name: path for name, path in paths.items() if name not in built}
+        yield from super().post_process(rest, dry_run=dry_run, **options)
+        yield from ((name, name, True) for name in built)
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage, KeepBuilt):
+    """Names carry a hash of the content."""
+
+    def url(self, name: str | None, force: bool = False) -> str:
+        built = None if settings.DEBUG else built_files().get(name or "")
+        address: str = f"{self.base_url}{built}" if built else super().url(name or "", force=force)
+        return address
+
+
+@cache
+def built_files() -> Mapping[str, str]:
+    """The names of built files by those of their sources, as they were at the server's start."""
+    found: dict[str, str] = json.loads((settings.BASE_DIR / "static/built/built.json").read_text())
+    return found
 
 
 class StaticFiles(WhiteNoiseMiddleware):
@@ -45,6 +77,10 @@ class StaticFiles(WhiteNoiseMiddleware):
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         found: HttpResponseBase | Awaitable[HttpResponseBase] = super().__call__(request)
         return found if isinstance(found, HttpResponseBase) else await found
+
+    def immutable_file_test(self, path: str, url: str) -> bool:
+        name = url.removeprefix(settings.STATIC_URL)
+        return bool(BUILT.match(name)) or super().immutable_file_test(path, url)
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> FileResponse:

@@ -1,0 +1,80 @@
+/**
+ * Bundles static/chat into static/built: `node scripts/build.mjs`. With `--check` nothing is written, and the exit code
+ * is 1 if the built files aren't those of the sources.
+ *
+ * The names of built files carry a hash of their content, so a browser keeps them for ever; `built.json` says which
+ * source is served as which file. Source maps are left out: with DEBUG=true the sources themselves are served.
+ */
+
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const BUILT = join(ROOT, "static", "built");
+
+/**
+ * What the server names in a page, by how it is built. Modules share chunks; the worker is one file, since it starts
+ * when somebody waits for it; a classic script runs before the first paint.
+ */
+const GROUPS = [
+  { entries: ["chat/main.js"], options: { format: "esm", splitting: true } },
+  { entries: ["chat/text/worker.js"], options: { format: "esm" } },
+  { entries: ["chat/shell/theme-start.js"], options: { format: "iife" } },
+  { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
+];
+
+const check = process.argv.includes("--check");
+const made = await makeFiles();
+if (check) await compare(made);
+else await write(made);
+
+/** @returns {Promise<Map<string, string>>} the text of every built file by its name */
+async function makeFiles() {
+  const files = new Map();
+  const served = {};
+  for (const { entries, options } of GROUPS) {
+    const { outputFiles, metafile } = await build({
+      ...options,
+      absWorkingDir: ROOT,
+      entryPoints: entries.map((entry) => `static/${entry}`),
+      outdir: "static/built",
+      entryNames: "[name]-[hash]",
+      chunkNames: "[name]-[hash]",
+      bundle: true,
+      minify: true,
+      charset: "utf8",
+      target: "es2022",
+      legalComments: "eof",
+      metafile: true,
+      write: false,
+      logLevel: "warning",
+    });
+    for (const { path, text } of outputFiles) files.set(basename(path), text);
+    for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+      const entry = relative("static", entryPoint ?? "");
+      if (entries.includes(entry)) served[entry] = relative("static", path);
+    }
+  }
+  return files.set("built.json", `${JSON.stringify(served, null, 2)}\n`);
+}
+
+/** @param {Map<string, string>} files */
+async function write(files) {
+  await rm(BUILT, { recursive: true, force: true });
+  await mkdir(BUILT, { recursive: true });
+  for (const [name, text] of files) await writeFile(join(BUILT, name), text);
+}
+
+/** @param {Map<string, string>} files */
+async function compare(files) {
+  const there = await readdir(BUILT).catch(() => []);
+  const old = there.filter((name) => !files.has(name));
+  for (const [name, text] of files) {
+    if (!there.includes(name) || (await readFile(join(BUILT, name), "utf8")) !== text) old.push(name);
+  }
+  if (!old.length) return;
+  console.error(`static/built isn't built from the sources as they are (${old.join(", ")}). Run \`make build\`.`);
+  process.exitCode = 1;
+}
