@@ -186,6 +186,17 @@ class CacheChanged(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesChanged(Record):
+    """Messages of the path whose text was changed, or that were restored, as they are now; the ids
+    of those that were deleted (`gone`), and from where on all is remembered."""
+
+    type: ClassVar[str] = "messages_changed"
+    messages: tuple[MessageView, ...]
+    gone: tuple[str, ...]
+    forget_above: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathChanged(Record):
     """The path is another one below the sequence number `below`: the page opens a fresh snapshot,
     and keeps what it knows of the path above."""
@@ -220,6 +231,7 @@ Event = (
     | HistoryChosen
     | Marked
     | SummaryChanged
+    | MessagesChanged
     | PathChanged
     | CacheChanged
     | Cleared

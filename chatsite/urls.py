@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 from chatsite.web import health, pages
 from chatsite.web.accounts import pages as accounts
 from chatsite.web.accounts.export import export_all
-from chatsite.web.api import cache, comparison, files, imports, marks, sessions, summaries
+from chatsite.web.api import cache, comparison, files, imports, marks, messages, sessions, summaries
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -46,9 +46,11 @@ urlpatterns = [
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),
     path("session", sessions.session, name="session"),
-    path("messages/<uuid:id>", marks.mark_message, name="message"),
+    path("messages/<uuid:id>", messages.message, name="message"),
+    path("messages/<uuid:id>/text", messages.edit_message, name="message-text"),
+    path("messages/<uuid:id>/restore", messages.restore_message, name="message-restore"),
+    path("messages/<uuid:id>/show", messages.show, name="show"),
     path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),
-    path("messages/<uuid:id>/show", api.show, name="show"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path("turns/<uuid:id>/compare", comparison.compare_turn, name="compare-turn"),

@@ -54,6 +54,8 @@ def place_at_end(
     """
     last = after[-1] if after else _last_on_path(row)
     turn_seq = last.turn_seq if last is not None else 0
+    if row.hidden and not after:
+        last = _hidden_below(row, last)
     rows = []
     for message in messages:
         seq = row.next_seq
@@ -79,6 +81,16 @@ def _last_on_path(row: Conversation) -> Message | None:
     if row.next_seq == 1:
         return None
     return MESSAGE_PLACES.first(LAST_ON_PATH, key(row.id), True)
+
+
+def _hidden_below(row: Conversation, last: Message | None) -> Message | None:
+    """What was deleted at the path's end, if anything: new messages follow it, so that it comes
+    back in its place."""
+    hidden = Message.objects.filter(conversation=row, deleted__isnull=False, seq__gte=row.cleared)
+    hidden = hidden.order_by("-deleted", "seq")
+    while (found := hidden.filter(parent=last).first()) is not None:
+        last = found
+    return last
 
 
 def add_to_totals(row: Conversation, message: Message) -> None:

@@ -80,6 +80,8 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
+from chatsite.conversations.upkeep.deletions import delete_message, restore_message
+from chatsite.conversations.upkeep.edits import TextChange, edit_message
 from chatsite.conversations.upkeep.guests import note_visit
 from chatsite.conversations.upkeep.import_reader import ImportHeader
 from chatsite.conversations.upkeep.import_tasks import Imports
@@ -113,6 +115,7 @@ __all__ = [
     "Imports",
     "Maintenance",
     "StorageThreads",
+    "TextChange",
     "add_imported",
     "add_message",
     "agent_of",
@@ -130,9 +133,11 @@ __all__ = [
     "conversations_of",
     "current_owner",
     "delete_conversation",
+    "delete_message",
     "discard_upload",
     "drop_sessions",
     "earlier_messages",
+    "edit_message",
     "end_call",
     "end_interrupted",
     "end_turn",
@@ -176,6 +181,7 @@ __all__ = [
     "rename_conversation",
     "request_parts",
     "require_quota",
+    "restore_message",
     "rewrite_summary",
     "rights_of",
     "save_checkpoints",

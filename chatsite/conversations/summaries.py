@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Max
@@ -143,12 +144,13 @@ def mark_stale(row: Conversation, seq: int) -> int:
     return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
 
 
-def erase_texts(row: Conversation, seq: int) -> int:
-    """Also empty every text that was made from the message `seq`.
+def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
+    """Also empty every text that was made from the message `seq`, which was hidden at `before`.
 
     Call this before the message's row is deleted.
     """
-    return Summary.objects.filter(id__in=_covering(row, seq)).update(stale=True, text="")
+    made = Summary.objects.filter(id__in=_covering(row, seq), created__lt=before)
+    return made.update(stale=True, text="")
 
 
 def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:

@@ -125,6 +125,8 @@ ROUTES: dict[str, Route] = {
     "models": Route(READS),
     "session": Route(NEW_GUESTS),
     "message": Route(CHANGES, SMALL_BODY),
+    "message-text": Route(CHANGES, SMALL_BODY),
+    "message-restore": Route(CHANGES),
     "why": Route(HEAVY_READS),
     "show": Route(CHANGES),
     "receipt": Route(READS),

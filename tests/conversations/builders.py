@@ -6,15 +6,18 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import queries
+from chatsite.conversations.upkeep import deletions
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import FinishedTurn, StartedTurn
 from chatsite.history import Everything
@@ -134,6 +137,12 @@ def retry(
         answer=new_id(),
         reach=Everything(),
     )
+
+
+def delete(message: str, *, owner: Owner = ADA) -> None:
+    """Delete a message and remove it for good, as an hour later."""
+    deletions.delete_message(owner=owner, message=message)
+    deletions.purge_messages(now=timezone.now() + timedelta(hours=2))
 
 
 def edit(

@@ -22,7 +22,8 @@ from chatsite.conversations.database.columns import key
 from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.reads import loading
 from chatsite.conversations.upkeep import maintenance, marks
-from chatsite.conversations.upkeep.edits import delete_message, edit_message
+from chatsite.conversations.upkeep.deletions import delete_message
+from chatsite.conversations.upkeep.edits import edit_message
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Session, SessionFile, Span

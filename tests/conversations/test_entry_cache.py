@@ -11,7 +11,8 @@ from chatsite.conversations.database.statements import ENTRIES
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.entry_cache import FEW, EntryCache, Row
-from chatsite.conversations.upkeep.edits import delete_message, edit_message
+from chatsite.conversations.upkeep.deletions import delete_message
+from chatsite.conversations.upkeep.edits import edit_message
 from chatsite.history import Entry, Everything
 from tests.conversations.builders import ADA, messages, new_id, talk
 

@@ -107,5 +107,7 @@ def test_the_command_prints_what_it_removed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("purge")
-    said = "Removed: deleted conversations 0, files never sent 0, leftovers 0.\n"
+    said = (
+        "Removed: deleted conversations 0, deleted messages 0, files never sent 0, leftovers 0.\n"
+    )
     assert capsys.readouterr().out == said

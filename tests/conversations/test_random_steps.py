@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -14,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from chatsite.conversations import store
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.reads import loading, queries, receipts
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import deletions, edits, marks
 from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused
@@ -40,6 +42,11 @@ from tests.conversations.builders import (
 ANY = st.integers(0, 1_000_000)
 # A turn's id and the message ids that its request was built from.
 Sent = tuple[str, list[str]]
+
+
+def as_stored(message: Message) -> dict[str, Any]:
+    """All columns."""
+    return {name: getattr(message, name) for name in vars(message) if not name.startswith("_")}
 
 
 class Conversation(RuleBasedStateMachine):
@@ -158,7 +165,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(pick=ANY)
     def show(self, pick: int) -> None:
         """Any message, wherever the path goes."""
-        found = list(messages(self.chat).order_by("seq"))
+        found = list(messages(self.chat).filter(deleted__isnull=True).order_by("seq"))
         if not found:
             return
         chosen = found[pick % len(found)]
@@ -178,6 +185,60 @@ class Conversation(RuleBasedStateMachine):
             former = asked[pick % len(asked)]
             self.started(edit(self.chat, str(former.id), "Or rather?"))
             assert self.path()[-2].parent_id == former.parent_id
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def correct(self, pick: int) -> None:
+        """Of an answer, the former text stays as a version."""
+        found = [m for m in self.path() if m.role in ("user", "assistant") and not m.calls]
+        if found:
+            chosen = found[pick % len(found)]
+            changed = edits.edit_message(owner=ADA, message=str(chosen.id), text=f"Text {pick}")
+            (view,) = changed.changed.messages
+            assert view.edited and view.message.content == f"Text {pick}"
+            texts = list(messages(self.chat).values_list("content", flat=True))
+            assert chosen.role == "user" or chosen.content in texts
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def delete(self, pick: int) -> None:
+        found = [m for m in self.path() if m.role != "tool"]
+        if found:
+            chosen = str(found[pick % len(found)].id)
+            changed = deletions.delete_message(owner=ADA, message=chosen)
+            assert chosen in changed.changed.gone
+            assert chosen not in [str(m.id) for m in self.path()]
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def delete_and_restore(self, pick: int) -> None:
+        found = [m for m in self.path() if m.role != "tool"]
+        if found:
+            before, title, marker = self.path(), row(self.chat).title, row(self.chat).forget_above
+            chosen = str(found[pick % len(found)].id)
+            deletions.delete_message(owner=ADA, message=chosen)
+            deletions.restore_message(owner=ADA, message=chosen)
+            assert [as_stored(m) for m in self.path()] == [as_stored(m) for m in before]
+            assert (row(self.chat).title, row(self.chat).forget_above) == (title, marker)
+
+    @precondition(rest)
+    @rule(pick=ANY)
+    def restore(self, pick: int) -> None:
+        found = list(messages(self.chat).filter(deleted__isnull=False).order_by("seq"))
+        if found:
+            chosen = found[pick % len(found)]
+            try:
+                deletions.restore_message(owner=ADA, message=str(chosen.id))
+            except NotFound:
+                assert chosen.seq < row(self.chat).cleared
+            else:
+                chosen.refresh_from_db()
+                assert chosen.on_path and chosen.deleted is None
+
+    @rule()
+    def remove_for_good(self) -> None:
+        deletions.purge_messages(now=timezone.now() + timedelta(hours=2))
+        assert row(self.chat).hidden == 0
 
     @rule(
         pick=ANY,
@@ -207,7 +268,7 @@ class Conversation(RuleBasedStateMachine):
         every = list(messages(self.chat).order_by("seq"))
         path = [message for message in every if message.on_path]
         self.totals_are_those_of(path)
-        self.is_a_chain(path)
+        self.is_a_chain(path, every)
         self.every_call_has_one_result_behind_it(path)
         self.what_runs_belongs_to_the_one_turn_that_runs(path, every)
         self.versions_are_those_of_the_tree(path, every)
@@ -223,15 +284,28 @@ class Conversation(RuleBasedStateMachine):
             sum(m.tokens for m in ended),
             sum(m.pinned or m.excluded for m in path),
         )
-        assert not found.forget_above or found.forget_above in [m.seq for m in path]
+        places = [m.seq for m in path if m.role == "user" or m.seq == path[0].seq]
+        assert not found.forget_above or found.forget_above in [*places, found.next_seq]
 
-    def is_a_chain(self, path: list[Message]) -> None:
-        above: list[uuid.UUID | None] = [None, *(m.id for m in path)]
-        assert [m.parent_id for m in path] == above[:-1]
+    def is_a_chain(self, path: list[Message], every: list[Message]) -> None:
+        """But for deleted messages, which keep their place."""
+        hidden = {m.id: m.parent_id for m in every if m.deleted is not None}
+        assert row(self.chat).hidden == len(hidden)
+        above: uuid.UUID | None = None
         turn = 0
         for message in path:
+            assert message.id not in hidden
+            assert self.shown(message.parent_id, hidden) == above
+            above = message.id
             turn = message.seq if message.role == "user" else turn
             assert message.turn_seq == turn
+
+    def shown(
+        self, place: uuid.UUID | None, hidden: dict[uuid.UUID, uuid.UUID | None]
+    ) -> uuid.UUID | None:
+        while place in hidden:
+            place = hidden[place]
+        return place
 
     def every_call_has_one_result_behind_it(self, path: list[Message]) -> None:
         for place, message in enumerate(path):
@@ -254,16 +328,18 @@ class Conversation(RuleBasedStateMachine):
         """As a fresh page shows them: by stepping, every message is reached that wasn't cleared
         away."""
         cleared = row(self.chat).cleared
+        hidden = {m.id: m.parent_id for m in every if m.deleted is not None}
         places: dict[uuid.UUID | None, set[str]] = {}
         for message in every:
-            if message.parent_id is not None or message.seq >= cleared:
-                places.setdefault(message.parent_id, set()).add(str(message.id))
+            place = self.shown(message.parent_id, hidden)
+            if message.id not in hidden and (place is not None or message.seq >= cleared):
+                places.setdefault(place, set()).add(str(message.id))
         opened = queries.open_conversation(owner=ADA, conversation=self.chat)
         writing = self.answer if self.begun else ""
         seen = [m for m in path if str(m.id) != writing]
         assert [view.message.id for view in opened.messages] == [str(m.id) for m in seen][-60:]
         for view, message in zip(opened.messages, seen[-60:], strict=True):
-            several = places[message.parent_id]
+            several = places[self.shown(message.parent_id, hidden)]
             found = [one.id for one in view.versions]
             assert len(found) == len(set(found))
             assert set(found) == (several if len(several) > 1 else set())
@@ -276,10 +352,11 @@ class Conversation(RuleBasedStateMachine):
         loaded = loading.load_path(owner=ADA, conversation=self.chat, reach=Everything())
         ended = [str(m.id) for m in self.path() if m.state != "running"]
         assert [entry.message.id for entry in loaded.transcript.entries] == ended
+        there = messages(self.chat).filter(deleted__isnull=True)
+        left = {str(id) for id in there.values_list("id", flat=True)}
         for turn, ids in self.sent:
             kept = receipts.request_parts(owner=ADA, turn=turn)
-            assert [entry.message.id for entry in kept.entries] == ids
-            receipts.past_turn(owner=ADA, turn=turn)
+            assert [entry.message.id for entry in kept.entries] == [id for id in ids if id in left]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.reads import summary_queries
-from chatsite.conversations.upkeep import edits
+from chatsite.conversations.upkeep import deletions, edits
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
@@ -16,6 +16,7 @@ from tests.conversations.builders import (
     BOB,
     begin,
     counted_totals,
+    delete,
     messages,
     new_id,
     row,
@@ -209,7 +210,7 @@ class TestTouching:
         edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
         fold(chat, 2, "The SECRET plan.")
         fold(chat, 2, "Still the SECRET plan.")
-        edits.delete_message(owner=ADA, message=str(message(chat, 1).id))
+        delete(str(message(chat, 1).id))
         assert not Summary.objects.filter(text__contains="SECRET").exists()
         assert not messages(chat).filter(content__contains="SECRET").exists()
         assert "SECRET" not in row(chat).title
@@ -223,7 +224,7 @@ class TestTouching:
     def test_deleting_a_user_message_removes_no_other_message(self, chat: str) -> None:
         kept = fold(chat, 2)
         fold(chat, 2)
-        edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
+        delete(str(message(chat, 5).id))
         assert list(messages(chat).order_by("seq").values_list("seq", flat=True)) == [
             *(1, 2, 3, 4),
             *range(6, 13),
@@ -232,24 +233,24 @@ class TestTouching:
         assert orphan.parent == message(chat, 4) and orphan.turn_seq == 3
         assert valid_summary(chat) == kept, "the turn of message 4 goes on with message 6 now"
 
-    def test_deleting_the_message_with_the_marker_moves_it_to_the_next_message(
+    def test_deleting_the_message_with_the_marker_moves_it_to_the_next_turn(
         self, chat: str
     ) -> None:
         forget_above(chat, 5)
-        edits.delete_message(owner=ADA, message=str(message(chat, 5).id))
-        assert row(chat).forget_above == 6
+        delete(str(message(chat, 5).id))
+        assert row(chat).forget_above == 7, "its answer joins a turn that is forgotten"
 
     def test_edits_and_deletions_are_refused_for_others_and_while_an_answer_is_written(
         self, chat: str
     ) -> None:
         id = str(message(chat, 1).id)
         with pytest.raises(NotFound):
-            edits.delete_message(owner=BOB, message=id)
+            deletions.delete_message(owner=BOB, message=id)
         with pytest.raises(NotFound):
             edits.edit_message(owner=BOB, message=id, text="Mine")
         begin(chat, "And?")
         with pytest.raises(TurnRunning):
-            edits.delete_message(owner=ADA, message=id)
+            deletions.delete_message(owner=ADA, message=id)
         with pytest.raises(TurnRunning):
             edits.edit_message(owner=ADA, message=id, text="New")
         assert message(chat, 1).content == "question 1"

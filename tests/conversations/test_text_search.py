@@ -19,7 +19,16 @@ from chatsite.conversations.reads.text_search import FEW
 from chatsite.conversations.upkeep import edits, maintenance
 from chatsite.conversations.values.owners import Owner
 from chatsite.views import SearchHit, SearchPage
-from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, user_message
+from tests.conversations.builders import (
+    ADA,
+    BOB,
+    begin,
+    delete,
+    end,
+    messages,
+    new_id,
+    user_message,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -202,7 +211,7 @@ class TestWhatLeaves:
     def test_deleted_messages(self) -> None:
         chat = said("Otters swim.", "Beavers swim.")
         index()
-        edits.delete_message(owner=ADA, message=str(messages(chat)[0].id))
+        delete(str(messages(chat)[0].id))
         assert (indexed("otters"), indexed("beavers"), indexed("swim")) == (0, 1, 1)
 
     def test_purged_conversations(self) -> None:
@@ -310,7 +319,7 @@ def _edit(chat: str, place: int, text: str) -> None:
 
 def _delete(chat: str, place: int, text: str) -> None:
     if found := messages(chat)[place : place + 1]:
-        edits.delete_message(owner=ADA, message=str(found[0].id))
+        delete(str(found[0].id))
 
 
 DONE: dict[str, Callable[[str, int, str], object]] = {

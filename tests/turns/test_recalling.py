@@ -14,8 +14,7 @@ from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as search_index
-from chatsite.conversations.upkeep import edits as changing
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep import deletions, edits, marks
 from chatsite.conversations.upkeep import outside_messages as background
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users
@@ -169,7 +168,7 @@ class TestFollowing:
         self, talk: Talk
     ) -> None:
         await talk.ask("sister")
-        await talk.change(changing.delete_message, FACT)
+        await talk.change(deletions.delete_message, FACT)
         assert FACT not in await talk.hit_texts("What does my sister keep?")
         [kept] = talk.recaller.indexes.values()
         assert "petrel" not in kept.index.postings
@@ -178,7 +177,7 @@ class TestFollowing:
         self, talk: Talk
     ) -> None:
         await talk.ask("sister")
-        await talk.change(changing.edit_message, FACT, text="My brother keeps a tern.")
+        await talk.change(edits.edit_message, FACT, text="My brother keeps a tern.")
         talk.recaller.forget(talk.id)
         assert (await talk.hit_texts("tern"))[0] == "My brother keeps a tern."
         assert FACT not in await talk.hit_texts("petrel sister")
@@ -238,7 +237,7 @@ class TestOnDisk:
 
     async def test_changed_and_deleted_words_leave_the_disk_with_the_text(self, talk: Talk) -> None:
         await saved(talk)
-        await talk.change(changing.delete_message, FACT)
+        await talk.change(deletions.delete_message, FACT)
         assert await parts_of(talk) == []
         assert FACT not in await restarted(talk).hit_texts("What does my sister keep?")
 
@@ -248,7 +247,7 @@ class TestOnDisk:
         [cached] = talk.recaller.indexes.values()
         await asyncio.gather(*talk.recaller._tasks)
         cached.saved.clear()
-        await talk.change(changing.edit_message, FACT, text="My brother keeps a tern.")
+        await talk.change(edits.edit_message, FACT, text="My brother keeps a tern.")
         await talk.recaller._save(cached, talk.id)
         assert await parts_of(talk) == []
 

@@ -46,7 +46,11 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "message": tuple(
         Case(method="PATCH", body=f'{{"{mark}": true}}')
         for mark in ("pinned", "excluded", "forget_above")
-    ),
+    )
+    + (Case(method="DELETE"),),
+    "message-text": (Case(method="PUT", body='{"text": "Otherwise."}'),),
+    # Nothing was deleted.
+    "message-restore": (Case(method="POST", owner_gets=404),),
     "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
     "show": (Case(method="POST", owner_gets=204),),
     "receipt": (Case(),),
@@ -105,7 +109,7 @@ def id_for(name: str, page: Page, turn: str, file: str) -> str:
         return file
     if name in ("receipt", "request", "compare-turn"):
         return turn
-    if name in ("message", "why", "show"):
+    if name.startswith("message-") or name in ("message", "why", "show"):
         id: str = page.events[-1]["message"]["id"]
         return id
     return page.conversation

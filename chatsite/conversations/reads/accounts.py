@@ -49,6 +49,7 @@ def messages_aside(*, owner: Owner, conversation: str) -> list[dict[str, Any]]:
     """Messages that a conversation's file doesn't hold: other versions, and what was cleared away.
     Raises NotFound."""
     row = owned_conversation(owner, conversation)
-    aside = Message.objects.filter(conversation=row, on_path__in=(False,)).order_by("seq")
+    off_path = Message.objects.filter(conversation=row, on_path__in=(False,))
+    aside = off_path.filter(deleted__isnull=True).order_by("seq")
     found = aside.values("role", "content", "reasoning", "created", "state")
     return [dict(one) for one in found.iterator(chunk_size=500)]

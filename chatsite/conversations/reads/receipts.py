@@ -101,12 +101,13 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     row = owned_turn(owner, turn)
     asked = user_message_of(row)
     receipt = row.shown_receipt
-    if asked is None or receipt is None:
+    if asked is None or asked.deleted is not None or receipt is None:
         raise NotFound("Of this answer not enough is stored.")
     chain = _ids_above(asked)
     conversation = row.conversation
-    until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq).order_by("seq")
-    rows = [message for message in until.only(*ENTRY_FIELDS) if message.id in chain]
+    until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq)
+    shown = until.filter(deleted__isnull=True).order_by("seq")
+    rows = [message for message in shown.only(*ENTRY_FIELDS) if message.id in chain]
     above = conversation.forget_above
     loaded = LoadedPath(
         agent=conversation.agent,
@@ -209,7 +210,9 @@ def _ids_above(last: Message | None) -> set[uuid.UUID]:
 def _messages_in(turn: Turn, ranges: Sequence[tuple[int, int]]) -> list[Message]:
     """The messages in these ranges of sequence numbers, each once, in no particular order."""
     found: dict[uuid.UUID, Message] = {}
-    of_turn: QuerySet[Message] = Message.objects.filter(conversation=turn.conversation_id)
+    of_turn: QuerySet[Message] = Message.objects.filter(
+        conversation=turn.conversation_id, deleted__isnull=True
+    )
     for start in range(0, len(ranges), RANGES):
         inside = Q(pk__in=[])
         for pair in ranges[start : start + RANGES]:

@@ -7,9 +7,11 @@ remembered part still begins there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
@@ -94,16 +96,17 @@ def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
 
 
 def _version_of(row: Summary, start: int | None) -> SummaryVersion:
+    why_not = invalid_reason(row, start)
     return SummaryVersion(
         version=row.version,
-        text=row.text,
+        text="" if why_not == TEXT_DELETED else row.text,
         first=row.first_seq,
         last=row.last_seq,
         messages=row.messages,
         by=row.by,
         made_from=row.made_from.version if row.made_from else 0,
         created=row.created.isoformat(),
-        why_not=invalid_reason(row, start),
+        why_not=why_not,
         shortened=bool(row.report.get("shortened")),
         seconds=row.report.get("seconds"),
         tokens=row.report.get("tokens"),
@@ -119,7 +122,20 @@ def summary_state_of(row: Conversation) -> SummaryState:
 def holding_summaries(row: Conversation) -> QuerySet[Summary]:
     """The versions that hold for the path, the newest first."""
     valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
+    if row.hidden:
+        valid = valid.exclude(Exists(_hidden_since(OuterRef)))
     return valid.filter(first_seq=Subquery(remembered_from(row)[:1])).order_by("-version")
+
+
+def _hidden_since(field: Callable[[str], Any]) -> QuerySet[Message]:
+    """The messages that a summary covers and that were deleted since; they can still be restored.
+    `field` gives a field of the summary."""
+    return Message.objects.filter(
+        conversation=field("conversation"),
+        deleted__gt=field("created"),
+        seq__gte=field("first_seq"),
+        seq__lte=field("last_seq"),
+    )
 
 
 def remembered_from(row: Conversation) -> QuerySet[Message, int]:
@@ -162,7 +178,7 @@ def summary_of(row: Summary) -> RunningSummary:
 
 def invalid_reason(row: Summary, start: int | None) -> str:
     """A sentence why a version can't be used; "" where it holds. Fetch `last` with the row."""
-    if not row.text:
+    if not row.text or _hidden_since(partial(getattr, row)).exists():
         return TEXT_DELETED
     if row.stale:
         return CHANGED

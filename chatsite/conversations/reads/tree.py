@@ -84,13 +84,16 @@ def _by_place(
     there = Q(parent__in=wanted)
     columns = ("id", "parent", "seq", "created", "edited", "turn", "on_path")
     rows = list(Message.objects.filter(there, deleted__isnull=True).only(*columns))
+    cleared = 0
     if None in places:
-        cleared = Conversation.objects.filter(id=conversation).values("cleared")[:1]
+        cleared = Conversation.objects.values_list("cleared", flat=True).get(id=conversation)
         roots = Message.objects.filter(conversation=conversation, parent__isnull=True)
-        rows += roots.filter(deleted__isnull=True, seq__gte=cleared).only(*columns)
+        rows += roots.filter(deleted__isnull=True).only(*columns)
     found: dict[uuid.UUID | None, list[Message]] = {}
     for row in sorted(rows, key=_age):
-        found.setdefault(_place(row.parent_id, above), []).append(row)
+        place = _place(row.parent_id, above)
+        if place is not None or row.seq >= cleared:
+            found.setdefault(place, []).append(row)
     return found
 
 

@@ -156,7 +156,7 @@ def resent_turn(row: Conversation, turn: Turn) -> StartedTurn:
         number=turn.number,
         resent=True,
         conversation=conversation_view(row),
-        messages=message_views([asked] if asked is not None else []),
+        messages=message_views([asked] if asked is not None and asked.deleted is None else []),
         answer=str(answer.id) if answer is not None else "",
         place=answer.seq if answer is not None else 0,
         asked=str(asked.id) if asked is not None else "",

@@ -30,6 +30,7 @@ from chatsite.conversations.database.work import (
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
+from chatsite.conversations.upkeep.deletions import DELETED_AFTER, purge_messages
 from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions
 from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 
@@ -38,8 +39,6 @@ PURGE_SECONDS = 3_600.0
 FLUSH_SECONDS = 5.0
 INDEX_SECONDS = 5.0
 T = TypeVar("T")
-# The page offers to undo a deletion for some seconds, but a person may read it late.
-DELETED_AFTER = timedelta(hours=1)
 UNSENT_AFTER = timedelta(hours=24)
 # Younger files may still be in the middle of an upload.
 LEFT_OVER_SECONDS = 3600.0
@@ -53,11 +52,13 @@ class Purged:
     conversations: int
     unsent: int
     leftovers: int
+    messages: int = 0
 
 
 def purge(*, now: datetime | None = None) -> Purged:
     """Everything at once, for the command: it may take seconds, in many short transactions."""
-    return replace(purge_files(now=now), conversations=purge_conversations(now=now))
+    conversations, messages = purge_conversations(now=now), purge_messages(now=now)
+    return replace(purge_files(now=now), conversations=conversations, messages=messages)
 
 
 @in_pieces
@@ -198,8 +199,10 @@ class Maintenance:
             if gone:
                 logger.info("Guests who expired: %d", gone)
         await self.run(remove_old_sessions, now=now)
-        removed = await self.run(purge_conversations)
-        purged = replace(await self.run(purge_files), conversations=removed)
+        conversations = await self.run(purge_conversations)
+        messages = await self.run(purge_messages)
+        files = await self.run(purge_files)
+        purged = replace(files, conversations=conversations, messages=messages)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
         await self.run(remove_lost_sessions)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatsite.conversations import store
 from chatsite.conversations.files.export import write_export
 from chatsite.errors import BadCommand, NotFound
-from chatsite.events import Cleared, Deleted, PathChanged, Renamed
+from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
@@ -136,21 +136,6 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
         until=_number(request, "until", MESSAGE),
     )
     return JsonResponse({"messages": [view.to_dict() for view in found], "earlier": earlier})
-
-
-@require_POST
-@answers_errors
-async def show(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Put this version of a message on the path, with the newest branch below it."""
-    site = site_of(request)
-    changed = await site.run(
-        store.show_version, owner=await request_owner(request), message=str(id)
-    )
-    if changed.below is not None:
-        site.recaller.forget(changed.conversation)
-        site.trim_ahead.changed(changed.conversation)
-        site.feeds.publish(changed.conversation, PathChanged(below=changed.below))
-    return HttpResponse(status=204)
 
 
 @require_GET

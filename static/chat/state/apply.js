@@ -6,7 +6,7 @@ import { beginWriting, countCharacters, mergeMessages, noSummary } from "./state
  * @import { RunningTurn, State } from "../types/state.js"
  * @import {
  *   CacheChangedEvent, CallEndedEvent, CallingEvent, CallsStartedEvent, DecidedEvent, DeltaEvent, EngineReply,
- *   MarkedEvent, Message, ReadingEvent, RefusedReply, ServerEvent, SnapshotEvent, TurnEndedEvent, TurnEvent,
+ *   MarkedEvent, Message, MessagesChangedEvent, ReadingEvent, RefusedReply, ServerEvent, SnapshotEvent, TurnEndedEvent, TurnEvent,
  *   TurnStartedEvent, TurnView, WaitingEvent,
  * } from "../types/wire.js"
  */
@@ -52,6 +52,8 @@ export function apply(state, event) {
       return state.opened ? { ...state, summary: event.summary } : state;
     case "cache_changed":
       return state.opened ? cacheChanged(state, event) : state;
+    case "messages_changed":
+      return state.opened ? messagesChanged(state, event) : state;
     case "path_changed":
       return state.opened ? { ...state, stale: true, sure: Math.min(state.sure, event.below) } : state;
     case "cleared":
@@ -133,6 +135,19 @@ function runningTurn(turn) {
 function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove, state: writing }) {
   const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded, state: writing } : one));
   return { ...state, messages, forgetAbove };
+}
+
+/**
+ * Messages above those that are loaded come with them, when they are asked for.
+ * @param {State} state
+ * @param {MessagesChangedEvent} event
+ * @returns {State}
+ */
+function messagesChanged(state, event) {
+  const first = state.earlier ? state.messages[0]?.seq ?? Infinity : 0;
+  const news = event.messages.filter(({ seq }) => seq >= first);
+  const kept = state.messages.filter(({ id }) => !event.gone.includes(id));
+  return { ...state, messages: mergeMessages(kept, news), forgetAbove: event.forget_above };
 }
 
 /**
@@ -274,5 +289,5 @@ export function needsPreview(event, state, before) {
   // A model that is ready counts tokens itself; before, they were estimated.
   const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
   const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
-  return ready || moved || ["turn_ended", "cleared", "marked", "summary_changed", "history_chosen"].includes(event.type);
+  return ready || moved || ["turn_ended", "cleared", "marked", "messages_changed", "summary_changed", "history_chosen"].includes(event.type);
 }

@@ -383,6 +383,8 @@ export interface MarkedEvent {
 }
 export interface SummaryChangedEvent { type: "summary_changed"; summary: Summary }
 export interface CacheChangedEvent { type: "cache_changed"; status: Record<string, number> }
+/** Messages that were changed or restored, as they are now, and the ids of deleted ones. */
+export interface MessagesChangedEvent { type: "messages_changed"; messages: Message[]; gone: string[]; forget_above: number }
 export interface PathChangedEvent { type: "path_changed"; below: number }
 export interface ClearedEvent { type: "cleared" }
 export interface DeletedEvent { type: "deleted" }
@@ -409,7 +411,7 @@ export interface EngineReply {
 /** Everything that arrives over the socket. */
 export type ServerEvent =
   | SnapshotEvent | TurnStartedEvent | TurnEvent | TurnEndedEvent | RenamedEvent | HistoryChosenEvent | MarkedEvent | SummaryChangedEvent
-  | CacheChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
+  | CacheChangedEvent | MessagesChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
 
 /** What a person can mark on a message. */
 export type MarkName = "pinned" | "excluded" | "forget_above" | "unanswered";

@@ -23,6 +23,6 @@ class Command(BaseCommand):
         store.remove_lost_sessions()
         SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(store.session_files())
         self.stdout.write(
-            f"Removed: deleted conversations {done.conversations}, files never sent {done.unsent}, "
-            f"leftovers {done.leftovers}."
+            f"Removed: deleted conversations {done.conversations}, deleted messages "
+            f"{done.messages}, files never sent {done.unsent}, leftovers {done.leftovers}."
         )

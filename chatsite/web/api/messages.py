@@ -1,0 +1,81 @@
+"""Changes of single messages: their text, deleting and restoring them, showing another version."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatsite.conversations import store
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import BadCommand
+from chatsite.events import MessagesChanged, PathChanged, SummaryChanged
+from chatsite.web.api.marks import mark_message
+from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.people import request_owner, site_of
+from chatsite.wiring import Site
+
+
+@require_http_methods(["PATCH", "DELETE"])
+async def message(request: HttpRequest, id: UUID) -> HttpResponseBase:
+    """PATCH marks it, DELETE hides it until it is removed for good, an hour later."""
+    return await (delete_message if request.method == "DELETE" else mark_message)(request, id)
+
+
+@answers_errors
+async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
+    site, owner = site_of(request), await request_owner(request)
+    change = await site.run(store.delete_message, owner=owner, message=str(id))
+    return await _answer(site, owner, change)
+
+
+@require_POST
+@answers_errors
+async def restore_message(request: HttpRequest, id: UUID) -> HttpResponse:
+    site, owner = site_of(request), await request_owner(request)
+    change = await site.run(store.restore_message, owner=owner, message=str(id))
+    return await _answer(site, owner, change)
+
+
+@require_http_methods(["PUT"])
+@answers_errors
+async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"text": "..."}` takes the place of its text; nothing is asked."""
+    text = json_fields(request).get("text")
+    if not isinstance(text, str):
+        raise BadCommand("text is the new text of the message.")
+    site, owner = site_of(request), await request_owner(request)
+    change = await site.run(store.edit_message, owner=owner, message=str(id), text=storable(text))
+    return await _answer(site, owner, change)
+
+
+@require_POST
+@answers_errors
+async def show(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Put this version of a message on the path, with the newest branch below it."""
+    site, owner = site_of(request), await request_owner(request)
+    changed = await site.run(store.show_version, owner=owner, message=str(id))
+    if changed.below is not None:
+        site.recaller.forget(changed.conversation)
+        await _publish(site, owner, changed.conversation, PathChanged(below=changed.below))
+    return HttpResponse(status=204)
+
+
+async def _answer(site: Site, owner: Owner, change: store.TextChange) -> HttpResponse:
+    """Tell all pages; the response is the event that they get."""
+    site.recaller.forget(change.conversation)
+    await site.cache.drop(change.conversation)
+    event = PathChanged(below=change.below) if change.below is not None else change.changed
+    await _publish(site, owner, change.conversation, event)
+    return JsonResponse(event.to_dict())
+
+
+async def _publish(
+    site: Site, owner: Owner, conversation: str, event: PathChanged | MessagesChanged
+) -> None:
+    site.trim_ahead.changed(conversation)
+    site.feeds.publish(conversation, event)
+    state = await site.summariser.state(owner, conversation)
+    site.feeds.publish(conversation, SummaryChanged(summary=state.view))
