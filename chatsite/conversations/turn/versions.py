@@ -85,14 +85,13 @@ def put_on_path(row: Conversation, found: Message) -> int:
         id: (parent, seq, deleted)
         for id, parent, seq, deleted in off.values_list("id", "parent_id", "seq", "deleted")
     }
-    way: list[uuid.UUID] = []
+    way: list[int] = []
     top = found.seq
     place: uuid.UUID | None = found.parent_id
     while place is not None and place in places:
-        above, top, deleted = places[place]
+        place, top, deleted = places[place]
         if deleted is None:
-            way.append(place)
-        place = above
+            way.append(top)
     if place is None and top < row.cleared:
         raise NotFound(GONE)
     seq = Message.objects.only("seq").get(id=str(place)).seq if place else 0
@@ -120,24 +119,24 @@ def restore_previous_answer(turn: Turn) -> tuple[MessageView, ...]:
     )
 
 
-def branch_below(row: Conversation, first: Message) -> Sequence[uuid.UUID]:
-    """The messages from `first` down to the newest one below it, without deleted ones. Reads three
-    columns of all newer messages off the path: 0.1 s for 100,000."""
+def branch_below(row: Conversation, first: Message) -> Sequence[int]:
+    """The sequence numbers of the messages from `first` down to the newest one below it, without
+    deleted ones. Reads three columns of all newer messages off the path: 0.1 s for 100,000."""
     off = Message.objects.filter(conversation=row, on_path__in=(False,), seq__gt=first.seq)
-    parents: dict[uuid.UUID, uuid.UUID | None] = {first.id: None}
-    deleted = set()
+    branch: dict[uuid.UUID, tuple[uuid.UUID | None, int, bool]] = {
+        first.id: (None, first.seq, True)
+    }
     last = first.id
-    for id, parent, gone in off.order_by("seq").values_list("id", "parent_id", "deleted"):
-        if parent in parents:
-            parents[id] = parent
-            if gone is None:
-                last = id
-            else:
-                deleted.add(id)
+    for id, parent, seq, gone in off.order_by("seq").values_list(
+        "id", "parent_id", "seq", "deleted"
+    ):
+        if parent in branch:
+            branch[id] = parent, seq, gone is None
+            last = id if gone is None else last
     found = []
     place: uuid.UUID | None = last
     while place is not None:
-        if place not in deleted:
-            found.append(place)
-        place = parents[place]
+        place, seq, shown = branch[place]
+        if shown:
+            found.append(seq)
     return found[::-1]

@@ -68,7 +68,7 @@ def edit_message(
     drop_quotes(row, found)
     if found.role == "assistant":
         _keep_version(row, found)
-    row.characters -= characters_of(message_of(found))
+    row.characters = max(row.characters - characters_of(message_of(found)), 0)
     found.content, found.reasoning, found.edited = text, None, timezone.now()
     # The provider's metadata and the cells of the engine's cache belong to the old text.
     found.metadata = ""
