@@ -339,7 +339,7 @@ class TestVersions:
             talk(chat, 1)
             last = messages(chat).latest("seq")
             end(retry(chat, str(last.id)))
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(13):
             found = versions(chat)
         assert [len(one) for one in found] == [0, 2] * 4
 
