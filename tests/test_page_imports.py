@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CHAT = ROOT / "static" / "chat"
 IMPORT = re.compile(r"""^(?:import|export)\b[^;'"]*["'](\.\.?/[^"']+)["'];""", flags=re.MULTILINE)
+# A module that is loaded when it is needed.
+LATER = re.compile(r"""\bimport\(["'](\.\.?/[^"']+)["']\)""")
 MODULES = sorted(CHAT.rglob("*.js"))
 
 # A folder may import from itself and from the steps before it, not from others of its step.
@@ -32,7 +34,8 @@ def folder_of(module: Path) -> str:
 
 
 def imports(module: Path) -> list[Path]:
-    return [(module.parent / name).resolve() for name in IMPORT.findall(module.read_text())]
+    text = module.read_text()
+    return [(module.parent / name).resolve() for name in IMPORT.findall(text) + LATER.findall(text)]
 
 
 def test_every_folder_has_its_step() -> None:

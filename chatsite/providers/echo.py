@@ -58,6 +58,7 @@ class EchoProvider:
             label="Echo (no model)",
             window=WINDOW,
             note="No model answers here. You get back what would have been sent to one.",
+            demonstration=True,
         )
 
     def small(self, beside: Model | None = None) -> None:

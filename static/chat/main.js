@@ -96,6 +96,7 @@ const transcript = new Transcript({
   why: (item) => why.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
   earlier: (until) => session.loadEarlier(until).catch(showError),
   suggest: (text) => composer.suggest(text),
+  betterModel: () => void models.openBetter(),
 }, page.policies.with_summary);
 const why = new WhyWindow({
   ask: (id) => explain(page, id, session.draftFields),
@@ -273,7 +274,7 @@ function show(state, before) {
   composer.update(state);
   choice.update(state);
   chip.update(state.decision);
-  meter.update(state.decision);
+  meter.update(state.decision, Boolean(state.messages.length || composer.draft.text));
   panel.update(state);
   agents.update(state);
   models.update(state);

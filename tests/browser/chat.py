@@ -50,7 +50,7 @@ class Chat:
         return self.ready()
 
     def ready(self) -> Chat:
-        expect(self.meter).to_be_visible()
+        expect(self.page.locator("#chip-words b")).to_be_visible()
         return self
 
     def tab(self) -> Chat:

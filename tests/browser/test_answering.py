@@ -33,8 +33,9 @@ def test_a_person_picks_an_agent_and_gets_an_answer(visit: Visit, fake: FakeOpen
 
 
 def test_a_suggestion_is_put_into_the_box_for_the_person_to_send(chat: Chat) -> None:
-    chat.page.get_by_role("button", name="What is photosynthesis?").click()
-    expect(chat.draft).to_have_value("What is photosynthesis?")
+    words = "The secret word is lantern. How many messages until you forget it?"
+    chat.page.get_by_role("button", name=words).click()
+    expect(chat.draft).to_have_value(words)
     expect(chat.draft).to_be_focused()
 
 

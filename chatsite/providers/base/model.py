@@ -45,7 +45,8 @@ class Model:
     """The model that would answer. `window` is in tokens, reply included.
 
     `takes` lists what it takes besides text; `tools`: it can call tools. `price` is None where no
-    price is known, `longest`, its longest reply in tokens, where that isn't.
+    price is known, `longest`, its longest reply in tokens, where that isn't. `demonstration`: it
+    shows that the page works, and is too small to give good answers.
     """
 
     provider: str
@@ -57,3 +58,4 @@ class Model:
     tools: bool = False
     price: Price | None = None
     longest: int | None = None
+    demonstration: bool = False

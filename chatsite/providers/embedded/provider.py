@@ -35,10 +35,7 @@ from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
 # The only system prompt with which the bundled model stays in the user's language; even one more
 # sentence makes it drift.
 TRAINED_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-_NOTE = (
-    "A small demonstration model that runs on this machine. Personality and good answers need a "
-    "larger model."
-)
+_NOTE = "SmolLM2 135M is a tiny demonstration model on this machine. It is often wrong."
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
 # The engine reports its progress after each 512 tokens, which take it some seconds.
 LONG = 512
@@ -70,7 +67,14 @@ class EmbeddedProvider:
         window = engine.running.window if engine.running else WINDOW
         label = "SmolLM2 135M, on this machine" if engine.bundled else engine.name
         note = _NOTE if engine.bundled else ""
-        return Model(provider=self.kind, name=engine.name, label=label, window=window, note=note)
+        return Model(
+            provider=self.kind,
+            name=engine.name,
+            label=label,
+            window=window,
+            note=note,
+            demonstration=engine.bundled,
+        )
 
     def small(self, beside: Model | None = None) -> None:
         """None: a model of this size can answer, but not judge."""

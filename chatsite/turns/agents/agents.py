@@ -148,6 +148,7 @@ class Agents:
                 "label": who.model.label,
                 "note": self._note(who, details=details),
                 "tools": who.model.tools,
+                "demonstration": who.model.demonstration,
                 "takes": sorted(who.model.takes),
             },
             "tools": [tool.name for tool in chosen.tools],

@@ -14,9 +14,12 @@ export class Meter {
     byId("meter").hidden = true;
   }
 
-  /** @param {Decision|null} decision */
-  update(decision) {
-    byId("meter").hidden = !decision;
+  /**
+   * @param {Decision|null} decision
+   * @param {boolean} begun something was said or is being typed: before that there is nothing to measure
+   */
+  update(decision, begun) {
+    byId("meter").hidden = !decision || !begun;
     if (!decision) return;
     const { prompt_tokens: tokens, limit, facts } = decision;
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;

@@ -6,6 +6,7 @@ import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { loadModel, storeModel } from "../net/drafts.js";
 import { getJson } from "../net/http.js";
+import { say } from "../words/say.js";
 import { modelList } from "./model-list.js";
 
 /**
@@ -35,7 +36,9 @@ export class ModelPicker {
     this.choice = null;
     /** @type {ModelOffer|null} what the agent can be given, once that was loaded */
     this.offer = null;
+    this.demonstration = false;
     byId("model-open").append(icon("down", 12));
+    byId("better-open").addEventListener("click", () => this.openBetter());
     this.popover = new Popover(byId("model-open"), {
       label: "Which model answers", class: "models-pop", fill: (box) => this.#fill(box),
     });
@@ -66,6 +69,8 @@ export class ModelPicker {
     if (this.conversationModel && !this.choice && !this.offer && !this.offerAsked) void this.loadOffer();
     const { provider } = state.agent ?? {};
     const label = this.answering()?.label ?? provider?.label ?? "";
+    this.demonstration = Boolean(provider?.demonstration) && !this.answering();
+    byId("better-open").hidden = !this.demonstration;
     const button = byId("model-open");
     setText(byId("model"), label);
     button.hidden = !label;
@@ -103,9 +108,29 @@ export class ModelPicker {
   #fill(box) {
     this.body = h("div", {});
     this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
-    setChildren(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note);
+    setChildren(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note,
+      this.demonstration && h("button", {
+        type: "button", class: "link models-better", on: { click: () => (this.popover.close(), this.openBetter()) },
+      }, say("Use a better model")));
     if (this.offer) this.#draw();
     void this.loadOffer();
+  }
+
+  /** Explains the ways to a better model. */
+  async openBetter() {
+    const { openBetterModel } = await import("./better-model.js");
+    openBetterModel({
+      load: () => this.#askForOffer(),
+      select: (model) => this.select(model),
+    });
+  }
+
+  /** @returns {Promise<ModelOffer>} */
+  async #askForOffer() {
+    const { agent } = this;
+    const offer = await getJson(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
+    if (agent === this.agent) this.offer = offer;
+    return offer;
   }
 
   /** Loads the offer at every opening: a server on this machine may have been started since. */
@@ -113,9 +138,8 @@ export class ModelPicker {
     const { agent, body } = this;
     this.offerAsked = true;
     try {
-      const offer = await getJson(`${this.page.urls.models}?${new URLSearchParams({ agent })}`);
+      const offer = await this.#askForOffer();
       if (agent !== this.agent) return;
-      this.offer = offer;
       // Where the administrator decides now, the choice no longer counts.
       if (offer.locked && this.choice) this.setChoice(null);
       this.changed();

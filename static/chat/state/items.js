@@ -209,12 +209,14 @@ const isRunning = (state, message) => message.state === "running" && message.rol
 /**
  * Where a message stands under a decision.
  * @param {Decision|null} decision
- * @param {Pick<Item, "seq"|"role"|"unloaded">} item
+ * @param {Pick<Item, "seq"|"role"|"unloaded"|"greets">} item
  * @returns {ContextStatus}
  */
-export function contextStatus(decision, { seq, role, unloaded }) {
+export function contextStatus(decision, { seq, role, unloaded, greets }) {
   if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
+  // A greeting is the page's, not a part of what was said: there is nothing to explain about it.
+  if (greets) return { out: above, mark: null, verdict: null };
   const verdict = findVerdict(decision, seq);
   // A message that is replied to is sent even if it was unloaded.
   if (unloaded && !verdict?.sent) return { out: true, mark: unloadedMark(role, unloaded), verdict };

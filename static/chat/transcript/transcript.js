@@ -22,7 +22,7 @@ const FURTHEST = 40;
 export class Transcript {
   /**
    * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
-   *   suggest: (text: string) => void, remember: () => void, summary: () => void}} actions
+   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void}} actions
    * @param {string[]} withSummary the policies that send a running summary
    */
   constructor(actions, withSummary) {
@@ -153,7 +153,7 @@ export class Transcript {
       ...elements,
       ...(begun ? [] : [this.prompts]),
     ]);
-    if (!begun) drawEmptyChat(this.intro, this.prompts, state, this.actions.suggest);
+    if (!begun) drawEmptyChat(this.intro, this.prompts, state, this.actions);
   }
 
   /**
@@ -232,6 +232,7 @@ export class Transcript {
   }
 
   #scrolled() {
+    if (this.intro.isConnected) return; // a chat that hasn't begun is read from its top
     const { scrollHeight, scrollTop, clientHeight } = this.log;
     // Only scrolling up leaves the end; text written since the last frame also moves the end away.
     if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
@@ -241,6 +242,7 @@ export class Transcript {
   }
 
   #settle() {
+    if (this.intro.isConnected) return;
     if (this.atBottom) this.log.scrollTop = this.log.scrollHeight;
     else this.#scrolled();
   }

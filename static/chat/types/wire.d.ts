@@ -145,6 +145,8 @@ export interface Provider {
   label: string;
   note: string;
   tools?: boolean;
+  /** It shows that the page works, and is too small to give good answers. */
+  demonstration?: boolean;
 }
 
 export interface Agent {

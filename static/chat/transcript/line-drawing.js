@@ -1,0 +1,23 @@
+/**
+ * A drawing of the line at work, for a chat that hasn't begun: the line moves as another memory is chosen, and what is
+ * above the line grows quieter. Without motion it shows the first memory.
+ */
+
+import { h } from "../elements/dom.js";
+import { say } from "../words/say.js";
+
+// How wide each message is drawn, and which it is.
+const MESSAGES = [["asked", 34], ["answered", 62], ["asked", 46], ["answered", 74], ["asked", 28], ["answered", 55]];
+
+export function lineDrawing() {
+  const memories = [say("Your last message"), say("Your last 2 messages"), say("Everything")];
+  return h("div", { class: "drawing", role: "img", "aria-label": say(
+    "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.") },
+    h("div", { class: "drawing-chat" },
+      MESSAGES.map(([whose, width], index) =>
+        h("i", { class: `drawing-message ${whose} w${width} pair-${Math.floor(index / 2)}` })),
+      h("i", { class: "drawing-line" })),
+    h("div", { class: "drawing-memories" },
+      memories.map((words, index) => h("span", { class: `drawing-memory at-${index}` }, words)),
+      h("p", { class: "drawing-words" }, say("The model sees what is below the line. Move it whenever you like."))));
+}

@@ -1,0 +1,95 @@
+"""What somebody sees who comes for the first time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+from tests.fakes.openai_server import FakeOpenAI
+from tests.running import Server
+
+pytestmark = pytest.mark.browser
+SENTENCE = "You see and choose what the model remembers."
+MOVES = "getComputedStyle(document.querySelector('.drawing-line')).animationName"
+
+
+def test_the_empty_page_says_in_one_sentence_what_is_special(chat: Chat) -> None:
+    expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport()
+    drawing = chat.page.get_by_role("img", name="A drawing of six messages and a dashed line")
+    expect(drawing).to_be_in_viewport()
+    assert chat.page.locator("#col").inner_text().count("Demo") == 1  # above the greeting
+    expect(chat.meter).to_be_hidden()
+    chat.draft.fill("Hello")
+    expect(chat.meter).to_be_visible()
+
+
+def test_the_drawing_moves_and_stands_still_for_who_wants_no_motion(visit: Visit) -> None:
+    moving = visit(reduced_motion="no-preference").open()
+    expect(moving.page.locator(".drawing-line")).to_be_visible()
+    assert moving.page.evaluate(MOVES) == "drawing-line"
+    still = visit(reduced_motion="reduce").open()
+    expect(still.page.locator(".drawing-line")).to_be_visible()
+    assert still.page.evaluate(MOVES) == "none"
+
+
+def test_on_a_phone_the_sentence_is_the_first_thing(visit: Visit) -> None:
+    chat = visit(viewport={"width": 400, "height": 700}).open()
+    expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport(ratio=1)
+
+
+def test_the_greeting_of_a_chat_isnt_marked(chat: Chat) -> None:
+    chat.page.get_by_role("button", name="My boat is called Heron").click()
+    chat.say(chat.draft.input_value())
+    greeting = chat.page.locator("article.m.assistant").first
+    expect(greeting).to_contain_text("Hello!")
+    expect(greeting).not_to_contain_text("Not sent")
+    expect(greeting).not_to_have_class(re.compile(r"\bout\b"))
+
+
+def test_a_real_model_needs_no_better_one(chat: Chat) -> None:
+    expect(chat.page.locator(".intro-about")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="Use a better model")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def with_ollama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Without a key an echo stands for the small model; an Ollama runs beside it."""
+    pages = {
+        "/api/ps": {"models": [{"name": "qwen3:8b", "context_length": 16_384}]},
+        "/api/show": {"capabilities": ["completion", "tools"]},
+    }
+    with FakeOpenAI(models=("qwen3:8b",), pages=pages) as ollama:
+        folder = tmp_path_factory.mktemp("ollama")
+        with Server(folder, OLLAMA_BASE_URL=ollama.base_url, LOCAL_SERVERS="on") as running:
+            yield running
+
+
+def test_the_way_to_a_real_model_is_one_click_and_then_one_more(
+    visit: Visit, with_ollama: Server
+) -> None:
+    chat = visit(base_url=with_ollama.url).open()
+    chat.page.locator(".intro").get_by_role("button", name="Use a better model").click()
+    window = chat.page.get_by_role("dialog", name="Use a better model")
+    expect(window).to_contain_text("OPENAI_API_KEY=")
+    expect(window).to_contain_text("CHAT_MODEL_PATH=")
+    expect(window.get_by_role("textbox")).to_have_count(0)  # nobody types a key into a page
+    window.get_by_role("button", name="Use qwen3:8b").click()
+    expect(window).to_be_hidden()
+    expect(chat.page.locator("#model")).to_have_text("qwen3:8b")
+    expect(chat.say("Hello there")).to_be_visible()
+
+
+def test_the_way_to_a_real_model_is_still_there_later(visit: Visit, with_ollama: Server) -> None:
+    chat = visit(base_url=with_ollama.url).open().turns("Hello")
+    chat.page.locator("#model-open").click()
+    chat.page.get_by_role("dialog", name="Which model answers").get_by_role(
+        "button", name="Use a better model"
+    ).click()
+    expect(chat.page.get_by_role("dialog", name="Use a better model")).to_be_visible()
+    chat.page.keyboard.press("Escape")
+    expect(chat.page.get_by_role("dialog", name="Use a better model")).to_be_hidden()
