@@ -3,7 +3,7 @@
  * is 1 if the built files aren't those of the sources.
  *
  * The names of built files carry a hash of their content, so a browser keeps them for ever; `built.json` says which
- * source is served as which file. Source maps are left out: with DEBUG=true the sources themselves are served.
+ * source is served as which file, and with which chunks that it imports. Source maps are left out: with DEBUG=true the sources themselves are served.
  */
 
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -54,10 +54,15 @@ async function makeFiles() {
     for (const { path, text } of outputFiles) files.set(basename(path), text);
     for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
       const entry = relative("static", entryPoint ?? "");
-      if (entries.includes(entry)) served[entry] = relative("static", path);
+      if (entries.includes(entry)) served[entry] = [path, ...chunksOf(metafile, path)].map((one) => relative("static", one));
     }
   }
   return files.set("built.json", `${JSON.stringify(served, null, 2)}\n`);
+}
+
+/** The chunks that come with a file: not those that are loaded later. */
+function chunksOf({ outputs }, path) {
+  return outputs[path].imports.filter(({ kind }) => kind === "import-statement").map((chunk) => chunk.path);
 }
 
 /** @param {Map<string, string>} files */

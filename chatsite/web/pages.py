@@ -20,10 +20,12 @@ from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
+from chatsite.web.server.static_files import chunk_addresses
 from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
 WORKER = "chat/text/worker.js"
+MAIN = "chat/main.js"
 
 
 @require_safe
@@ -42,7 +44,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
-    return render(request, "chat.html", {"page": page})
+    return render(request, "chat.html", {"page": page, "chunks": chunk_addresses(MAIN)})
 
 
 def _requested_agent(site: Site, slug: str, agents: list[dict[str, Any]]) -> str:

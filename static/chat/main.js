@@ -5,19 +5,18 @@ import { Meter } from "./composer/meter.js";
 import { announce } from "./elements/announce.js";
 import { copy } from "./elements/clipboard.js";
 import { byId, setText } from "./elements/dom.js";
+import { Late } from "./elements/late.js";
 import { closeNewest } from "./elements/popover.js";
 import { dismissToasts, showError, toast } from "./elements/toast.js";
 import { AgentPicker } from "./header/agent-picker.js";
 import { HistoryChoice } from "./header/history-choice.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
-import { WhyWindow } from "./message/why-window.js";
 import { chatAddress, namedMessage } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain, showVersion } from "./net/requests.js";
 import { Session } from "./net/session.js";
-import { Panel } from "./panel/panel.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
 import { Frame } from "./shell/frame.js";
@@ -28,7 +27,6 @@ import { plural, shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
 import { setWorker } from "./text/background.js";
 import { setHighlighter } from "./text/code.js";
-import { SummaryWindow } from "./transcript/summary-window.js";
 import { Transcript } from "./transcript/transcript.js";
 
 /**
@@ -68,19 +66,23 @@ const choice = new HistoryChoice({
   changed: () => session.requestPreview(),
 });
 const chip = new PolicyChip(choice);
-const panel = new Panel(page, {
-  close: () => frame.showPanel(false),
-  toMessage: (seq) => transcript.scrollToMessage(seq),
-  bringBack,
-  draft: () => session.draftFields,
-  apply: (changes) => chip.choose(changes),
+const panel = new Late(async () => {
+  const { Panel } = await import("./late.js");
+  return new Panel(page, {
+    close: () => frame.showPanel(false),
+    toMessage: (seq) => transcript.scrollToMessage(seq),
+    bringBack,
+    draft: () => session.draftFields,
+    apply: (changes) => chip.choose(changes),
+  });
 });
-frame.onPanelOpened.push(() => panel.opened());
+const openPanel = () => panel.use((it) => it.update(session.state));
+frame.onPanelOpened.push(openPanel);
 const transcript = new Transcript({
   inspects: page.debug_panel,
   receipt: (turn) => {
     frame.showPanel(true);
-    if (frame.panelOpen) void panel.showTurn(turn);
+    if (frame.panelOpen) void panel.use((it) => it.showTurn(turn));
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   include,
@@ -92,24 +94,32 @@ const transcript = new Transcript({
   mark,
   bringBack,
   remember,
-  summary: () => void summary.open(),
-  why: (item) => why.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
+  summary: () => void summary.use((it) => it.open()),
+  why: (item) => {
+    void why.use((it) => it.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)));
+  },
   earlier: (until) => session.loadEarlier(until).catch(showError),
   suggest: (text) => composer.suggest(text),
   betterModel: () => void models.openBetter(),
 }, page.policies.with_summary);
-const why = new WhyWindow({
-  ask: (id) => explain(page, id, session.draftFields),
-  inspects: page.debug_panel,
-  receipt: (turn) => transcript.actions.receipt(turn),
-  pin: (id) => mark(id, "pinned", true),
-  askAgain: (item) => composer.replyTo(quoteOf(item), lastAsked()),
-  remember,
-  takeBack: (id) => mark(id, "excluded", false),
-  include,
-  bringBack,
+const why = new Late(async () => {
+  const { WhyWindow } = await import("./late.js");
+  return new WhyWindow({
+    ask: (id) => explain(page, id, session.draftFields),
+    inspects: page.debug_panel,
+    receipt: (turn) => transcript.actions.receipt(turn),
+    pin: (id) => mark(id, "pinned", true),
+    askAgain: (item) => composer.replyTo(quoteOf(item), lastAsked()),
+    remember,
+    takeBack: (id) => mark(id, "excluded", false),
+    include,
+    bringBack,
+  });
 });
-const summary = new SummaryWindow({ page, state: () => session.state });
+const summary = new Late(async () => {
+  const { SummaryWindow } = await import("./late.js");
+  return new SummaryWindow({ page, state: () => session.state });
+});
 const me = new Account(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),
   keys: () => keys.show(),
@@ -275,14 +285,14 @@ function show(state, before) {
   choice.update(state);
   chip.update(state.decision);
   meter.update(state.decision, Boolean(state.messages.length || composer.draft.text));
-  panel.update(state);
+  panel.part?.update(state);
   agents.update(state);
   models.update(state);
   sidebar.update(state, before);
   banner.update(state);
   announceChanges(state, before);
   tellUnloaded(state, before);
-  summary.update();
+  summary.part?.update();
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
   else if (state.problem !== before.problem) composer.showNotice(state.problem?.message ?? "", { quiet: true });
@@ -301,6 +311,7 @@ addEventListener("hashchange", () => {
   showWanted();
 });
 void session.start();
+if (frame.panelOpen) void openPanel();
 show(session.state, session.state);
 void sidebar.refresh();
 const reason = takeReason();

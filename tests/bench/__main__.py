@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import (
+    arrival,
     cache,
     crowd,
     decisions,
@@ -48,6 +49,7 @@ BENCHES: Mapping[str, Bench] = {
     "starts": starts.run,
     "long_talks": long_talks.run,
     "pages": pages.run,
+    "arrival": arrival.run,
     "memory": memory.run,
     "growth": growth.run,
     "listing": listing.run,

@@ -49,14 +49,24 @@ class HashedFiles(CompressedManifestStaticFilesStorage, KeepBuilt):
 
     def url(self, name: str | None, force: bool = False) -> str:
         built = None if settings.DEBUG else built_files().get(name or "")
-        address: str = f"{self.base_url}{built}" if built else super().url(name or "", force=force)
+        address: str = (
+            f"{settings.STATIC_URL}{built[0]}" if built else super().url(name or "", force=force)
+        )
         return address
 
 
+def chunk_addresses(name: str) -> list[str]:
+    """The files that a built module imports at once: named in the page, they are loaded with it."""
+    built = [] if settings.DEBUG else built_files().get(name, [])
+    return [f"{settings.STATIC_URL}{chunk}" for chunk in built[1:]]
+
+
 @cache
-def built_files() -> Mapping[str, str]:
-    """The names of built files by those of their sources, as they were at the server's start."""
-    found: dict[str, str] = json.loads((settings.BASE_DIR / "static/built/built.json").read_text())
+def built_files() -> Mapping[str, list[str]]:
+    """By the name of a source its built file and that file's chunks, as at the server's start."""
+    found: dict[str, list[str]] = json.loads(
+        (settings.BASE_DIR / "static/built/built.json").read_text()
+    )
     return found
 
 

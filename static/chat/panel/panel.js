@@ -84,11 +84,6 @@ export class Panel {
     if (!this.element.hidden) this.#draw();
   }
 
-  /** The panel was opened. */
-  opened() {
-    if (this.state) this.#draw();
-  }
-
   /**
    * Shows the receipt of a turn.
    * @param {string} turn
