@@ -13,13 +13,33 @@ import { build } from "esbuild";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = join(ROOT, "static", "built");
+const MAIN = join(ROOT, "static", "chat", "main.js");
+
+/**
+ * Lets what is loaded later import the page's main module, which has run by then. esbuild puts modules into one chunk if
+ * the same files need them; so all of the first load is one chunk, instead of one for each set of later files.
+ */
+const FIRST_LOAD = {
+  name: "first-load",
+  setup(bundler) {
+    const later = new Set();
+    bundler.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
+      if (kind === "dynamic-import") later.add(join(resolveDir, path));
+      return undefined;
+    });
+    bundler.onLoad({ filter: /static[\\/]chat[\\/].*\.js$/ }, async ({ path }) => {
+      if (!later.has(path)) return undefined;
+      return { contents: `import ${JSON.stringify(MAIN)};\n${await readFile(path, "utf8")}`, loader: "js" };
+    });
+  },
+};
 
 /**
  * What the server names in a page, by how it is built. Modules share chunks; the worker is one file, since it starts
  * when somebody waits for it; a classic script runs before the first paint.
  */
 const GROUPS = [
-  { entries: ["chat/main.js"], options: { format: "esm", splitting: true } },
+  { entries: ["chat/main.js"], options: { format: "esm", splitting: true, plugins: [FIRST_LOAD] } },
   { entries: ["chat/text/worker.js"], options: { format: "esm" } },
   { entries: ["chat/shell/theme-start.js"], options: { format: "iife" } },
   { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },

@@ -67,7 +67,7 @@ const choice = new HistoryChoice({
 });
 const chip = new PolicyChip(choice);
 const panel = new Late(async () => {
-  const { Panel } = await import("./late.js");
+  const { Panel } = await import("./panel/panel.js");
   return new Panel(page, {
     close: () => frame.showPanel(false),
     toMessage: (seq) => transcript.scrollToMessage(seq),
@@ -103,7 +103,7 @@ const transcript = new Transcript({
   betterModel: () => void models.openBetter(),
 }, page.policies.with_summary);
 const why = new Late(async () => {
-  const { WhyWindow } = await import("./late.js");
+  const { WhyWindow } = await import("./message/why-window.js");
   return new WhyWindow({
     ask: (id) => explain(page, id, session.draftFields),
     inspects: page.debug_panel,
@@ -117,7 +117,7 @@ const why = new Late(async () => {
   });
 });
 const summary = new Late(async () => {
-  const { SummaryWindow } = await import("./late.js");
+  const { SummaryWindow } = await import("./transcript/summary-window.js");
   return new SummaryWindow({ page, state: () => session.state });
 });
 const me = new Account(page, {

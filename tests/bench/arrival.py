@@ -24,11 +24,11 @@ MOST_REQUESTS = 12
 # At a round trip of 150 ms; the goal is 1.2 s.
 MOST_MILLIS = 1_800
 # The composer is live when a message can be written and sent and the settings are there that it
-# would be sent with: the meter shows what they make of it.
+# would be sent with: the chip says them.
 WATCH = """() => {
   const live = () => {
-    const meter = document.getElementById("meter"), draft = document.getElementById("draft");
-    if (!meter?.textContent || meter.hidden || draft.readOnly) return requestAnimationFrame(live);
+    const [chip, draft] = ["chip-words", "draft"].map((id) => document.getElementById(id));
+    if (!chip || draft.readOnly || chip.textContent === "What the model sees") return requestAnimationFrame(live);
     console.log(`live ${performance.now()}`);
   };
   requestAnimationFrame(live);

@@ -1,0 +1,1 @@
+import"./chunk-V76RGLAB.js";
