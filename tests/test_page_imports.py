@@ -20,7 +20,7 @@ LADDER = (
     {"words"},
     {"state"},
     {"net", "elements"},
-    {"text"},
+    {"text", "branches"},
     {"message", "shell"},
     {"transcript", "composer", "header", "sidebar", "panel"},
     {""},

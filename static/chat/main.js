@@ -1,5 +1,6 @@
 /** Makes the parts of the page and joins them: state is passed down to them, actions are called back. */
 
+import { Branches } from "./branches/branches.js";
 import { Composer } from "./composer/composer.js";
 import { Meter } from "./composer/meter.js";
 import { announce } from "./elements/announce.js";
@@ -15,7 +16,7 @@ import { PolicyChip } from "./header/policy-chip.js";
 import { chatAddress, namedMessage } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { readPage } from "./net/page-data.js";
-import { bringBackTurns, explain, showVersion } from "./net/requests.js";
+import { bringBackTurns, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
@@ -86,9 +87,12 @@ const transcript = new Transcript({
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   include,
-  retry: (id) => session.retry(id),
+  retry: (id, model) => session.retry(id, model),
+  models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,
+  edit: (id) => branches.edit(id),
+  remove: (id) => void branches.remove(id),
   continueAnswer: (id) => session.continueAnswer(id),
-  show: (id) => showVersion(page, id).then(() => announce("Another version of the answer is shown."), showError),
+  show: (id) => void branches.show(id),
   toMessage: (seq) => transcript.scrollToMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
@@ -119,6 +123,13 @@ const why = new Late(async () => {
 const summary = new Late(async () => {
   const { SummaryWindow } = await import("./transcript/summary-window.js");
   return new SummaryWindow({ page, state: () => session.state });
+});
+const branches = new Branches(page, {
+  state: () => session.state,
+  edit: (id, fields) => session.edit(id, fields),
+  change: (method, path, body) => session.change(method, path, body),
+  place: (seq) => transcript.elementOf(seq)?.closest("article") ?? null,
+  keep: (text) => composer.restore({ text, reply: null, attachments: [] }),
 });
 const me = new Account(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),
@@ -278,6 +289,7 @@ function escape() {
  */
 function show(state, before) {
   transcript.update(state, before);
+  branches.update(state, before);
   if (wanted !== null) showWanted();
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;

@@ -54,7 +54,7 @@ def begin_edit(
     require_words(owner, characters_of(user))
     row.characters += characters_of(user)
     user = replace(user, reply_to=str(former.reply_to) if former.reply_to else None)
-    turn = new_turn(row, client_id, now=timezone.now(), model=model)
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit")
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
     rows = place_at_end(row, [user], now=turn.started, turn=turn, after=[above] if above else [])

@@ -25,7 +25,7 @@ from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import user_message_of
+from chatsite.conversations.reads.tree import user_message_of, versions_of
 from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND
@@ -76,6 +76,8 @@ def end_turn(
             changed += restore_previous_answer(row)
     if view is None or row.mode == "again":
         changed += _mark_unanswered(row, state)
+    if row.mode == "edit":
+        changed += _asked_with_versions(row)
     _add_to_totals(row, finished, has_receipt=receipt is not None)
     return FinishedTurn(
         turn=turn,
@@ -121,6 +123,12 @@ def _mark_unanswered(row: Turn, state: State) -> Sequence[MessageView]:
     asked.state = now
     asked.save(update_fields=["state"])
     return message_views([asked], answered_by={asked.id: row})
+
+
+def _asked_with_versions(row: Turn) -> Sequence[MessageView]:
+    """The message that took another one's place: its version names its answer's model and cost."""
+    asked = [one] if (one := user_message_of(row)) is not None else []
+    return message_views(asked, versions=versions_of(asked))
 
 
 def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool) -> None:

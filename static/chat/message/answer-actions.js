@@ -1,23 +1,21 @@
 /** The actions under an answer: copy it, try again, see what the model saw, show another version. */
 
+import { againMenu } from "../branches/again-menu.js";
+import { versionSteps } from "../branches/version-steps.js";
 import { copy } from "../elements/clipboard.js";
 import { h, setChildren } from "../elements/dom.js";
-import { icon } from "../elements/icons.js";
+
+/** @import { Version } from "../types/wire.js" */
 
 /**
- * @import { IconName } from "../elements/icons.js"
- * @import { Version } from "../types/wire.js"
- */
-
-/**
- * @typedef {{turn: string|null, again: boolean, versions: Version[], at: number}} Offered
- *   `at` is the version that is shown
+ * @typedef {{turn: string|null, again: boolean, copies: boolean, versions: Version[][], at: number[]}} Offered
+ *   `versions` of the messages that have some, `at` those that are shown
  */
 
 export class AnswerActions {
   /**
-   * @param {{text: () => string, retry: () => void, receipt: ((turn: string) => void)|null,
-   *   show: (id: string) => void}} acts
+   * @param {{text: () => string, retry: (model?: string) => void, receipt: ((turn: string) => void)|null,
+   *   show: (id: string) => void, models: () => string}} acts `models` is the address of those that may answer
    */
   constructor(acts) {
     this.acts = acts;
@@ -39,36 +37,16 @@ export class AnswerActions {
   }
 
   /** @param {Offered} offered */
-  #buttons({ turn, again, versions, at }) {
-    const { text, receipt } = this.acts;
+  #buttons({ turn, again, copies, versions, at }) {
+    const { text, receipt, show, retry, models } = this.acts;
     const copying = h("button", { type: "button", "data-act": "copy" }, "Copy");
     copying.addEventListener("click", () => copy(text(), copying));
     return [
-      versions.length > 1 && at >= 0 && this.#versions(versions, at),
-      copying,
-      again && h("button", { type: "button", "data-act": "again", on: { click: () => this.acts.retry() } }, "Try again"),
+      ...versions.map((some, index) => versionSteps(some, at[index], show)),
+      copies && copying,
+      again && h("button", { type: "button", "data-act": "again", on: { click: () => retry() } }, "Try again"),
+      again && againMenu(models(), retry),
       turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, "What the model saw"),
     ];
-  }
-
-  /**
-   * @param {Version[]} versions
-   * @param {number} at
-   */
-  #versions(versions, at) {
-    /**
-     * @param {string} act
-     * @param {string} label
-     * @param {IconName} name
-     * @param {number} to
-     */
-    const step = (act, label, name, to) => h("button", {
-      type: "button", "data-act": act, "aria-label": label, title: label, disabled: !versions[to],
-      on: { click: () => this.acts.show(versions[to].id) },
-    }, icon(name, 12));
-    return h("span", { class: "versions", role: "group", "aria-label": "Versions of this answer" },
-      step("earlier", "Earlier version", "left", at - 1),
-      h("span", {}, `${at + 1} / ${versions.length}`),
-      step("later", "Later version", "right", at + 1));
   }
 }

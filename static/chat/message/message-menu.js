@@ -5,6 +5,7 @@ import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Item } from "../state/items.js"
@@ -15,7 +16,7 @@ import { describeCall } from "../state/tool-calls.js";
  * @typedef {{label: string, act: () => void}} Choice
  * @typedef {{reply: (item: Item) => void, why: (item: Item) => void,
  *   mark: (id: string, mark: MarkName, on: boolean) => void,
- *   bringBack: (turns: number[]) => void}} MenuActions
+ *   bringBack: (turns: number[]) => void, edit: (id: string) => void, remove: (id: string) => void}} MenuActions
  */
 
 export class MessageMenu {
@@ -88,11 +89,16 @@ const titleOf = ({ content, calls, attachments }) =>
  * @param {MenuActions} actions
  * @returns {Choice[]}
  */
-function menuChoices(item, verdict, { reply, mark, bringBack, why }) {
+function menuChoices(item, verdict, { reply, mark, bringBack, why, edit, remove }) {
   const id = /** @type {string} */ (item.id);
   const question = { label: verdict?.sent ? "Why is it sent?" : "Why did it forget?", act: () => why(item) };
   // A greeting is never sent, whatever is marked on it.
   if (item.greets) return [question];
+  // A tool call goes with its answer, whose text has a menu of its own.
+  const changes = item.calls.length ? [] : [
+    ...(item.background ? [] : [{ label: say("Edit"), act: () => edit(id) }]),
+    { label: say("Delete"), act: () => remove(id) },
+  ];
   const line = item.forgets
     ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
     : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
@@ -106,5 +112,6 @@ function menuChoices(item, verdict, { reply, mark, bringBack, why }) {
     { label: item.excluded ? "Take back in" : leave, act: () => mark(id, "excluded", !item.excluded) },
     ...(item.first && !item.forgets ? [] : [line]),
     question,
+    ...changes,
   ];
 }

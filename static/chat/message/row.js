@@ -4,6 +4,7 @@ import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { formatNumber, formatTime } from "../state/format.js";
 import { contextStatus } from "../state/items.js";
+import { say } from "../words/say.js";
 import { AnswerActions } from "./answer-actions.js";
 import { attachmentList } from "./attachments.js";
 import { describeEnding, Ending } from "./ending.js";
@@ -21,7 +22,8 @@ import { AnswerStep } from "./step.js";
 
 /**
  * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string) => void, continueAnswer: (id: string) => void,
+ *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string, model?: string) => void,
+ *   models: () => string, continueAnswer: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
@@ -59,7 +61,8 @@ export class MessageRow {
     });
     this.acts = new AnswerActions({
       text: () => this.group.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
-      retry: () => actions.retry(/** @type {string} */ (this.newest.id)),
+      retry: (model) => actions.retry(/** @type {string} */ (this.newest.id), model),
+      models: actions.models,
       receipt: actions.inspects ? actions.receipt : null,
       show: actions.show,
     });
@@ -181,7 +184,9 @@ export class MessageRow {
     const { items } = this.group;
     const pinned = items.some((one) => one.pinned);
     const excluded = items.some((one) => one.excluded);
-    const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out"]
+    const edited = items.some((one) => one.edited);
+    const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out",
+      edited && (item.role === "user" ? say("edited") : say("edited by you"))]
       .filter(Boolean).join(", ");
     const drawing = pinned ? "pin" : excluded ? "slash" : null;
     if (this.labels.textContent !== words) setChildren(this.labels, drawing && icon(drawing, 12), words);
@@ -199,10 +204,17 @@ export class MessageRow {
    */
   #offered({ items, last }) {
     const { newest } = this;
-    if (newest.role !== "assistant" || newest.writing || newest.seq === null) return null;
-    const versions = items.find((one) => one.versions.length)?.versions ?? [];
+    if (newest.writing || newest.seq === null) return null;
+    const several = items.filter(({ versions }) => versions.length > 1);
+    const answers = newest.role === "assistant";
+    const offered = {
+      turn: answers ? newest.turn : null, again: false, copies: answers,
+      versions: several.map(({ versions }) => versions),
+      at: several.map(({ id, versions }) => versions.findIndex((one) => one.id === id)),
+    };
+    if (!answers) return several.length ? offered : null;
     const again = last && !newest.greets && !newest.background && !describeEnding(this.group)?.choices.length;
-    return { turn: newest.turn, again, versions, at: versions.findIndex(({ id }) => items.some((one) => one.id === id)) };
+    return { ...offered, again };
   }
 }
 

@@ -44,7 +44,7 @@ export function parseAnswer(status, text, fallback) {
 export const getJson = (path) => request(path, { headers: { Accept: "application/json" } });
 
 /**
- * @param {"POST"|"PATCH"|"DELETE"} method
+ * @param {"POST"|"PUT"|"PATCH"|"DELETE"} method
  * @param {string} path
  * @param {unknown} [body] sent as JSON; a FormData is sent as it is
  * @returns {Promise<any>} the answer's JSON; its caller names the type

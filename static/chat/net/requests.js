@@ -13,15 +13,6 @@ import { getJson, sendChange } from "./http.js";
 const LONGEST_DRAFT = 1_500;
 
 /**
- * Shows another version of an answer, in every page of the conversation.
- * @param {Page} page
- * @param {string} message
- */
-export async function showVersion(page, message) {
-  await sendChange("POST", `${page.urls.messages}/${message}/show`);
-}
-
-/**
  * Takes turns that a cleanup unloaded back in, in every page of the conversation.
  * @param {Page} page
  * @param {string} conversation

@@ -116,9 +116,20 @@ export class Session {
   /**
    * Answers the same message once more.
    * @param {string} message the answer, or the message that has none
+   * @param {string} [model] answers this once, as `provider:model`; the conversation keeps its own
    */
-  retry(message) {
-    this.#sendOnce("again", message);
+  retry(message, model) {
+    this.#sendOnce("again", message, model === undefined ? {} : { model, once: true });
+  }
+
+  /**
+   * Asks a message otherwise, as a new branch.
+   * @param {string} message
+   * @param {object} fields its text, its files and a client id
+   * @returns {string} the command's ref; "" where it can't be sent now
+   */
+  edit(message, fields) {
+    return this.#sendOnce("edit", message, fields);
   }
 
   /**
@@ -163,7 +174,19 @@ export class Session {
    * @param {boolean} on
    */
   async mark(id, mark, on) {
-    this.#receive(await sendChange("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on }));
+    await this.change("PATCH", `${this.page.urls.messages}/${id}`, { [mark]: on });
+  }
+
+  /**
+   * Makes a request that is answered with the event that all pages get, or with nothing.
+   * @param {"POST"|"PUT"|"PATCH"|"DELETE"} method
+   * @param {string} path
+   * @param {object} [body]
+   */
+  async change(method, path, body) {
+    const { conversationId } = this.state;
+    const event = await sendChange(method, path, body);
+    if (event && conversationId === this.state.conversationId) this.#receive(event);
   }
 
   /**
@@ -255,15 +278,18 @@ export class Session {
 
   /**
    * Sends one command at a time: pressing twice means it once.
-   * @param {"again"|"continue"} type
+   * @param {"again"|"continue"|"edit"} type
    * @param {string} message
+   * @param {object} [more]
+   * @returns {string} the command's ref; "" where it wasn't sent
    */
-  #sendOnce(type, message) {
-    if (this.state.turn || this.awaited) return;
+  #sendOnce(type, message, more = {}) {
+    if (this.state.turn || this.awaited) return "";
     const ref = `${type}-${(this.refs += 1)}`;
-    const fields = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model() };
-    if (this.#command(type, fields, ref)) this.awaited = ref;
-    else this.listeners.onFailed(new Error("There is no connection now. Nothing was changed; try again in a moment."));
+    const fields = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model(), ...more };
+    if (this.#command(type, fields, ref)) return (this.awaited = ref);
+    this.listeners.onFailed(new Error("There is no connection now. Nothing was changed; try again in a moment."));
+    return "";
   }
 
   /**

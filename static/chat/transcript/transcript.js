@@ -108,7 +108,7 @@ export class Transcript {
    * @returns {Promise<boolean>} false where it isn't there
    */
   async scrollToMessage(seq) {
-    const found = () => /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
+    const found = () => this.elementOf(seq);
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
       await this.showEarlier(seq);
@@ -116,6 +116,14 @@ export class Transcript {
     const element = found();
     if (element) this.scrollTo(element);
     return element !== null;
+  }
+
+  /**
+   * The element of a message that is loaded.
+   * @param {number} seq
+   */
+  elementOf(seq) {
+    return /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
   }
 
   /** @param {HTMLElement} element */

@@ -1,0 +1,192 @@
+/** Changes the tree of messages: edits, deletes, restores and steps between versions. */
+
+import { announce } from "../elements/announce.js";
+import { byId } from "../elements/dom.js";
+import { showError, toast } from "../elements/toast.js";
+import { uuid } from "../net/ids.js";
+import { say } from "../words/say.js";
+import { MessageEditor } from "./message-editor.js";
+
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { Attachment } from "../types/wire.js"
+ */
+
+/**
+ * `edit` sends the command and returns its ref, "" where that isn't possible now; `change` makes a request whose
+ * answer is an event; `place` is the element of a message, `keep` puts a text that has no place any more back into
+ * the message box.
+ * @typedef {{state: () => State, edit: (message: string, fields: object) => string,
+ *   change: (method: "POST"|"PUT"|"DELETE", path: string, body?: object) => Promise<void>,
+ *   place: (seq: number) => HTMLElement|null, keep: (text: string) => void}} Wiring
+ */
+
+/** @typedef {{editor: MessageEditor, id: string, row: HTMLElement, ref: string, client: string, sent: string}} Open */
+
+const UNDO_SECONDS = 20;
+const lostText = () => say("The connection was lost. Your text is kept here; send it again.");
+const busyText = () => say("This can't be sent while an answer is written, or without a connection. Your text stays here.");
+
+export class Branches {
+  /**
+   * @param {Page} page
+   * @param {Wiring} wiring
+   */
+  constructor(page, wiring) {
+    this.page = page;
+    this.wiring = wiring;
+    /** @type {Open|null} */
+    this.open = null;
+    const box = byId("draft", HTMLTextAreaElement);
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowUp" || box.value || event.defaultPrevented || event.isComposing) return;
+      if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (this.editLast()) event.preventDefault();
+    });
+  }
+
+  /** Opens the last message that the person wrote; false where there is none. */
+  editLast() {
+    const last = this.wiring.state().messages.findLast(({ role, source }) => role === "user" && source === "web");
+    return Boolean(last && this.edit(last.id));
+  }
+
+  /**
+   * Opens a stored message in its place.
+   * @param {string} id
+   * @returns {boolean} whether it is there
+   */
+  edit(id) {
+    const message = this.wiring.state().messages.find((one) => one.id === id);
+    const row = message && this.wiring.place(message.seq);
+    if (!message || !row) return false;
+    if (this.open?.id === id) {
+      this.open.editor.box.focus();
+      return true;
+    }
+    this.close();
+    const asks = message.role === "user";
+    const editor = new MessageEditor({
+      text: message.content ?? "", attachments: message.attachments,
+      about: asks
+        ? say("Sending starts a new branch. The old one is kept as a version.")
+        : say("What the model wrote is kept as a version."),
+      send: asks ? (text, files) => this.#send(text, files) : null,
+      save: (text) => void this.#save(text),
+      cancel: () => this.close({ focus: true }),
+    });
+    this.open = { editor, id, row, ref: "", client: uuid(), sent: "" };
+    row.classList.add("editing");
+    row.querySelector(".body")?.after(editor.element);
+    editor.open();
+    return true;
+  }
+
+  close({ focus = false } = {}) {
+    const { open } = this;
+    this.open = null;
+    if (!open) return;
+    open.editor.element.remove();
+    open.row.classList.remove("editing");
+    if (focus) open.row.focus({ preventScroll: true });
+  }
+
+  /**
+   * Follows what happens to the message that is being edited; its text is never lost.
+   * @param {State} state
+   * @param {State} before
+   */
+  update(state, before) {
+    const { open } = this;
+    if (!open) return;
+    const there = state.conversationId === before.conversationId && state.messages.some(({ id }) => id === open.id);
+    if (!there) {
+      const { changed, box } = open.editor;
+      this.close();
+      // Without a new branch of one's own, the message left the page for another reason.
+      if (changed && open.sent !== box.value) this.wiring.keep(box.value);
+      return;
+    }
+    if (!open.ref) return;
+    const refused = state.refusal !== before.refusal && state.refusal?.ref === open.ref;
+    const lost = before.opened && !state.opened;
+    if (!refused && !lost) return;
+    open.ref = "";
+    open.editor.wait(false, refused ? state.refusal?.message : lostText());
+  }
+
+  /**
+   * @param {string} text
+   * @param {Attachment[]} files
+   */
+  #send(text, files) {
+    const { open } = this;
+    if (!open) return;
+    // The same text is sent under the same id, so that it can't begin two branches.
+    if (open.sent !== text) open.client = uuid();
+    const attachments = files.map(({ id }) => id);
+    open.ref = this.wiring.edit(open.id, { text, attachments, client_id: open.client });
+    if (!open.ref) return open.editor.wait(false, busyText());
+    open.sent = text;
+    open.editor.wait(true);
+    announce(say("A new branch begins. The old one is kept as a version."));
+  }
+
+  /** @param {string} text */
+  async #save(text) {
+    const { open } = this;
+    if (!open) return;
+    open.editor.wait(true);
+    try {
+      await this.wiring.change("PUT", `${this.page.urls.messages}/${open.id}/text`, { text });
+      if (this.open === open) this.close({ focus: true });
+      announce(say("The text was changed."));
+    } catch (error) {
+      open.editor.wait(false, /** @type {Error} */ (error).message);
+    }
+  }
+
+  /**
+   * Deletes a message; for some seconds the page offers to restore it, and for an hour the server can.
+   * @param {string} id
+   */
+  async remove(id) {
+    const path = `${this.page.urls.messages}/${id}`;
+    const { messages } = this.wiring.state();
+    const next = messages[messages.findIndex((one) => one.id === id) + 1];
+    try {
+      await this.wiring.change("DELETE", path);
+    } catch (error) {
+      return showError(error);
+    }
+    announce(say("The message was deleted."));
+    (next && this.wiring.place(next.seq) || byId("draft")).focus({ preventScroll: true });
+    toast(say("Message deleted. It isn't sent or found any more."), {
+      label: say("Undo"), seconds: UNDO_SECONDS, about: `deleted-${id}`, act: () => void this.#restore(path),
+    });
+  }
+
+  /** @param {string} path of the message */
+  async #restore(path) {
+    try {
+      await this.wiring.change("POST", `${path}/restore`);
+      announce(say("The message is back."));
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  /**
+   * Shows another version of a message, with what was below it.
+   * @param {string} id
+   */
+  async show(id) {
+    try {
+      await this.wiring.change("POST", `${this.page.urls.messages}/${id}/show`);
+      announce(say("Another version is shown."));
+    } catch (error) {
+      showError(error);
+    }
+  }
+}

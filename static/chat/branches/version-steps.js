@@ -1,0 +1,60 @@
+/** The versions of a message: "‹ 2 / 3 ›" with what tells them apart, and all of them in a small menu. */
+
+import { h } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+import { Popover } from "../elements/popover.js";
+import { formatDollars, formatTime } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+
+/**
+ * @import { IconName } from "../elements/icons.js"
+ * @import { Version } from "../types/wire.js"
+ */
+
+/**
+ * "GPT-4.1 mini · 14:05 · $0.0012 · edited by you".
+ * @param {Version} version
+ */
+export function describeVersion({ model, at, cost, tokens, edited }) {
+  const price = cost !== null ? formatDollars(cost) : tokens ? sayCount("{count} token", "{count} tokens", tokens) : "";
+  return [model, formatTime(at), price, edited && say("edited by you")].filter(Boolean).join(" · ");
+}
+
+/**
+ * @param {Version[]} versions
+ * @param {number} at the one that is shown
+ * @param {(id: string) => void} show
+ */
+export function versionSteps(versions, at, show) {
+  /**
+   * @param {string} act
+   * @param {string} label
+   * @param {IconName} drawing
+   * @param {number} to
+   */
+  const step = (act, label, drawing, to) => h("button", {
+    type: "button", "data-act": act, "aria-label": label, disabled: !versions[to],
+    title: versions[to] ? `${label}: ${describeVersion(versions[to])}` : label,
+    on: { click: () => show(versions[to].id) },
+  }, icon(drawing, 12));
+  const place = say("{at} / {count}", { at: at + 1, count: versions.length });
+  const all = h("button", {
+    type: "button", class: "versions-all", "data-act": "versions", "aria-haspopup": "dialog", "aria-expanded": "false",
+    "aria-label": say("Version {at} of {count}: {about}. Show all", {
+      at: at + 1, count: versions.length, about: describeVersion(versions[at]),
+    }),
+    title: describeVersion(versions[at]),
+  }, place);
+  const group = h("span", { class: "versions", role: "group", "aria-label": say("Versions of this message") },
+    step("earlier", say("Earlier version"), "left", at - 1), all,
+    step("later", say("Later version"), "right", at + 1),
+    h("span", { class: "version-facts", "aria-hidden": "true" }, describeVersion(versions[at])));
+  const popover = new Popover(all, {
+    label: say("All versions"), class: "menu versions-pop", free: true,
+    fill: (box) => box.append(...versions.map((one, index) => h("button", {
+      type: "button", "data-first": index === at, "aria-current": index === at && "true",
+      on: { click: () => (popover.close(), index !== at && show(one.id)) },
+    }, h("b", {}, say("Version {number}", { number: index + 1 })), h("small", {}, describeVersion(one))))),
+  });
+  return group;
+}

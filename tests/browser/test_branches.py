@@ -1,0 +1,178 @@
+"""Messages are edited, deleted and restored, answered by other models, and their versions shown."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.chat import Chat, answer
+from tests.browser.conftest import Visit
+from tests.browser.test_marks import choose, sent_texts
+from tests.fakes.openai_server import FakeOpenAI
+
+pytestmark = pytest.mark.browser
+FIRST, SECOND, THIRD = "Which birds breed here?", "And in winter?", "And on the islands?"
+
+
+@pytest.fixture
+def talk(chat: Chat) -> Chat:
+    return chat.open().turns(FIRST, SECOND, THIRD)
+
+
+def editor(row: Locator) -> Locator:
+    return row.get_by_role("group", name="Edit the message")
+
+
+def steps(row: Locator) -> Locator:
+    return row.get_by_role("group", name="Versions of this message")
+
+
+def user_texts(chat: Chat) -> list[str]:
+    return [text for who, text in chat.transcript() if who == "user"]
+
+
+def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
+    talk: Chat, fake: FakeOpenAI
+) -> None:
+    chat, asked = talk, talk.users.nth(1)
+    other = chat.tab()
+    chat.page.bring_to_front()
+    chat.draft.fill("What I was writing")
+    choose(asked, "Edit")
+    box = editor(asked).get_by_role("textbox")
+    expect(box).to_be_focused()
+    expect(box).to_have_value(SECOND)
+    expect(editor(asked)).to_contain_text("Sending starts a new branch. The old one is kept")
+    box.fill("And in summer?")
+    box.press("Control+Enter")
+    for tab in (chat, other):
+        expect(tab.users).to_have_count(2)
+        expect(tab.answers).to_have_count(3)  # the greeting is one
+        expect(tab.writing).to_have_count(0)
+        expect(steps(tab.users.nth(1))).to_contain_text("2 / 2")
+    assert user_texts(chat) == [FIRST, "And in summer?"] == sent_texts(fake)
+    expect(chat.draft).to_have_value("What I was writing")
+    steps(chat.users.nth(1)).get_by_role("button", name="Earlier version").click()
+    for tab in (chat, other):
+        expect(tab.users).to_have_count(3)
+        expect(steps(tab.users.nth(1))).to_contain_text("1 / 2")
+        assert user_texts(tab) == [FIRST, SECOND, THIRD]
+    chat.draft.fill("")
+    chat.say("Go on.")
+    assert sent_texts(fake) == [FIRST, SECOND, THIRD, "Go on."]
+
+
+def test_up_in_the_empty_box_edits_the_last_message_and_escape_leaves_it(talk: Chat) -> None:
+    talk.draft.press("ArrowUp")
+    last = talk.users.last
+    box = editor(last).get_by_role("textbox")
+    expect(box).to_be_focused()
+    box.fill("Something else")
+    box.press("Escape")
+    expect(editor(last)).to_have_count(0)
+    expect(last.locator(".body")).to_have_text(THIRD)
+    expect(last).to_be_focused()
+
+
+def test_a_text_is_corrected_without_asking_again(talk: Chat, fake: FakeOpenAI) -> None:
+    asked, requests = talk.users.nth(1), len(fake.requests)
+    choose(asked, "Edit")
+    box = editor(asked).get_by_role("textbox")
+    box.fill("And in autumn?")
+    box.press("Control+s")
+    expect(asked.locator(".body")).to_have_text("And in autumn?")
+    expect(asked.get_by_role("heading")).to_contain_text("edited")
+    expect(talk.users).to_have_count(3)
+    assert len(fake.requests) == requests
+    talk.say("Go on.")
+    assert sent_texts(fake)[1] == "And in autumn?"
+
+
+def test_a_corrected_answer_keeps_what_the_model_wrote_as_a_version(
+    chat: Chat, fake: FakeOpenAI
+) -> None:
+    said = chat.open().say(answer("Terns breed here."))
+    chat.say("Thanks.")
+    first = chat.answers.nth(1)
+    choose(first, "Edit")
+    box = editor(first).get_by_role("textbox")
+    expect(box).to_have_value("Terns breed here.")
+    box.fill("Terns and gulls breed here.")
+    editor(first).get_by_role("button", name="Save").click()
+    expect(first.locator(".md")).to_have_text("Terns and gulls breed here.")
+    expect(first.get_by_role("heading")).to_contain_text("edited by you")
+    expect(steps(first)).to_contain_text("2 / 2")
+    chat.say("Go on.")
+    assert "Terns and gulls breed here." in str(fake.requests[-1])
+    steps(first).get_by_role("button", name="Version 2 of 2").click()
+    chat.popover.get_by_role("button", name="Version 1").click()
+    expect(chat.answers.nth(1).locator(".md")).to_have_text("Terns breed here.")
+    expect(chat.users).to_have_count(1)
+    assert said is not None
+
+
+def test_a_deleted_message_is_not_sent_and_comes_back_by_undo(talk: Chat, fake: FakeOpenAI) -> None:
+    other = talk.tab()
+    talk.page.bring_to_front()
+    choose(talk.users.nth(1), "Delete")
+    for tab in (talk, other):
+        expect(tab.users).to_have_count(2)
+        assert user_texts(tab) == [FIRST, THIRD]
+    expect(talk.toasts).to_contain_text("Message deleted.")
+    talk.say("Go on.")
+    assert sent_texts(fake) == [FIRST, THIRD, "Go on."]
+    talk.toasts.get_by_role("button", name="Undo").click()
+    for tab in (talk, other):
+        expect(tab.users).to_have_count(4)
+        assert user_texts(tab) == [FIRST, SECOND, THIRD, "Go on."]
+
+
+def test_another_model_answers_once_and_the_old_answer_stays(talk: Chat) -> None:
+    last, model = talk.answers.last, talk.page.locator("#model").inner_text()
+    last.hover()
+    last.get_by_role("button", name="Try again with another model").click()
+    menu = talk.page.get_by_role("dialog", name="Try again with another model")
+    menu.get_by_role("button", name="fake-model").click()
+    expect(steps(talk.answers.last)).to_contain_text("2 / 2")
+    expect(talk.writing).to_have_count(0)
+    expect(talk.page.locator("#model")).to_have_text(model)
+    facts = steps(talk.answers.last)
+    expect(facts).to_contain_text("fake-model")
+
+
+def test_an_edit_that_is_refused_keeps_its_text(chat: Chat) -> None:
+    chat.open().say(FIRST)
+    chat.begin("Tell me more [[mode=slow;tokens=200]]", shows="w3")
+    choose(chat.users.first, "Edit")
+    box = editor(chat.users.first).get_by_role("textbox")
+    box.fill("Which fish?")
+    box.press("Control+Enter")
+    expect(editor(chat.users.first)).to_contain_text("Your text stays here")
+    expect(box).to_have_value("Which fish?")
+    chat.send_button.click()
+    expect(chat.writing).to_have_count(0)
+    box.press("Control+Enter")
+    expect(chat.users).to_have_count(1)
+    expect(chat.users.first.locator(".body")).to_have_text("Which fish?")
+
+
+def test_a_text_whose_message_another_tab_takes_away_goes_to_the_message_box(talk: Chat) -> None:
+    other = talk.tab()
+    choose(other.users.last, "Edit")
+    editor(other.users.last).get_by_role("textbox").fill("My long thoughts")
+    talk.page.bring_to_front()
+    choose(talk.users.last, "Delete")
+    other.page.bring_to_front()
+    expect(other.users).to_have_count(2)
+    expect(other.draft).to_have_value("My long thoughts")
+
+
+def test_versions_and_the_editor_work_at_400_pixels(visit: Visit) -> None:
+    chat = visit(viewport={"width": 400, "height": 800}).open().turns(FIRST)
+    row = chat.users.first
+    choose(row, "Edit")
+    box = editor(row).get_by_role("textbox")
+    box.fill("Which fish?")
+    editor(row).get_by_role("button", name="Send", exact=True).click()
+    expect(steps(chat.users.first)).to_contain_text("2 / 2")
+    assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
