@@ -107,9 +107,9 @@ class Turn(models.Model):
     """One user message and its answer. `receipt` is the decision with what the provider reported,
     in its stored form; `shown_receipt` is the whole of it.
 
-    `mode`: "" has a message of its own, "edit" one that took the place of another,
-    "again" answers the message `asked` again, "continue" extends its last answer. `replaced` is the former answer's first message, which returns where
-    another try leaves nothing.
+    `mode`: "" has a message of its own, "edit" one that took the place of another, "again" answers
+    the message `asked` again, "continue" extends its last answer. `replaced` is the former answer's
+    first message, which returns where another try leaves nothing.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

@@ -1,4 +1,4 @@
-/** "Try again with another model": the models that may answer once more, in a small menu. */
+/** "Answer with another model": the models that may answer once more, in a small menu. */
 
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
@@ -17,11 +17,11 @@ import { say } from "../words/say.js";
 export function againMenu(address, take) {
   const button = h("button", {
     type: "button", "data-act": "again-with", "aria-haspopup": "dialog", "aria-expanded": "false",
-    "aria-label": say("Try again with another model"), title: say("Try again with another model"),
+    "aria-label": say("Answer with another model"), title: say("Answer with another model"),
   }, icon("down", 12));
   const element = h("span", { class: "again-with" }, button);
   const popover = new Popover(button, {
-    label: say("Try again with another model"), class: "menu again-pop", free: true,
+    label: say("Answer with another model"), class: "menu again-pop", free: true,
     fill: (box) => void draw(box),
   });
   popover.box.addEventListener("keydown", (event) => walk(popover.box, event));

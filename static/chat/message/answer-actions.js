@@ -32,8 +32,12 @@ export class AnswerActions {
     const act = held && this.element.contains(held) ? held.dataset.act : null;
     setChildren(this.element, offered && this.#buttons(offered));
     // The focus stays at the same button while somebody steps through the versions by keyboard.
-    const same = act && this.element.querySelector(`[data-act="${act}"]:enabled`);
-    if (act) /** @type {HTMLElement|null} */ (same || this.element.querySelector("button:enabled"))?.focus();
+    const other = act === "earlier" ? "later" : "earlier";
+    const places = act ? [`[data-act="${act}"]`, `[data-act="${other}"]`, "button"] : [];
+    for (const place of places) {
+      const found = /** @type {HTMLElement|null} */ (this.element.querySelector(`${place}:enabled`));
+      if (found) return found.focus();
+    }
   }
 
   /** @param {Offered} offered */
