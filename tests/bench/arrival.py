@@ -28,8 +28,9 @@ MOST_MILLIS = 1_800
 WATCH = """() => {
   const live = () => {
     const [chip, draft] = ["chip-words", "draft"].map((id) => document.getElementById(id));
-    if (!chip || draft.readOnly || chip.textContent === "What the model sees") return requestAnimationFrame(live);
-    console.log(`live ${performance.now()}`);
+    const waits = !chip || draft.readOnly || chip.textContent === "What the model sees";
+    if (waits) requestAnimationFrame(live);
+    else console.log(`live ${performance.now()}`);
   };
   requestAnimationFrame(live);
 }"""

@@ -1,1 +1,0 @@
-import"./chunk-V76RGLAB.js";
