@@ -21,40 +21,40 @@ from chatsite.history.policies.triage import TRIAGE
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
 from chatsite.web.server.static_files import chunk_addresses
-from chatsite.wiring import Site
 
 HIGHLIGHT = "vendor/highlightjs"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
+# A link may name anything; so much of an unknown agent's name is repeated.
+LONGEST_NAME = 64
 
 
 @require_safe
 @ensure_csrf_cookie
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
-    """A new chat with `?agent=`, or one of the owner's conversations."""
+    """A new chat with `?agent=`, or one of the owner's conversations. An unknown agent of a link is
+    told in the page, which opens with the usual one."""
     site, known = site_of(request), await known_person(request)
     staff, owner = await is_staff(request), known or new_guest()
     if known is not None:
         await note_visit(request, known)
     agents = site.agents.all(staff=staff)
-    agent = _requested_agent(site, request.GET.get("agent", ""), agents)
+    asked = request.GET.get("agent", "")
+    unknown = asked if asked and site.agents.describe(asked, staff=False) is None else ""
+    agent = asked if asked and not unknown else _usual_agent(agents)
     if conversation is not None:
         try:
             agent = await site.run(store.agent_of, owner=owner, conversation=str(conversation))
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
+    page["unknown_agent"] = "" if conversation else unknown[:LONGEST_NAME]
     return render(request, "chat.html", {"page": page, "chunks": chunk_addresses(MAIN)})
 
 
-def _requested_agent(site: Site, slug: str, agents: list[dict[str, Any]]) -> str:
-    """The agent of the link, or the first that works. Raises Http404 for an unknown one; of one
-    that can't answer the page says why."""
+def _usual_agent(agents: list[dict[str, Any]]) -> str:
+    """The first agent that works; "" where none does."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
-    if slug:
-        if site.agents.describe(slug, staff=False) is None:
-            raise Http404
-        return slug
     if not working:
         return ""
     return "demo" if "demo" in working else str(working[0])

@@ -11,10 +11,12 @@ import { closeNewest } from "./elements/popover.js";
 import { dismissToasts, showError, toast } from "./elements/toast.js";
 import { AgentPicker } from "./header/agent-picker.js";
 import { HistoryChoice } from "./header/history-choice.js";
+import { LinkLine } from "./header/link-line.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { chatAddress, namedMessage } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
+import { joinDraft, takeLink } from "./net/link.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
@@ -49,6 +51,8 @@ claimTab(page.owner);
 setHighlighter(page.static.highlight ?? {});
 setWorker(page.static.worker ?? "");
 
+const link = takeLink();
+const linkLine = new LinkLine(page);
 const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();
@@ -296,6 +300,7 @@ function show(state, before) {
   composer.update(state);
   choice.update(state);
   chip.update(state.decision);
+  linkLine.update(state);
   meter.update(state.decision, Boolean(state.messages.length || composer.draft.text));
   panel.part?.update(state);
   agents.update(state);
@@ -325,6 +330,11 @@ addEventListener("hashchange", () => {
 void session.start();
 if (frame.panelOpen) void openPanel();
 show(session.state, session.state);
+if (link.text) composer.suggest(joinDraft(composer.draft.text, link.text));
+if (link.model) void models.ask(link.model).then((refused) => {
+  if (refused) linkLine.add(refused);
+  linkLine.update(session.state);
+});
 void sidebar.refresh();
 const reason = takeReason();
 if (reason && page.user.signed_in) toast(`${reason} You are still signed in here.`, { seconds: 20 });

@@ -12,7 +12,7 @@ from django.contrib.auth import login, logout
 from django.contrib.auth.forms import PasswordChangeForm, UserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.models import User
-from django.contrib.auth.views import PasswordChangeView
+from django.contrib.auth.views import PasswordChangeView, RedirectURLMixin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
@@ -25,17 +25,21 @@ from chatsite.web.people import site_of
 WRONG = "This isn't your password."
 
 
-class SignUp(FormView):  # type: ignore[type-arg]
-    """Only with SIGNUP=true; otherwise accounts are made by an administrator."""
+class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
+    """Only with SIGNUP=true; otherwise accounts are made by an administrator. Then the page goes
+    on where the person came from (`next`, of this site only)."""
 
     form_class = UserCreationForm
     template_name = "accounts/signup.html"
-    success_url = reverse_lazy("chat")
+    next_page = "chat"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not settings.SIGNUP:
             raise Http404
         return super().dispatch(request, *args, **kwargs)
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        return super().get_context_data(**context) | {"next": self.get_redirect_url()}
 
     def form_valid(self, form: UserCreationForm[User]) -> HttpResponse:
         count_new_password(self.request)

@@ -16,6 +16,8 @@ import { modelList } from "./model-list.js";
 
 const LOOKING = "Looking for models on this machine…";
 const PAUSE = 1_500;
+// So many models are named where a link asks for one that isn't there.
+const NAMED = 5;
 
 export class ModelPicker {
   /**
@@ -114,6 +116,31 @@ export class ModelPicker {
       }, say("Use a better model")));
     if (this.offer) this.#draw();
     void this.loadOffer();
+  }
+
+  /**
+   * Chooses the model that a link names, for a chat that hasn't begun.
+   * @param {string} wanted `provider:model`, or the model's name alone
+   * @returns {Promise<string>} why it isn't chosen; "" where it is
+   */
+  async ask(wanted) {
+    if (this.conversationModel) return "";
+    const asked = say("Your link asked for the model “{model}”", { model: wanted });
+    try {
+      const offer = await this.#askForOffer();
+      if (offer.locked) return `${asked}: ${offer.locked}`;
+      const all = offer.groups.flatMap(({ models }) => models);
+      const found = all.find(({ name, label }) => name === wanted || label === wanted || name.endsWith(`:${wanted}`));
+      if (found && !found.why_not) {
+        this.select(found);
+        return "";
+      }
+      if (found) return `${asked}: ${found.why_not}`;
+      const some = all.filter((one) => !one.why_not).slice(0, NAMED).map(({ name }) => name).join(", ");
+      return say("{asked}, which isn't offered here. There are: {some}.", { asked, some });
+    } catch (error) {
+      return `${asked}: ${/** @type {Error} */ (error).message}`;
+    }
   }
 
   /** Explains the ways to a better model. */

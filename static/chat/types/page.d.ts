@@ -5,6 +5,8 @@ import type { Agent, Role } from "./wire.js";
 export interface Page {
   agents: Agent[];
   agent: string;
+  /** The agent that the link names and that isn't here; "": there is none. */
+  unknown_agent: string;
   conversation: string | null;
   /** "guest:…" or "user:…" */
   owner: string;

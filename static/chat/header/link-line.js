@@ -1,0 +1,62 @@
+/** One line under the header on what the link asked for and didn't get. What the link got needs no words. */
+
+import { byId, h, setChildren } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
+import { say } from "../words/say.js";
+
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ * @import { Decision } from "../types/wire.js"
+ */
+
+const REFUSED = ["bad", "not allowed", "locked"];
+
+export class LinkLine {
+  /** @param {Page} page */
+  constructor(page) {
+    this.line = byId("link-line");
+    this.words = h("div", {});
+    this.shown = "";
+    /** @type {string[]} what no decision knows of: the agent and the model */
+    this.others = page.unknown_agent
+      ? [say("Your link asked for the agent “{agent}”, which isn't here.", { agent: page.unknown_agent })]
+      : [];
+    const close = h("button", { type: "button", class: "icon", "aria-label": say("Dismiss") }, icon("close", 14));
+    close.addEventListener("click", () => (this.line.hidden = true));
+    setChildren(this.line, icon("warn", 14), this.words, close);
+  }
+
+  /** @param {string} sentence */
+  add(sentence) {
+    this.others.push(sentence);
+  }
+
+  /** @param {State} state */
+  update({ decision }) {
+    const sentences = [...this.others, ...(decision ? refusedSettings(decision) : [])];
+    const shown = sentences.join("\n");
+    if (shown === this.shown) return;
+    this.shown = shown;
+    this.line.hidden = !shown;
+    setChildren(this.words, sentences.map((one) => h("p", {}, one)));
+  }
+}
+
+/**
+ * The history parameters of the address that don't apply, by the record of who decided; one sentence for each reason.
+ * @param {Decision} decision
+ */
+function refusedSettings({ settings, in_words: applies }) {
+  const { conversation = {}, ...own } = settings;
+  const said = [...Object.values(own), ...Object.values(conversation)].flatMap((one) => one.said);
+  /** @type {Map<string, string[]>} */
+  const reasons = new Map();
+  for (const { source, name, raw, outcome, why } of said) {
+    if (source === "URL" && raw !== null && REFUSED.includes(outcome)) {
+      reasons.set(why, [...(reasons.get(why) ?? []), `${name}=${raw}`]);
+    }
+  }
+  return [...reasons].map(([why, asked]) =>
+    say("Your link asked for {asked}: {why}. What applies: {applies}.", { asked: asked.join(", "), why, applies }));
+}
