@@ -7,7 +7,7 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine embeddings quick test lint properties bench attacks pictures seed build vendor lock clean
+.PHONY: help run dev engine embeddings quick test lint properties bench attacks pictures seed build words vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -63,6 +63,10 @@ seed: ## fill the database with conversations of every kind to look at
 
 build: ## bundle the page's modules and styles into static/built (needs npm)
 	@sh scripts/build_js.sh
+
+words: ## write the catalogues under locale/ from the texts in the code (needs GNU gettext)
+	@$(INSTALL) app
+	@$(PY) manage.py words
 
 vendor: ## fetch the front-end libraries of static/vendor again (needs npm)
 	@$(INSTALL) app

@@ -18,6 +18,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 
 from chatsite.errors import ChatsiteError
+from chatsite.language import Languages
 from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
@@ -56,9 +57,9 @@ async def lifespan(
 
 application = ProtocolTypeRouter(
     {
-        "http": AddressLimits(BodyLimits(RequestThreads(pages))),
-        "websocket": SameOrigin(
-            HandshakeLimits(DirectFrames(AuthMiddlewareStack(URLRouter(routes))))
+        "http": Languages(AddressLimits(BodyLimits(RequestThreads(pages)))),
+        "websocket": Languages(
+            SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(URLRouter(routes)))))
         ),
         "lifespan": lifespan,
     }

@@ -282,6 +282,9 @@ AUTHENTICATION_BACKENDS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "chat"
 LANGUAGE_CODE = "en"
+# The English texts are in the code: another language is a catalogue under LOCALE_PATHS and a line.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"

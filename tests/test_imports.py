@@ -22,13 +22,14 @@ LEVELS = (
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),
-    ("turns", "checks", "conformance", "settings", "startup"),
+    ("turns", "checks", "conformance", "settings", "startup", "language"),
     ("wiring",),
     ("live", "web"),
     ("urls", "asgi"),
 )
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 WITH_DJANGO = {
+    "language",
     "settings",
     "startup",
     "conversations",

@@ -11,6 +11,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
@@ -18,6 +19,7 @@ from chatsite.conversations import store
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
+from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
 from chatsite.web.server.static_files import chunk_addresses
@@ -49,7 +51,10 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
     page["unknown_agent"] = "" if conversation else unknown[:LONGEST_NAME]
-    return render(request, "chat.html", {"page": page, "chunks": chunk_addresses(MAIN)})
+    words = page_catalogue(get_language() or settings.LANGUAGE_CODE)
+    return render(
+        request, "chat.html", {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}
+    )
 
 
 def _usual_agent(agents: list[dict[str, Any]]) -> str:

@@ -1,5 +1,6 @@
 /** Makes the parts of the page and joins them: state is passed down to them, actions are called back. */
 
+import "./words/from-page.js";
 import { Branches } from "./branches/branches.js";
 import { Composer } from "./composer/composer.js";
 import { Meter } from "./composer/meter.js";

@@ -22,7 +22,7 @@ def sign_up(chat: Chat, name: str) -> None:
     chat.page.get_by_label("Username").fill(name)
     chat.page.get_by_label("Password", exact=True).fill(PASSWORD)
     chat.page.get_by_label("Password confirmation").fill(PASSWORD)
-    chat.page.get_by_role("button", name="Make an account").click()
+    chat.page.get_by_role("button", name="Create an account").click()
     chat.ready()
 
 

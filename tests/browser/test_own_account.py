@@ -70,7 +70,7 @@ def test_a_password_is_changed_and_an_account_deleted(visit: Visit, watch: Watch
     expect(page.get_by_role("status")).to_contain_text("Your account is deleted.")
     watch.allow(failed_request(404))
     page.goto(address)
-    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -196,4 +196,4 @@ async def test_a_malformed_id_is_not_found(path: str, server: Server) -> None:
     async with Person(server.url) as ada:
         answer = await ask(ada, "GET", path)
         assert answer.status == 404
-        assert "There is nothing here" in answer.text
+        assert "Page not found" in answer.text

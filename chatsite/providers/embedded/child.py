@@ -27,21 +27,21 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.umask(0o077)  # saved slots contain the words of conversations
-    say = _private_stdout()
+    tell = _private_stdout()
     config = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    say({"stage": "probe"})
+    tell({"stage": "probe"})
     try:
         xllamacpp = importlib.import_module("xllamacpp")
     except ImportError as error:
         reason = "missing" if error.name == "xllamacpp" else "broken"
-        _fail(say, reason, error)
-    say({"stage": "load"})
+        _fail(tell, reason, error)
+    tell({"stage": "load"})
     try:
         server = xllamacpp.Server(_parameters(xllamacpp, config))
     except Exception as error:
-        _fail(say, "model", error)
-    say({"stage": "listen", "address": server.listening_address})
+        _fail(tell, "model", error)
+    tell({"stage": "listen", "address": server.listening_address})
     threading.Event().wait()
 
 
@@ -87,11 +87,11 @@ def _private_stdout() -> Say:
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    def say(line: dict[str, object]) -> None:
+    def tell(line: dict[str, object]) -> None:
         own.write(json.dumps(line) + "\n")
         own.flush()
 
-    return say
+    return tell
 
 
 def _end_with_parent() -> None:
@@ -101,10 +101,10 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def _fail(say: Say, reason: str, error: Exception) -> None:
+def _fail(tell: Say, reason: str, error: Exception) -> None:
     detail = f"{type(error).__name__}: {error}"[:500]
     print(detail, file=sys.stderr, flush=True)
-    say({"stage": "failed", "reason": reason, "detail": detail})
+    tell({"stage": "failed", "reason": reason, "detail": detail})
     os._exit(1)
 
 

@@ -60,7 +60,7 @@ export class Account {
       user.signed_in
         ? entry("Sign out", () => submitForm(urls.logout))
         : h("a", { href: `${urls.login}?next=${next}` }, "Sign in"),
-      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, "Make an account"),
+      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, "Create an account"),
     );
   }
 

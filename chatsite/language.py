@@ -1,0 +1,65 @@
+"""The language of a request or a socket: the first one that the browser asks for and that exists.
+
+Everything that runs for a request inherits the choice with its context, tasks and threads too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation.trans_real import DjangoTranslation, parse_accept_lang_header
+from django.views.i18n import JavaScriptCatalog
+
+from chatsite.wording import TRANSLATE, Translator
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Scope = dict[str, Any]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+CATALOGUE = Translator(translation.gettext, translation.ngettext)
+
+
+class Languages:
+    """An ASGI application in front of all others."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        translation.activate(language_of(_accepted(scope)))
+        TRANSLATE.set(CATALOGUE)
+        await self._app(scope, receive, send)
+
+
+def language_of(accepted: str) -> str:
+    """A language of LANGUAGES for the header Accept-Language, or LANGUAGE_CODE."""
+    for wanted, _ in parse_accept_lang_header(accepted):
+        try:
+            return translation.get_supported_language_variant(wanted)
+        except LookupError:
+            continue
+    return settings.LANGUAGE_CODE
+
+
+@cache
+def page_catalogue(language: str) -> dict[str, Any]:
+    """The translations of the page's modules by their English texts; empty for English."""
+    if language == "en":
+        return {}
+    view = JavaScriptCatalog()
+    view.translation = DjangoTranslation(
+        language, domain="djangojs", localedirs=[str(path) for path in settings.LOCALE_PATHS]
+    )
+    found: dict[str, Any] = view.get_catalog()
+    return found
+
+
+def _accepted(scope: Scope) -> str:
+    return ",".join(
+        value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"
+    )
