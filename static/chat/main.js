@@ -27,11 +27,12 @@ import { Frame } from "./shell/frame.js";
 import { Shortcuts } from "./shell/shortcuts.js";
 import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
-import { plural, shorten } from "./state/format.js";
+import { shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
 import { setWorker } from "./text/background.js";
 import { setHighlighter } from "./text/code.js";
 import { Transcript } from "./transcript/transcript.js";
+import { say, sayCount } from "./words/say.js";
 
 /**
  * @import { MarkName, Quote } from "./types/wire.js"
@@ -40,10 +41,10 @@ import { Transcript } from "./transcript/transcript.js";
  */
 
 const MARKED = {
-  pinned: ["Unpinned.", "Pinned. Its turn is sent from now on."],
-  excluded: ["Taken back in.", "Left out."],
-  forget_above: ["What is above is remembered again.", "What is above is forgotten."],
-  unanswered: ["Sent along with later messages from now on.", "No longer sent along."],
+  pinned: [say("Unpinned."), say("Pinned. This exchange is sent with every message.")],
+  excluded: [say("Included again."), say("Left out.")],
+  forget_above: [say("Everything above is remembered again."), say("Everything above is forgotten.")],
+  unanswered: [say("Sent with your later messages."), say("No longer sent.")],
 };
 const page = readPage();
 /** @type {number|null} the message to be shown */
@@ -174,7 +175,7 @@ const keys = new Shortcuts({
   sidebar: () => frame.toggleSide(),
   panel: () => frame.showPanel(!frame.panelOpen),
   horizon: async () => {
-    if (!(await transcript.scrollToHorizon())) announce("There is no line: the model sees the whole chat.");
+    if (!(await transcript.scrollToHorizon())) announce(say("There is no line: the model sees the whole chat."));
   },
   newest: () => transcript.scrollToNewest(),
   lastCode: () => {
@@ -214,7 +215,7 @@ function showWanted() {
   const seq = wanted;
   wanted = null;
   void transcript.scrollToMessage(seq).then((there) => {
-    if (!there) toast("This message isn't in the conversation as it is now.");
+    if (!there) toast(say("This message isn't in the conversation as it is now."));
   });
 }
 
@@ -233,7 +234,7 @@ function mark(id, name, on) {
  */
 function include(id) {
   session.mark(id, "unanswered", false).then(() => toast(MARKED.unanswered[0], {
-    label: "Undo", act: () => mark(id, "unanswered", true), about: "unanswered",
+    label: say("Undo"), act: () => mark(id, "unanswered", true), about: "unanswered",
   }), showError);
 }
 
@@ -244,7 +245,7 @@ function include(id) {
 function bringBack(turns, conversation = session.state.conversationId) {
   dismissToasts("unloaded");
   return bringBackTurns(page, conversation, turns).then(({ turns: { length } }) =>
-    announce(length ? `${plural(length, "turn")} brought back.` : "Nothing was unloaded."), showError);
+    announce(length ? say("{turns} brought back.", { turns: sayCount("{count} turn", "{count} turns", length) }) : say("Nothing was unloaded.")), showError);
 }
 
 /**
@@ -257,8 +258,8 @@ function tellUnloaded(state, before) {
   const were = new Map(before.messages.map(({ id, kv_status: status }) => [id, status]));
   const gone = state.messages.filter(({ id, role, kv_status: status }) => role === "user" && status < 1 && were.get(id) === 1);
   if (!gone.length) return;
-  toast(`The model's window is full: ${plural(gone.length, "older turn")} unloaded.`, {
-    label: "Bring back", act: () => void bringBack(gone.map(({ seq }) => seq)), seconds: 20, about: "unloaded",
+  toast(say("The context is full: {turns} unloaded.", { turns: sayCount("{count} older exchange", "{count} older exchanges", gone.length) }), {
+    label: say("Bring back"), act: () => void bringBack(gone.map(({ seq }) => seq)), seconds: 20, about: "unloaded",
   });
 }
 
@@ -318,8 +319,8 @@ function show(state, before) {
 
 /** @param {State} state */
 function title(state) {
-  const words = state.conversation?.title || "New chat";
-  document.title = `${words} · Chatsite`;
+  const words = state.conversation?.title || say("New chat");
+  document.title = say("{words} · Chatsite", { words });
   setText(byId("title"), words);
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }
@@ -338,5 +339,5 @@ if (link.model) void models.ask(link.model).then((refused) => {
 });
 void sidebar.refresh();
 const reason = takeReason();
-if (reason && page.user.signed_in) toast(`${reason} You are still signed in here.`, { seconds: 20 });
+if (reason && page.user.signed_in) toast(say("{reason} You are still signed in here.", { reason }), { seconds: 20 });
 if (!matchMedia("(hover: none)").matches) composer.focus();

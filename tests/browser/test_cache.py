@@ -237,7 +237,7 @@ def test_an_automatic_cleanup_is_announced_with_a_button_that_undoes_it(visit: V
         Delta(turn="t2", offset=0, text="Six."),
     )
     toasts = scripted.chat.page.locator("#toasts")
-    expect(toasts).to_contain_text("The model's window is full: 1 older turn unloaded.")
+    expect(toasts).to_contain_text("The context is full: 1 older exchange unloaded.")
     expect(toasts.get_by_role("button", name="Bring back")).to_be_visible()
     scripted.send(CacheChanged(status={"u1": -1, "a1": -1}))
     expect(toasts.locator(".toast")).to_have_count(1)

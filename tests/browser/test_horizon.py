@@ -28,7 +28,7 @@ def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) ->
     expect(chat.page.locator("article.out")).to_have_count(7)
     expect(chat.horizon.get_by_role("separator")).to_have_attribute(
         "aria-label",
-        "The model no longer sees what is above this line. 7 messages above will not be sent.",
+        "The model no longer sees anything above this line. 7 messages above will not be sent.",
     )
     expect(chat.meter).to_contain_text("2 of 9 messages")
 

@@ -58,7 +58,7 @@ def test_a_long_one_shows_how_far_it_is_while_others_chat(
 ) -> None:
     ada, bob = visit().open(), visit().open()
     restore(ada, long_file)
-    expect(line_of(ada)).to_contain_text("Restoring “The log”: ")
+    expect(line_of(ada)).to_contain_text("Importing “The log”: ")
     expect(line_of(ada)).to_contain_text(" of 100,000 messages")
     bob.turns("Hello", "And again")
     expect(bob.receipt_buttons).to_have_count(2)
@@ -67,7 +67,7 @@ def test_a_long_one_shows_how_far_it_is_while_others_chat(
     expect(line_of(ada)).to_contain_text(" of 100,000 messages")
     line_of(ada).get_by_role("button", name="Cancel").click()
     expect(line_of(ada)).to_be_hidden()
-    expect(ada.toasts).to_contain_text("Cancelled. Nothing was restored.")
+    expect(ada.toasts).to_contain_text("Cancelled. Nothing was imported.")
     assert stored(server)[1] < 20, "only what was said since"
     ada.reload()
     expect(ada.conversations).to_have_count(0)
@@ -82,7 +82,7 @@ def test_it_appears_when_it_is_complete(visit: Visit, tmp_path: Path, long_file:
     chat = visit().open()
     restore(chat, shorter)
     expect(line_of(chat)).to_contain_text(" of 12,000 messages")
-    expect(chat.toasts).to_contain_text("Restored “The log”.", timeout=60_000)
+    expect(chat.toasts).to_contain_text("Imported “The log”.", timeout=60_000)
     expect(line_of(chat)).to_be_hidden()
     expect(chat.conversations).to_have_text(["The log"])
     expect(chat.page.get_by_text("line 11999 of the log")).to_be_visible()
@@ -99,4 +99,4 @@ def test_what_is_wrong_with_a_large_file_is_said(
     chat = visit().open()
     restore(chat, broken)
     expect(chat.toasts).to_contain_text("messages.0.role")
-    expect(chat.toasts).to_contain_text("Nothing was restored.")
+    expect(chat.toasts).to_contain_text("Nothing was imported.")

@@ -135,7 +135,7 @@ def test_the_list_of_shortcuts_opens_and_they_can_be_switched_off(chat: Chat) ->
     keys = chat.page.keyboard
     keys.press("Control+Slash")
     dialog = chat.page.get_by_role("dialog", name="Keyboard shortcuts")
-    dialog.get_by_label("Shortcuts with Ctrl and Shift are on").uncheck()
+    dialog.get_by_label("Enable shortcuts").uncheck()
     keys.press("Escape")
     expect(dialog).to_be_hidden()
     keys.press("Control+Period")

@@ -23,7 +23,7 @@ def restore(chat: Chat, path: Path) -> None:
     """Chooses a file in the page's own menu."""
     chat.page.locator("#me-open").click()
     with chat.page.expect_file_chooser() as chooser:
-        chat.popover.get_by_role("button", name="Restore a chat from a file").click()
+        chat.popover.get_by_role("button", name="Import a chat").click()
     chooser.value.set_files(path)
 
 
@@ -87,13 +87,13 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
     before = chat.transcript()
     menu = chat.menu("Keep this.")
     with chat.page.expect_download() as download:
-        menu.get_by_role("link", name="Save to a file").click()
+        menu.get_by_role("link", name="Export").click()
     assert download.value.suggested_filename == "keep-this.chatsite.json"
     path = tmp_path / "saved.json"
     download.value.save_as(path)
     first = chat.page.url
     restore(chat, path)
-    expect(chat.toasts).to_contain_text("Restored “Keep this.”.")
+    expect(chat.toasts).to_contain_text("Imported “Keep this.”.")
     expect(chat.users).to_have_count(2)
     assert chat.page.url != first
     expect(greeting).to_be_visible()

@@ -65,7 +65,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     dialog = open_summary(chat)
     dialog.get_by_text("2 older versions").click()
     expect(dialog.locator(".summary-words").first).to_have_text(NOTES)
-    dialog.get_by_role("button", name="Bring version 2 back").click()
+    dialog.get_by_role("button", name="Restore version 2").click()
     expect(text).to_have_value(NOTES)
     with chat.page.expect_response("**/summary/switch"):
         dialog.get_by_role("switch").uncheck()

@@ -374,7 +374,7 @@ def test_a_damaged_file_is_refused_with_the_place(path: str, value: Any, expecte
     with pytest.raises(BadRestore) as error:
         read_export(json.dumps(document).encode())
     assert expected in error.value.message.lower()
-    assert error.value.message.endswith(("Nothing was restored.", "Nothing changed."))
+    assert error.value.message.endswith(("Nothing was imported.", "Nothing changed."))
     assert Conversation.objects.count() == 0
 
 
@@ -405,7 +405,7 @@ def test_a_file_of_another_program_or_a_newer_version_is_refused_by_its_name() -
 def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.DataObject) -> None:
     content = json.dumps(valid_document()).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
-    with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was restored\.$"):
+    with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was imported\.$"):
         read_export(content[:cut])
 
 
@@ -455,7 +455,7 @@ class TestHostileFiles:
 
     def test_more_messages_than_are_taken_are_refused(self) -> None:
         said = b'{"role":"user","content":"x"},' * 150_001
-        with pytest.raises(BadRestore, match="messages: .*150000.*Nothing was restored"):
+        with pytest.raises(BadRestore, match="messages: .*150000.*Nothing was imported"):
             read_export(file_of(said[:-1]))
 
 

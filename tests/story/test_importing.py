@@ -163,4 +163,4 @@ async def test_a_number_out_of_bounds_is_refused_in_words(
     async with Person(server.url) as ada:
         refused = await restore(ada, saved(2, forget_above=forget_above))
         assert refused.status == 400
-        assert "Nothing was restored" in refused.text
+        assert "Nothing was imported" in refused.text

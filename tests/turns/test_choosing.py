@@ -68,7 +68,7 @@ def test_the_offer_holds_the_agents_model_local_models_and_those_with_a_key() ->
     found = listed(model_choice())
     assert (found["own"], found["locked"]) == ("openai:gpt-4o-mini", "")
     assert names(found) == {
-        "This agent's own": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
+        "This agent's models": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
         "On this machine": ["embedded:own choice"],
         "OpenAI": ["openai:own choice"],
         "Ollama, on this machine": ["ollama:llama3:8b", "ollama:qwen3"],
@@ -97,7 +97,7 @@ def test_a_file_of_offered_models_limits_the_offer_to_them_and_the_agents_own() 
         offered=("groq:fast", "ollama:*", "gemini:x", "embedded:*"),
     )
     assert names(listed(made)) == {
-        "This agent's own": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
+        "This agent's models": ["openai:gpt-4o-mini", "anthropic:claude-haiku-5-5"],
         "Groq": ["groq:fast"],
         "Ollama, on this machine": ["ollama:llama3:8b", "ollama:qwen3"],
         "On this machine": ["embedded:own choice"],

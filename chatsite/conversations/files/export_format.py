@@ -19,7 +19,7 @@ FORMAT = "chatsite.conversation"
 # conversation; both can still be read.
 VERSION = 3
 READ = (1, 2, VERSION)
-KEPT = "Nothing was restored."
+KEPT = "Nothing was imported."
 _NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
 
 
@@ -195,7 +195,7 @@ def _require_format(format: str, version: int) -> None:
     if format != FORMAT or version not in READ:
         known = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
         raise BadRestore(
-            f"This file's format is {format[:80]!r} {version}; {FORMAT!r} {known} can be restored. "
+            f"This file's format is {format[:80]!r} {version}; {FORMAT!r} {known} can be imported. "
             f"{KEPT}"
         )
 

@@ -122,7 +122,7 @@ class Imports:
             found.problem = error
         except Exception:
             logger.exception("a conversation couldn't be restored")
-            found.problem = BadRestore(f"The file couldn't be restored. {KEPT}")
+            found.problem = BadRestore(f"The file couldn't be imported. {KEPT}")
         finally:
             found.ended = time.monotonic()
 

@@ -59,7 +59,7 @@ class CleanupResult:
         what = "1 older turn is" if count == 1 else f"{count:,} older turns are"
         back = "it" if count == 1 else "them"
         return (
-            f"The model's window is full: {what} unloaded ({self.tokens:,} tokens; strategy: "
+            f"The context is full: {what} unloaded ({self.tokens:,} tokens; strategy: "
             f"{self.words[:1].lower()}{self.words[1:]}), until you bring {back} back."
         )
 

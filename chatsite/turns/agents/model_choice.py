@@ -69,7 +69,7 @@ class ModelChoice:
         """For the page. `answering` is who answers where nothing is chosen."""
         template = answering.template
         own = list(dict.fromkeys((answering.full_name, *self._own(template, providers))))
-        groups = [("This agent's own", [self._entry(name, providers) for name in own])]
+        groups = [("This agent's models", [self._entry(name, providers) for name in own])]
         groups[0][1].extend(self._missing(template, providers))
         by_label: dict[str, list[dict[str, Any]]] = {}
         for name in self._others(providers):

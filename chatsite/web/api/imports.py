@@ -49,7 +49,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         view = started.conversation.to_dict()
         return JsonResponse({"conversation": view, "note": started.note})
     if site.imports.of(owner) is not started:
-        raise BadRestore("This was cancelled. Nothing was restored.")
+        raise BadRestore("This was cancelled. Nothing was imported.")
     return JsonResponse({"import": started.to_dict()}, status=202)
 
 
@@ -57,7 +57,7 @@ def _on_disk(request: HttpRequest) -> IO[bytes]:
     """The request's file as one of our own, which outlives the request. Raises BadRestore."""
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
-        raise BadRestore("The file is larger than 20 MB. Nothing was restored.")
+        raise BadRestore("The file is larger than 20 MB. Nothing was imported.")
     blocks = upload.chunks() if upload is not None else (request_body(request),)
     with ExitStack() as closing:
         content: IO[bytes] = closing.enter_context(tempfile.TemporaryFile())

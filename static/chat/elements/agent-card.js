@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { say, sayCount } from "../words/say.js";
 
 /** @import { Agent, MissingTool } from "../types/wire.js" */
 
@@ -10,9 +11,9 @@ import { icon } from "./icons.js";
  * @param {boolean} toolless its model can't use tools
  */
 export function cardLines({ notes = [], tools = [], missing = [], unused = [] }, toolless) {
-  const able = tools.length > 0 && h("p", { class: "agent-tools" }, `Tools: ${tools.join(", ")}`);
+  const able = tools.length > 0 && h("p", { class: "agent-tools" }, say("Tools: {tools}", { tools: tools.join(", ") }));
   const cant = tools.length > 0 && toolless
-    && warningLine("The model that answers can't use tools. The agent answers without them.");
+    && warningLine(say("The current model can't use tools, so this agent works without them."));
   const lacks = [...missingSentences(missing), ...unused.map(({ sentence }) => sentence)];
   return [...notes.map((text) => h("p", { class: "agent-notes" }, text)), able, cant, ...lacks.map(warningLine)].filter(Boolean);
 }
@@ -25,7 +26,7 @@ function missingSentences(missing) {
   const reasons = new Set(missing.map(({ reason }) => reason));
   return [...reasons].map((reason) => {
     const names = missing.filter((one) => one.reason === reason).map(({ name }) => name);
-    const sentence = `${names.join(", ")} ${names.length > 1 ? "are" : "is"} missing: ${reason}`;
+    const sentence = sayCount("{names} is missing: {reason}", "{names} are missing: {reason}", names.length, { names: names.join(", "), reason });
     return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   });
 }

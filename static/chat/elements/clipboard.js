@@ -2,6 +2,7 @@
 
 import { announce } from "./announce.js";
 import { setText } from "./dom.js";
+import { say } from "../words/say.js";
 
 /**
  * Copies plain text and confirms it on the button that was pressed.
@@ -10,11 +11,11 @@ import { setText } from "./dom.js";
  */
 export async function copy(text, button) {
   const done = await write(text);
-  announce(done ? "Copied." : "Copying isn't allowed here. Select the text and copy it yourself.");
+  announce(done ? say("Copied.") : say("Copying isn't allowed here. Select the text and copy it yourself."));
   if (!button) return;
   const before = button.dataset.words ?? button.textContent ?? "";
   button.dataset.words = before;
-  setText(button, done ? "Copied" : "Not allowed");
+  setText(button, done ? say("Copied") : say("Not allowed"));
   setTimeout(() => setText(button, before), 1600);
 }
 

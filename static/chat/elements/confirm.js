@@ -1,6 +1,7 @@
 /** The dialog that asks before something irreversible. */
 
 import { byId, h, setChildren } from "./dom.js";
+import { say } from "../words/say.js";
 
 /**
  * Asks before something irreversible. Esc and Cancel mean no.
@@ -15,7 +16,7 @@ export function askToConfirm({ title, text, yes }) {
       h("h2", { id: "ask-title" }, title),
       h("p", {}, text),
       h("div", { class: "box-foot" },
-        h("button", { value: "no", class: "plain-button" }, "Cancel"),
+        h("button", { value: "no", class: "plain-button" }, say("Cancel")),
         h("button", { value: "yes", class: "primary" }, yes))),
   );
   dialog.returnValue = "no";

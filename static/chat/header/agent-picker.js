@@ -5,6 +5,7 @@ import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { chatAddress } from "../net/address.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -23,7 +24,7 @@ export class AgentPicker {
     this.current = "";
     byId("agent-open").append(icon("down", 13));
     this.popover = new Popover(byId("agent-open"), {
-      label: "Agents",
+      label: say("Agents"),
       class: "agents-pop",
       fill: (box) => this.#fill(box),
     });
@@ -44,9 +45,9 @@ export class AgentPicker {
     const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
     setChildren(
       box,
-      h("h2", { class: "pop-title" }, "Start a new chat with"),
+      h("h2", { class: "pop-title" }, say("Start a new chat with")),
       h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent, !common)))),
-      broken.length > 0 && h("h2", { class: "pop-title" }, "Not usable now"),
+      broken.length > 0 && h("h2", { class: "pop-title" }, say("Unavailable")),
       broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
       common && h("p", { class: "pop-note agents-note" }, common),
     );
@@ -61,7 +62,7 @@ export class AgentPicker {
     const link = h("a", {
       href: chatAddress(this.page, { agent: agent.slug }),
       class: "agent-link",
-      title: agent.version ? `Version ${agent.version}` : null,
+      title: agent.version ? say("Version {version}", { version: agent.version }) : null,
       "aria-current": current ? "true" : null,
       "data-first": current,
     },

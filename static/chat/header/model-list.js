@@ -3,6 +3,7 @@
 import { h } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeModel } from "../state/model-facts.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Model, ModelGroup, ModelOffer } from "../types/page.js"
@@ -24,14 +25,14 @@ const MANY = 12;
 export function modelList({ locked, groups }, taking) {
   const count = groups.reduce((sum, { models }) => sum + models.length, 0);
   const list = h("fieldset", { class: "choices", disabled: Boolean(locked) },
-    h("legend", { class: "hidden" }, "Model"),
+    h("legend", { class: "hidden" }, say("Model")),
     groups.map((group) => section(group, taking)));
   return [
     locked && note("lock", locked),
     taking.lost && note("warn", taking.lost),
     count > MANY && search(list),
     list,
-    !locked && h("p", { class: "pop-note models-foot" }, "It answers from your next message on. What was said stays."),
+    !locked && h("p", { class: "pop-note models-foot" }, say("Applies from your next message. Earlier answers stay.")),
   ];
 }
 
@@ -75,7 +76,7 @@ function row(model, { now, take, done }) {
 /** @param {HTMLElement} list */
 function search(list) {
   const input = h("input", {
-    type: "search", class: "models-find", placeholder: "Find a model", "aria-label": "Find a model",
+    type: "search", class: "models-find", placeholder: say("Find a model"), "aria-label": say("Find a model"),
     autocomplete: "off", spellcheck: "false",
   });
   input.addEventListener("input", () => {

@@ -14,7 +14,7 @@ import { modelList } from "./model-list.js";
  * @import { State } from "../types/state.js"
  */
 
-const LOOKING = "Looking for models on this machine…";
+const LOOKING = say("Looking for models on this machine…");
 const PAUSE = 1_500;
 // So many models are named where a link asks for one that isn't there.
 const NAMED = 5;
@@ -42,7 +42,7 @@ export class ModelPicker {
     byId("model-open").append(icon("down", 12));
     byId("better-open").addEventListener("click", () => this.openBetter());
     this.popover = new Popover(byId("model-open"), {
-      label: "Which model answers", class: "models-pop", fill: (box) => this.#fill(box),
+      label: say("Which model answers"), class: "models-pop", fill: (box) => this.#fill(box),
     });
   }
 
@@ -76,8 +76,8 @@ export class ModelPicker {
     const button = byId("model-open");
     setText(byId("model"), label);
     button.hidden = !label;
-    button.title = this.choice ? `${label} answers from your next message on.` : provider?.note || "Which model answers";
-    button.setAttribute("aria-label", `${label}. Choose which model answers`);
+    button.title = this.choice ? say("{label} answers from your next message.", { label }) : provider?.note || say("Which model answers");
+    button.setAttribute("aria-label", say("{label}. Choose which model answers", { label }));
   }
 
   /**
@@ -110,7 +110,7 @@ export class ModelPicker {
   #fill(box) {
     this.body = h("div", {});
     this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
-    setChildren(box, h("h2", { class: "pop-title" }, "Which model answers"), this.body, this.note,
+    setChildren(box, h("h2", { class: "pop-title" }, say("Which model answers")), this.body, this.note,
       this.demonstration && h("button", {
         type: "button", class: "link models-better", on: { click: () => (this.popover.close(), this.openBetter()) },
       }, say("Use a better model")));
@@ -183,7 +183,7 @@ export class ModelPicker {
     const { body, offer } = this;
     if (!body || !offer) return;
     const lost = this.conversationModel && !this.choice && !this.#offered(this.conversationModel)
-      ? `${this.conversationModel} was chosen here and can't be had now. The agent's own answers.`
+      ? say("{conversationModel} was chosen here but is unavailable now. The agent's own model answers.", { conversationModel: this.conversationModel })
       : "";
     const drawn = JSON.stringify([lost, offer.locked, offer.own, offer.groups]);
     if (body.dataset.drawn === drawn) return;
@@ -202,7 +202,7 @@ export class ModelPicker {
   select({ name, label }) {
     const chosen = name === this.offer?.own ? "" : name;
     this.setChoice(chosen === this.conversationModel ? null : { name: chosen, label });
-    announce(`${label} answers from your next message on.`);
+    announce(say("{label} answers from your next message.", { label }));
     this.changed();
   }
 }

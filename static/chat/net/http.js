@@ -1,5 +1,7 @@
 /** The JSON side of the server: every failure is an Error with a sentence for a person. */
 
+import { say } from "../words/say.js";
+
 /** The token that every changing request must carry. */
 export function csrfToken() {
   return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
@@ -15,9 +17,9 @@ async function request(path, options) {
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch {
-    throw new Error("The server can't be reached. Nothing was changed; try again in a moment.");
+    throw new Error(say("The server can't be reached. Nothing was changed; try again in a moment."));
   }
-  return parseAnswer(response.status, await response.text(), "Nothing was changed.");
+  return parseAnswer(response.status, await response.text(), say("Nothing was changed."));
 }
 
 /**
@@ -34,7 +36,7 @@ export function parseAnswer(status, text, fallback) {
     // An error page: its text is not for this place.
   }
   if (status >= 200 && status < 300) return body;
-  throw new Error(body?.message ?? `The server answered ${status}. ${fallback}`);
+  throw new Error(body?.message ?? say("The server answered {status}. {fallback}", { status, fallback }));
 }
 
 /**

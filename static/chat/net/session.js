@@ -9,6 +9,7 @@ import * as drafts from "./drafts.js";
 import { csrfToken, getJson, sendChange } from "./http.js";
 import { uuid } from "./ids.js";
 import { Previews } from "./previews.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { ConnectionState } from "./connection.js"
@@ -32,7 +33,7 @@ import { Previews } from "./previews.js";
 const ENVELOPE = 2_048;
 // In ms: so long after a failure a session is asked for again.
 const SESSION_PAUSE = 10_000;
-const NEEDS_COOKIE = "This page needs a cookie to know you again. Allow cookies here, and reload it.";
+const NEEDS_COOKIE = say("This page needs a cookie to know you again. Allow cookies here, and reload it.");
 
 export class Session {
   /**
@@ -288,7 +289,7 @@ export class Session {
     const ref = `${type}-${(this.refs += 1)}`;
     const fields = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model(), ...more };
     if (this.#command(type, fields, ref)) return (this.awaited = ref);
-    this.listeners.onFailed(new Error("There is no connection now. Nothing was changed; try again in a moment."));
+    this.listeners.onFailed(new Error(say("There is no connection now. Nothing was changed; try again in a moment.")));
     return "";
   }
 

@@ -2,10 +2,11 @@
 
 import { FILES } from "./address.js";
 import { csrfToken, parseAnswer } from "./http.js";
+import { say } from "../words/say.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 
-const UNREACHED = "The server can't be reached. The file is still here; try again in a moment.";
+const UNREACHED = say("The server can't be reached. The file is still here; try again in a moment.");
 // Statuses that blame the file itself: trying again is no use.
 const FINAL = [400, 413, 415];
 
@@ -28,7 +29,7 @@ export function upload(file, { progress, there, failed }) {
   request.addEventListener("error", () => failed(UNREACHED, true));
   request.addEventListener("load", () => {
     try {
-      there(parseAnswer(request.status, request.responseText, "The file is still here; try again.").attachment);
+      there(parseAnswer(request.status, request.responseText, say("The file is still here; try again.")).attachment);
     } catch (error) {
       failed(/** @type {Error} */ (error).message, !FINAL.includes(request.status));
     }

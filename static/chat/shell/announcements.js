@@ -1,7 +1,8 @@
 /** Announcements of a turn to screen readers: its start, its tools, its end, its problems. Never the streamed text. */
 
 import { announce } from "../elements/announce.js";
-import { countWords, describeWaiting, formatNumber, plural } from "../state/format.js";
+import { countWords, describeWaiting, formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { State } from "../types/state.js"
@@ -14,13 +15,13 @@ import { countWords, describeWaiting, formatNumber, plural } from "../state/form
  */
 export function announceChanges(state, before) {
   if (state.conversationId !== before.conversationId) return;
-  const name = state.agent?.name ?? "The agent";
-  if (state.turn && !before.turn && before.opened) announce(`${name} is answering…`);
+  const name = state.agent?.name ?? say("The agent");
+  if (state.turn && !before.turn && before.opened) announce(say("{name} is answering…", { name }));
   const used = startedTools(state, before);
-  if (used.length) announce(`Using ${used.join(", ")}.`);
+  if (used.length) announce(say("Using {used}.", { used: used.join(", ") }));
   const { waiting, reading } = state.turn ?? {};
   if (waiting && waiting !== before.turn?.waiting) announce(describeWaiting(waiting.sentence, Math.ceil(waiting.seconds)));
-  if (reading && !before.turn?.reading) announce(`The model reads ${formatNumber(reading.total)} tokens first.`);
+  if (reading && !before.turn?.reading) announce(say("The model reads {total} tokens first.", { total: formatNumber(reading.total) }));
   if (state.ended && state.ended !== before.ended) announce(describeEnding(state.ended, state, name));
 }
 
@@ -47,12 +48,16 @@ function startedTools(state, before) {
  */
 function describeEnding({ turn, state: how, problem }, state, name) {
   const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
-  const words = answer ? plural(countWords(answer.content ?? ""), "word") : "";
+  const words = answer ? sayCount("{count} word", "{count} words", countWords(answer.content ?? "")) : "";
   const left = countUnsent(state.receipt);
-  const unsent = left > 0 ? `, ${plural(left, "earlier message")} not sent` : "";
-  if (how === "complete") return `Answer complete, ${words}${unsent}.`;
-  if (how === "stopped") return `Answer stopped${words ? ` after ${words}` : ""}.`;
-  return problem?.message ?? `${name}'s answer was not completed.`;
+  const unsent = sayCount("{count} earlier message", "{count} earlier messages", left);
+  if (how === "complete") {
+    return left > 0
+      ? say("Answer complete, {words}, {messages} not sent.", { words, messages: unsent })
+      : say("Answer complete, {words}.", { words });
+  }
+  if (how === "stopped") return words ? say("Answer stopped after {words}.", { words }) : say("Answer stopped.");
+  return problem?.message ?? say("{name}'s answer was not completed.", { name });
 }
 
 /**

@@ -3,6 +3,7 @@
 import { announce } from "../elements/announce.js";
 import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { ConnectionState } from "../net/connection.js"
@@ -30,7 +31,7 @@ export class Banner {
   showConnection(line, reason = "") {
     clearTimeout(this.timer);
     if (line === "online") {
-      if (this.lost) announce("Connected again.");
+      if (this.lost) announce(say("Connected again."));
       this.lost = false;
       this.#show("");
     } else if (line === "offline" && reason) {
@@ -39,17 +40,17 @@ export class Banner {
     } else if (line === "offline" && !this.lost) {
       this.timer = window.setTimeout(() => {
         this.lost = true;
-        this.#show("Offline – reconnecting. What you type is kept.");
+        this.#show(say("Offline – reconnecting. What you type is kept."));
       }, PATIENCE);
     }
   }
 
   /** @param {State} state */
   update(state) {
-    if (state.deleted) this.#show("This conversation was deleted in another tab. Start a new chat, or undo it there.");
+    if (state.deleted) this.#show(say("This conversation was deleted in another tab. Start a new chat, or undo it there."));
     else if (state.agent?.broken) {
       const { file, key, reason } = state.agent.broken;
-      this.#show(file ? `This agent can't answer now: ${file}${key ? `, ${key}` : ""}: ${reason}` : reason);
+      this.#show(file ? say("This agent can't answer now: {place}: {reason}", { place: [file, key].filter(Boolean).join(", "), reason }) : reason);
     } else if (!this.lost) this.#show("");
     this.#engine(state.engine, state.agent?.provider);
   }
@@ -79,7 +80,7 @@ export class Banner {
     line.classList.toggle("bad", engine.state === "unavailable" || Boolean(echoed));
     if (this.progress === null) {
       this.words = h("span", {});
-      this.progress = h("progress", { max: "1", "aria-label": "Loading the model" });
+      this.progress = h("progress", { max: "1", "aria-label": say("Loading the model") });
       setChildren(line, this.words, this.progress);
       announce(words);
     }

@@ -2,6 +2,7 @@
 
 import { byId, h, setChildren } from "../elements/dom.js";
 import { loadItem, storeItem } from "../net/storage.js";
+import { say } from "../words/say.js";
 
 const MAC = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -19,15 +20,15 @@ export class Shortcuts {
     const command = MAC ? "⌘" : "Ctrl";
     /** @type {Shortcut[]} */
     this.shortcuts = [
-      { name: "new", words: "New chat", keys: [command, "Shift", "O"], code: "KeyO", shift: true, control: true, act: acts.newChat },
-      { name: "find", words: "Search conversations", keys: [command, "K"], code: "KeyK", control: true, act: acts.search },
-      { name: "focus", words: "Go to the message box", keys: ["Shift", "Esc"], code: "Escape", shift: true, act: acts.focus },
-      { name: "side", words: "Show or hide the sidebar", keys: [command, "Shift", "S"], code: "KeyS", shift: true, control: true, act: acts.sidebar },
-      { name: "panel", words: "Show or hide the debug panel", keys: [command, "."], code: "Period", control: true, act: acts.panel },
-      { name: "horizon", words: "Go to the line above which the model no longer sees", keys: [command, "Shift", "↑"], code: "ArrowUp", shift: true, control: true, act: acts.horizon },
-      { name: "newest", words: "Go to the newest message", keys: [command, "Shift", "↓"], code: "ArrowDown", shift: true, control: true, act: acts.newest },
-      { name: "code", words: "Copy the last code block", keys: [command, "Shift", ";"], code: "Semicolon", shift: true, control: true, act: acts.lastCode },
-      { name: "keys", words: "This list", keys: [command, "/"], code: "Slash", control: true, act: () => this.show() },
+      { name: "new", words: say("New chat"), keys: [command, "Shift", "O"], code: "KeyO", shift: true, control: true, act: acts.newChat },
+      { name: "find", words: say("Search conversations"), keys: [command, "K"], code: "KeyK", control: true, act: acts.search },
+      { name: "focus", words: say("Go to the message box"), keys: ["Shift", "Esc"], code: "Escape", shift: true, act: acts.focus },
+      { name: "side", words: say("Show or hide the sidebar"), keys: [command, "Shift", "S"], code: "KeyS", shift: true, control: true, act: acts.sidebar },
+      { name: "panel", words: say("Show or hide the debug panel"), keys: [command, "."], code: "Period", control: true, act: acts.panel },
+      { name: "horizon", words: say("Go to the memory line"), keys: [command, "Shift", "↑"], code: "ArrowUp", shift: true, control: true, act: acts.horizon },
+      { name: "newest", words: say("Go to the newest message"), keys: [command, "Shift", "↓"], code: "ArrowDown", shift: true, control: true, act: acts.newest },
+      { name: "code", words: say("Copy the last code block"), keys: [command, "Shift", ";"], code: "Semicolon", shift: true, control: true, act: acts.lastCode },
+      { name: "keys", words: say("Show shortcuts"), keys: [command, "/"], code: "Slash", control: true, act: () => this.show() },
     ];
     this.on = loadItem("shortcuts") !== "off";
     this.escape = escape;
@@ -57,10 +58,10 @@ export class Shortcuts {
     const dialog = byId("keys", HTMLDialogElement);
     /** @type {[string, string[]][]} */
     const own = [
-      ["Send", ["Enter"]],
-      ["New line", ["Shift", "Enter"]],
-      ["Stop the answer, or close what is open", ["Esc"]],
-      ["Rename or delete a conversation in the list", ["F2", "Delete"]],
+      [say("Send"), ["Enter"]],
+      [say("New line"), ["Shift", "Enter"]],
+      [say("Stop the answer, or close what is open"), ["Esc"]],
+      [say("Rename or delete a conversation in the list"), ["F2", "Delete"]],
     ];
     for (const { words, keys } of this.shortcuts) own.push([words, keys]);
     const off = h("input", { type: "checkbox" });
@@ -72,13 +73,13 @@ export class Shortcuts {
     setChildren(
       dialog,
       h("form", { method: "dialog" },
-        h("h2", { id: "keys-title" }, "Keyboard shortcuts"),
+        h("h2", { id: "keys-title" }, say("Keyboard shortcuts")),
         h("dl", { class: "keys" }, own.map(([words, keys]) => [
           h("dt", {}, words),
           h("dd", {}, keys.map((key) => h("kbd", {}, key))),
         ]).flat()),
-        h("label", { class: "keys-on" }, off, "Shortcuts with Ctrl and Shift are on"),
-        h("div", { class: "box-foot" }, h("button", { class: "primary" }, "Close"))),
+        h("label", { class: "keys-on" }, off, say("Enable shortcuts")),
+        h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))),
     );
     dialog.showModal();
   }

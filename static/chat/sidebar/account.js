@@ -4,8 +4,8 @@ import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
 import { submitForm } from "../net/http.js";
 import { currentTheme, setTheme, THEMES } from "../shell/theme.js";
-import { plural } from "../state/format.js";
 import { RestoreLine } from "./restore-line.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -21,8 +21,8 @@ export class Account {
     this.page = page;
     this.actions = actions;
     this.count = 0;
-    this.popover = new Popover(byId("me-open"), { label: "You and this page", class: "menu me-pop", fill: (box) => this.#fill(box) });
-    this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": "A saved conversation", tabindex: "-1" });
+    this.popover = new Popover(byId("me-open"), { label: say("You and this page"), class: "menu me-pop", fill: (box) => this.#fill(box) });
+    this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": say("An exported conversation"), tabindex: "-1" });
     this.file.addEventListener("change", () => this.#restore());
     this.restoring = new RestoreLine(page, actions.restored);
     byId("me").before(this.restoring.element);
@@ -36,7 +36,7 @@ export class Account {
    */
   showCount(count, more = false) {
     const { name } = this.page.user;
-    const words = more ? `${count}+ conversations` : plural(count, "conversation");
+    const words = more ? say("{count}+ conversations", { count }) : sayCount("{count} conversation", "{count} conversations", count);
     setText(byId("me-open"), count ? `${name} · ${words}` : name);
   }
 
@@ -52,22 +52,22 @@ export class Account {
     setChildren(
       box,
       this.#themes(),
-      entry("Restore a chat from a file", () => this.file.click()),
-      h("a", { href: urls.account }, user.signed_in ? "Your account and data" : "Your data"),
-      entry("Keyboard shortcuts", () => this.actions.keys()),
+      entry(say("Import a chat"), () => this.file.click()),
+      h("a", { href: urls.account }, user.signed_in ? say("Your account and data") : say("Your data")),
+      entry(say("Keyboard shortcuts"), () => this.actions.keys()),
       !user.signed_in && guest_days > 0 && h("p", { class: "me-note" },
-        `Conversations of guests are deleted after ${plural(guest_days, "day")} without a visit.`),
+        say("Conversations of guests are deleted after {days} without a visit.", { days: sayCount("{count} day", "{count} days", guest_days) })),
       user.signed_in
-        ? entry("Sign out", () => submitForm(urls.logout))
-        : h("a", { href: `${urls.login}?next=${next}` }, "Sign in"),
-      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, "Create an account"),
+        ? entry(say("Sign out"), () => submitForm(urls.logout))
+        : h("a", { href: `${urls.login}?next=${next}` }, say("Sign in")),
+      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, say("Create an account")),
     );
   }
 
   #themes() {
     const now = currentTheme();
     return h("fieldset", { class: "themes" },
-      h("legend", {}, "Theme"),
+      h("legend", {}, say("Theme")),
       THEMES.map((one) => {
         const radio = h("input", { type: "radio", name: "theme", value: one });
         radio.checked = one === now;

@@ -4,6 +4,7 @@ import { announce } from "../elements/announce.js";
 import { h, setText } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
 import { getJson, sendChange } from "../net/http.js";
+import { formatNumber, say } from "../words/say.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -21,8 +22,8 @@ export class RestoreLine {
     this.page = page;
     this.restored = restored;
     this.words = h("span", {});
-    this.progress = h("progress", { max: "1", "aria-label": "Restoring a chat" });
-    const cancel = h("button", { type: "button", class: "link", on: { click: () => void this.#cancel() } }, "Cancel");
+    this.progress = h("progress", { max: "1", "aria-label": say("Importing a chat") });
+    const cancel = h("button", { type: "button", class: "link", on: { click: () => void this.#cancel() } }, say("Cancel"));
     this.element = h("div", { class: "restoring", hidden: true }, this.words, this.progress, cancel);
     if (page.restoring) void this.#follow();
   }
@@ -76,8 +77,8 @@ export class RestoreLine {
   #show({ title, done, count }) {
     this.element.hidden = false;
     setText(this.words, count
-      ? `Restoring “${title}”: ${done.toLocaleString("en")} of ${count.toLocaleString("en")} messages`
-      : "Reading the file…");
+      ? say("Importing “{title}”: {done} of {count} messages", { title, done: formatNumber(done), count: formatNumber(count) })
+      : say("Reading the file…"));
     if (count) this.progress.value = done / count;
     else this.progress.removeAttribute("value");
   }
@@ -87,14 +88,14 @@ export class RestoreLine {
    * @param {string} note
    */
   #end(conversation, note) {
-    toast(`Restored “${conversation.title}”. ${note}`.trim(), note ? { seconds: 20 } : {});
+    toast(say("Imported “{title}”. {note}", { title: conversation.title, note }).trim(), note ? { seconds: 20 } : {});
     this.restored(conversation);
   }
 
   async #cancel() {
     try {
       await sendChange("DELETE", this.page.urls.import_progress);
-      toast("Cancelled. Nothing was restored.");
+      toast(say("Cancelled. Nothing was imported."));
     } catch (error) {
       showError(error);
     }

@@ -4,6 +4,7 @@ import { h } from "../elements/dom.js";
 import { chatAddress, messageAddress } from "../net/address.js";
 import { getJson } from "../net/http.js";
 import { formatTime } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -62,9 +63,9 @@ export class SearchResults {
 
   /** What to say above the results. */
   get note() {
-    if (this.waiting) return "Older messages are still being made searchable.";
-    if (!this.hits.length) return "Nothing found in titles or messages.";
-    return this.newestFirst ? "Many messages have these words. The newest come first." : "";
+    if (this.waiting) return say("Older messages are still being made searchable.");
+    if (!this.hits.length) return say("Nothing found in titles or messages.");
+    return this.newestFirst ? say("Many messages have these words. The newest come first.") : "";
   }
 
   /** @returns {HTMLElement[]} one row for each */
@@ -75,7 +76,7 @@ export class SearchResults {
   /** @param {SearchHit} hit */
   #row(hit) {
     const { conversation, title, seq, at, parts } = hit;
-    const name = title || "Untitled";
+    const name = title || say("Untitled");
     const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : text));
     const place = seq === null
       ? [h("span", { class: "hit-title" }, found), h("span", { class: "hit-place" }, formatTime(at))]
@@ -100,8 +101,8 @@ export class SearchResults {
 
   /** @param {SearchHit} hit */
   #author({ role, agent }) {
-    if (role === "user") return "You";
-    if (role === "tool") return "A tool";
+    if (role === "user") return say("You");
+    if (role === "tool") return say("A tool");
     return this.page.agents.find(({ slug }) => slug === agent)?.name ?? agent;
   }
 

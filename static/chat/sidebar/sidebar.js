@@ -10,6 +10,7 @@ import { sendChange } from "../net/http.js";
 import { dateGroup } from "../state/format.js";
 import { ConversationPages } from "./conversation-pages.js";
 import { SearchResults } from "./search-results.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Page } from "../types/page.js"
@@ -18,8 +19,8 @@ import { SearchResults } from "./search-results.js";
  */
 
 const PAUSE = 200;
-const GROUPS = ["Today", "This week", "Older"];
-const NOT_LOADED = () => h("p", { class: "convs-note" }, "The list can't be loaded now.");
+const GROUPS = [say("Today"), say("This week"), say("Older")];
+const NOT_LOADED = () => h("p", { class: "convs-note" }, say("The list can't be loaded now."));
 
 export class Sidebar {
   /**
@@ -117,14 +118,14 @@ export class Sidebar {
     const { note, more } = this.results;
     setChildren(this.list,
       this.failed ? NOT_LOADED() : note && h("p", { class: "convs-note", role: "status" }, note),
-      h("ul", { "aria-label": "Found" }, this.results.rows()),
+      h("ul", { "aria-label": say("Found") }, this.results.rows()),
       more !== null && this.#moreButton());
   }
 
   #drawConversations() {
     if (!this.conversations.length) {
       return setChildren(this.list,
-        this.failed ? NOT_LOADED() : h("p", { class: "convs-note" }, "Your conversations will be listed here."));
+        this.failed ? NOT_LOADED() : h("p", { class: "convs-note" }, say("Your conversations will be listed here.")));
     }
     const groups = GROUPS.map((name) => ({
       name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
@@ -138,7 +139,7 @@ export class Sidebar {
 
   /** For the keyboard; whoever scrolls doesn't see it. */
   #moreButton() {
-    const button = h("button", { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } }, "Show more");
+    const button = h("button", { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } }, say("Show more"));
     this.watch.disconnect();
     this.watch.observe(button);
     return button;
@@ -159,9 +160,9 @@ export class Sidebar {
           this.actions.open(conversation);
         },
       },
-    }, title || "Untitled");
+    }, title || say("Untitled"));
     const button = h("button", {
-      type: "button", class: "conv-more", "aria-label": `More for ${title}`, "aria-haspopup": "dialog", "aria-expanded": "false",
+      type: "button", class: "conv-more", "aria-label": say("More for {title}", { title }), "aria-haspopup": "dialog", "aria-expanded": "false",
     }, icon("more"));
     const item = h("li", { class: "conv-row", "data-id": id }, link, button);
     const menu = new Popover(button, { label: title, class: "menu", free: true, fill: (box) => this.#menu(box, conversation, item, menu) });
@@ -182,10 +183,10 @@ export class Sidebar {
     const entry = (words, act, first = false) =>
       h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
     setChildren(box,
-      entry("Rename", () => this.rename(conversation, item), true),
+      entry(say("Rename"), () => this.rename(conversation, item), true),
       h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => setTimeout(() => menu.close()) } },
-        "Save to a file"),
-      entry("Clear", () => void this.#clear(conversation)),
+        say("Export")),
+      entry(say("Clear"), () => void this.#clear(conversation)),
       entry("Delete", () => void this.#remove(conversation)));
   }
 
@@ -195,7 +196,7 @@ export class Sidebar {
    * @param {HTMLElement} item
    */
   rename(conversation, item) {
-    const input = h("input", { class: "conv-name", "aria-label": "New name", maxlength: "200" });
+    const input = h("input", { class: "conv-name", "aria-label": say("New name"), maxlength: "200" });
     input.value = conversation.title;
     let done = false;
     /** @param {boolean} keep */
@@ -226,9 +227,9 @@ export class Sidebar {
   /** @param {Conversation} conversation */
   async #clear({ id, title }) {
     const sure = await askToConfirm({
-      title: "Clear this conversation?",
-      text: `“${title}” begins again empty. The model no longer sees what was said in it.`,
-      yes: "Clear",
+      title: say("Clear this conversation?"),
+      text: say("All messages in “{title}” are removed from view and the chat starts over.", { title }),
+      yes: say("Clear"),
     });
     if (sure) await sendChange("POST", `${this.page.urls.conversations}/${id}/clear`).catch(showError);
   }
@@ -245,8 +246,8 @@ export class Sidebar {
     this.pages.remove(id);
     this.actions.onDeleted(id);
     await this.refresh();
-    toast(`Deleted “${title}”.`, {
-      label: "Undo",
+    toast(say("Deleted “{title}”.", { title }), {
+      label: say("Undo"),
       act: async () => {
         await sendChange("POST", `${path}/restore`).catch(showError);
         await this.refresh();

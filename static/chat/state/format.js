@@ -1,9 +1,8 @@
-/** Numbers, times and sizes as people read them: in English, as all of the page. Pure. */
+/** Numbers, times and sizes as people read them: in the language of the page. Pure. */
 
-const NUMBER = new Intl.NumberFormat("en");
+import { LANGUAGE, formatNumber, say, sayCount } from "../words/say.js";
 
-/** @param {number} value */
-export const formatNumber = (value) => NUMBER.format(value);
+export { formatNumber };
 
 /**
  * "1 message", "2 messages".
@@ -25,13 +24,15 @@ export function formatDuration(milliseconds) {
  */
 export function formatDollars(value) {
   if (value === 0) return "$0";
-  if (value < 0.000001) return "under $0.000001";
+  if (value < 0.000001) return say("under $0.000001");
   const digits = value >= 0.1 ? 2 : Math.min(7, 1 - Math.floor(Math.log10(value)));
   return `$${value.toFixed(digits)}`;
 }
 
-const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+// English in Europe's order, day before month, with 24 hours.
+const DATES = LANGUAGE === "en" ? "en-GB" : LANGUAGE;
+const CLOCK = new Intl.DateTimeFormat(DATES, { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short" });
 
 /**
  * "14:05" today, "3 Nov, 14:05" otherwise; "" for an invalid time.
@@ -53,8 +54,8 @@ export function formatTime(iso, now = new Date()) {
 export function dateGroup(iso, now = new Date()) {
   const at = new Date(iso);
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
-  if (at >= midnight) return "Today";
-  return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? "This week" : "Older";
+  if (at >= midnight) return say("Today");
+  return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? say("This week") : say("Older");
 }
 
 const UNITS = ["kB", "MB", "GB"];
@@ -64,7 +65,7 @@ const UNITS = ["kB", "MB", "GB"];
  * @param {number} size
  */
 export function formatBytes(size) {
-  if (size < 1024) return plural(size, "byte");
+  if (size < 1024) return sayCount("{count} byte", "{count} bytes", size);
   let power = 1;
   while (power < UNITS.length && size / 1024 ** power >= 999.5) power += 1;
   const value = size / 1024 ** power;
@@ -109,4 +110,4 @@ export function shorten(text, length = 90) {
  * @param {number} seconds whole ones; 0 where it isn't known when
  */
 export const describeWaiting = (sentence, seconds) =>
-  `${sentence} Trying again${seconds > 0 ? ` in ${seconds} s` : ""}.`;
+  seconds > 0 ? say("{sentence} Trying again in {seconds} s.", { sentence, seconds }) : say("{sentence} Trying again.", { sentence });

@@ -2,6 +2,7 @@
 
 import { findVerdict } from "./state.js";
 import { callView } from "./tool-calls.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { CallView } from "./tool-calls.js"
@@ -49,7 +50,7 @@ const PLAIN = {
 };
 const BACKGROUND = ["scheduled", "briefing"];
 /** @type {Record<string, string>} where else than in the page a message was written */
-const OUTSIDE = { talk: ", in Talk", email: ", by mail" };
+const OUTSIDE = { talk: say(", in Talk"), email: say(", by email") };
 const UNANSWERED = /** @type {const} */ ("unanswered");
 
 /**
@@ -83,7 +84,7 @@ export function groupItems(state) {
  * @returns {Item[]}
  */
 function items(state) {
-  const name = state.agent?.name ?? "Agent";
+  const name = state.agent?.name ?? say("Agent");
   const rows = state.messages.length ? storedItems(state, name) : greetingItems(state, name);
   for (const pending of state.pending) {
     rows.push({
@@ -238,4 +239,4 @@ export function contextStatus(decision, { seq, role, unloaded, greets }) {
  * @returns {ContextMark}
  */
 const unloadedMark = (role, unloaded) =>
-  (unloaded && role === "user" ? { kind: "unloaded", sentence: "unloaded by a cleanup" } : null);
+  (unloaded && role === "user" ? { kind: "unloaded", sentence: say("unloaded by a cleanup") } : null);

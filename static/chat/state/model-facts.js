@@ -1,6 +1,7 @@
 /** The facts of a model on one line of a list. Pure. */
 
 import { formatDollars, formatNumber } from "./format.js";
+import { say } from "../words/say.js";
 
 /** @import { Model } from "../types/page.js" */
 
@@ -13,10 +14,10 @@ const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
  */
 export function describeModel({ window: size, assumed, takes, tools, price }) {
   const taken = takes.map((one) => TAKES[one] ?? one).join(", ");
-  const able = [taken ? `takes ${taken}` : "text only", tools ? "uses tools" : "no tools"].join(", ");
+  const able = [taken ? say("takes {taken}", { taken }) : say("text only"), tools ? say("uses tools") : say("no tools")].join(", ");
   return [
-    size && `${formatNumber(size)} tokens${assumed ? " (assumed)" : ""}`,
+    size && (assumed ? say("{size} tokens (assumed)", { size: formatNumber(size) }) : say("{size} tokens", { size: formatNumber(size) })),
     able,
-    price && `${formatDollars(price.prompt)}\u00a0in, ${formatDollars(price.completion)}\u00a0out per million tokens`,
+    price && say("{prompt} in, {completion} out per million tokens", { prompt: formatDollars(price.prompt), completion: formatDollars(price.completion) }),
   ].filter(Boolean).join(" · ");
 }

@@ -1,6 +1,7 @@
 /** What a decision does with the running summary. Pure. */
 
-import { plural } from "./format.js";
+import { say, sayCount } from "../words/say.js";
+
 
 /**
  * @import { State } from "../types/state.js"
@@ -29,9 +30,9 @@ export const sendsSummary = (decision) =>
  */
 export function describeSummary({ summary, decision }, withSummary) {
   if (summary.version) {
-    const words = `Summary of ${plural(summary.messages, "message")}`;
-    return summary.on ? `${words}, by ${summary.by}` : `${words}, switched off`;
+    const words = say("Summary of {messages}", { messages: sayCount("{count} message", "{count} messages", summary.messages) });
+    return summary.on ? say("{words}, by {by}", { words, by: summary.by }) : say("{words}, switched off", { words });
   }
   if (!decision || !usesSummary(decision, withSummary)) return "";
-  return summary.on ? "No summary yet" : "The summary is switched off";
+  return summary.on ? say("No summary yet") : say("The summary is switched off");
 }

@@ -1,6 +1,7 @@
 /** Tool calls in words: what was asked of a tool and what it answered, each on one line. Pure. */
 
 import { shorten } from "./format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Call, Message } from "../types/wire.js"
@@ -62,8 +63,8 @@ export function describeCall({ name, arguments: given }) {
  * @param {Pick<CallView, "state"|"result">} call
  */
 export function describeResult({ state, result }) {
-  if (state === "never") return "no result";
-  if (state === "failed") return `failed: ${shorten(errorOf(result)?.message ?? "", LONGEST)}`;
+  if (state === "never") return say("no result");
+  if (state === "failed") return say("failed: {message}", { message: shorten(errorOf(result)?.message ?? "", LONGEST) });
   return shorten(describeValue(parseJson(result ?? "")), LONGEST);
 }
 

@@ -1,6 +1,7 @@
 /** Markdown as blocks of HTML that isn't sanitised yet. Pure: the page and its worker run the same code. */
 
 import { Marked } from "../../vendor/marked/marked.esm.js";
+import { say } from "../words/say.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
 
@@ -23,10 +24,10 @@ const QUICK = 2_000;
 // A row of a table gets all columns of its head: 2,000 characters make 125,000 cells.
 const QUICK_CELLS = 4_000;
 
-const TOO_LONG = "it is too long to be formatted.";
-const TOO_DEEP = "it is nested too deeply to be formatted.";
-const TOO_MANY = "it has too many parts to be formatted.";
-export const UNREADABLE = "it couldn't be formatted.";
+const TOO_LONG = say("it is too long to be formatted.");
+const TOO_DEEP = say("it is nested too deeply to be formatted.");
+const TOO_MANY = say("it has too many parts to be formatted.");
+export const UNREADABLE = say("it couldn't be formatted.");
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
@@ -60,7 +61,7 @@ const marked = new Marked({
       return block ? `<p>${escape(text.trim())}</p>\n` : escape(text);
     },
     image({ href, text }) {
-      const label = escape(`Image: ${text || "without a description"} (${host(href)})`);
+      const label = escape(say("Image: {text} ({host})", { text: text || say("without a description"), host: host(href) }));
       return `<a href="${escape(href)}">${label}</a>`;
     },
     checkbox({ checked }) {

@@ -4,6 +4,7 @@ import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { copy } from "../elements/clipboard.js";
 import { h } from "../elements/dom.js";
 import { runInBackground } from "./background.js";
+import { say } from "../words/say.js";
 
 // The language as models write it after the fence, and the name of its module.
 /** @type {Record<string, string>} */
@@ -36,12 +37,12 @@ export function decorateCode(pre, { colour }) {
   const code = pre.querySelector("code") ?? pre;
   const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
   code.removeAttribute("class");
-  const button = h("button", { type: "button", class: "code-copy" }, "Copy");
+  const button = h("button", { type: "button", class: "code-copy" }, say("Copy"));
   button.addEventListener("click", () => copy(code.textContent ?? "", button));
   const frame = h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, language || "text"), button));
   pre.replaceWith(frame);
   pre.tabIndex = 0;
-  pre.setAttribute("aria-label", language ? `Code in ${language}` : "Code");
+  pre.setAttribute("aria-label", language ? say("Code in {language}", { language }) : say("Code"));
   pre.setAttribute("role", "group");
   frame.append(pre);
   if (colour && language) void colourCode(code, language);

@@ -6,6 +6,7 @@
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { h } from "../elements/dom.js";
 import { decorateCode } from "./code.js";
+import { say } from "../words/say.js";
 
 /** @import { Block } from "./blocks.js" */
 
@@ -32,7 +33,7 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
   for (const element of fragment.querySelectorAll("[class]:not(pre > code)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
   for (const table of fragment.querySelectorAll("table")) {
-    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
+    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table") });
     table.replaceWith(frame);
     frame.append(table);
   }
@@ -59,4 +60,4 @@ function secureLink(link) {
 export const renderPlain = (text) => h("div", { class: "plain" }, text);
 
 /** @param {string} why completes "Shown as plain text: …" */
-export const plainNote = (why) => h("p", { class: "plain-note" }, `Shown as plain text: ${why}`);
+export const plainNote = (why) => h("p", { class: "plain-note" }, say("Shown as plain text: {why}", { why: say(why) }));

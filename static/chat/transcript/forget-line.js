@@ -1,13 +1,14 @@
 /** The line where a person asked to forget what is above, with a button to remove it. */
 
 import { h } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 export class ForgetLine {
   /** @param {() => void} remove */
   constructor(remove) {
-    this.element = h("section", { class: "forget-place", tabindex: "-1", "aria-label": "Forgotten above" },
+    this.element = h("section", { class: "forget-place", tabindex: "-1", "aria-label": say("Forgotten above") },
       h("p", { class: "forget" },
-        h("span", {}, "You asked to forget what is above"),
-        h("button", { type: "button", class: "link", on: { click: remove } }, "Remember again")));
+        h("span", {}, say("You asked to forget everything above")),
+        h("button", { type: "button", class: "link", on: { click: remove } }, say("Remember again"))));
   }
 }

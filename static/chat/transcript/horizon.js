@@ -1,7 +1,7 @@
 /** The line above which the model no longer sees: one element that moves through the transcript. */
 
 import { h, reducedMotion, setText } from "../elements/dom.js";
-import { plural } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
 
 const MOVE = 260;
 
@@ -13,7 +13,7 @@ export class Horizon {
     this.summary = h("button", { type: "button", class: "summary-open", "aria-haspopup": "dialog", hidden: true, on: { click: openSummary } });
     this.element = h(
       "section",
-      { class: "horizon-place", tabindex: "-1", "aria-label": "Horizon" },
+      { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
       this.line, this.summary,
     );
   }
@@ -30,12 +30,12 @@ export class Horizon {
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
     const sentence = summary.sent
-      ? "Of what is above this line the model sees only a summary"
+      ? say("Of everything above this line the model sees only a summary")
       : empty
-        ? "The model sees nothing above this line, only your next message"
-        : "The model no longer sees what is above this line";
+        ? say("The model sees nothing above this line, only your next message")
+        : say("The model no longer sees anything above this line");
     setText(this.words, sentence);
-    this.line.setAttribute("aria-label", `${sentence}. ${plural(above, "message")} above will not be sent.`);
+    this.line.setAttribute("aria-label", say("{sentence}. {messages} above will not be sent.", { sentence, messages: sayCount("{count} message", "{count} messages", above) }));
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
     column.insertBefore(this.element, next);

@@ -1,6 +1,7 @@
 /** A message that couldn't be drawn as it should be: who said it, and its text as it was written. */
 
 import { h, setText } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 /** @import { ItemGroup } from "../state/items.js" */
 
@@ -12,7 +13,7 @@ export class PlainRow {
     this.element = h("article", { class: `m ${role}`, tabindex: "-1", "data-seq": seq },
       h("div", { class: "m-head" }, h("h2", { class: "who" }, name)),
       h("div", { class: "body" },
-        h("p", { class: "plain-note" }, "Shown as plain text: this message couldn't be drawn."), this.text));
+        h("p", { class: "plain-note" }, say("Shown as plain text: this message couldn't be drawn.")), this.text));
     this.update(group);
   }
 

@@ -4,8 +4,9 @@ import { byId, h, setChildren } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
 import { getJson, sendChange } from "../net/http.js";
-import { capitalize, formatDuration, formatTime, plural } from "../state/format.js";
+import { capitalize, formatDuration, formatTime } from "../state/format.js";
 import { usesSummary } from "../state/summary.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { Decision } from "../types/wire.js"
@@ -53,7 +54,7 @@ export class SummaryWindow {
     if (!this.dialog.open || conversationId !== this.conversation || !this.found) return;
     const newer = summary.version > this.found.current;
     this.newer.hidden = !newer;
-    if (newer) setChildren(this.newer, `Version ${summary.version} was made meanwhile. What you save is for the messages of version ${this.found.current}.`);
+    if (newer) setChildren(this.newer, say("Version {version} was made meanwhile. What you save is for the messages of version {current}.", { version: summary.version, current: this.found.current }));
   }
 
   #path(rest = "") {
@@ -69,8 +70,8 @@ export class SummaryWindow {
     this.newer = h("p", { class: "quiet", role: "status", hidden: true });
     setChildren(
       this.dialog,
-      h("h2", { id: "summary-title", tabindex: "-1", autofocus: true }, "Summary of what was said before"),
-      h("p", { class: "quiet" }, current ? describeVersion(current) : "There is none yet. It is made after an answer, when most of the room for this chat is filled."),
+      h("h2", { id: "summary-title", tabindex: "-1", autofocus: true }, say("Summary of earlier messages")),
+      h("p", { class: "quiet" }, current ? describeVersion(current) : say("There is no summary yet. One is written after an answer, when this chat's room is mostly filled.")),
       this.#unused(found),
       this.#switch(found),
       current && this.#editor(current),
@@ -85,7 +86,7 @@ export class SummaryWindow {
     const { decision } = this.state();
     const other = decision && !usesSummary(decision, this.page.policies.with_summary);
     return other && found.current > 0
-      ? h("p", { class: "quiet" }, `It isn't sent now: this chat sends ${decision.in_words}.`)
+      ? h("p", { class: "quiet" }, say("It isn't sent now: this chat sends {memory}.", { memory: decision.in_words }))
       : null;
   }
 
@@ -98,7 +99,7 @@ export class SummaryWindow {
       if (await this.#change("/switch", { on })) found.on = on;
       else box.checked = found.on;
     });
-    return h("label", { class: "summary-switch", for: "summary-on" }, box, "Use a summary in this chat");
+    return h("label", { class: "summary-switch", for: "summary-on" }, box, say("Use a summary in this chat"));
   }
 
   /** @param {SummaryVersion} current */
@@ -108,13 +109,13 @@ export class SummaryWindow {
     text.value = this.drafts.get(key) ?? current.text;
     text.addEventListener("input", () => this.#offerSave(current));
     this.text = text;
-    return h("div", { class: "summary-edit" }, h("label", { for: "summary-text" }, "What the model reads"), text);
+    return h("div", { class: "summary-edit" }, h("label", { for: "summary-text" }, say("What the model reads")), text);
   }
 
   /** @param {SummaryVersion|null} current */
   #foot(current) {
     this.cancel = h("button", { type: "button", class: "plain-button", on: { click: () => this.#cancel(current) } });
-    this.save = h("button", { type: "button", class: "primary", on: { click: () => current && this.#save(current) } }, "Save");
+    this.save = h("button", { type: "button", class: "primary", on: { click: () => current && this.#save(current) } }, say("Save"));
     this.#offerSave(current);
     return h("div", { class: "box-foot" }, this.cancel, current && this.save);
   }
@@ -123,7 +124,7 @@ export class SummaryWindow {
   #offerSave(current) {
     const changed = Boolean(current && this.text && this.text.value.trim() !== current.text);
     if (this.save) this.save.disabled = !changed;
-    if (this.cancel) setChildren(this.cancel, changed ? "Cancel" : "Close");
+    if (this.cancel) setChildren(this.cancel, changed ? say("Cancel") : say("Close"));
   }
 
   /** @param {SummaryVersion|null} current */
@@ -141,20 +142,22 @@ export class SummaryWindow {
     if (!saved) return void this.text.focus();
     this.text.value = current.text;
     this.dialog.close();
-    toast(`Saved as version ${saved.current} of the summary.`);
+    toast(say("Saved as version {current} of the summary.", { current: saved.current }));
   }
 
   /** @param {SummaryVersions} found */
   #older(found) {
     const rest = found.versions.filter((one) => one.version !== found.current);
     return h("details", { class: "summary-older" },
-      h("summary", {}, `${found.earlier ? "The last " : ""}${plural(rest.length, "older version")}`),
+      h("summary", {}, found.earlier
+        ? sayCount("The last older version", "The last {count} older versions", rest.length)
+        : sayCount("{count} older version", "{count} older versions", rest.length)),
       h("ol", {}, rest.map((one) => h("li", {},
-        h("p", { class: "quiet" }, `Version ${one.version}. ${describeVersion(one)}`),
+        h("p", { class: "quiet" }, say("Version {version}. {about}", { version: one.version, about: describeVersion(one) })),
         one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
         one.why_not
           ? h("p", { class: "quiet" }, one.why_not)
-          : h("button", { type: "button", class: "link", on: { click: () => this.#back(one) } }, `Bring version ${one.version} back`)))));
+          : h("button", { type: "button", class: "link", on: { click: () => this.#back(one) } }, say("Restore version {version}", { version: one.version }))))));
   }
 
   /** @param {SummaryVersion} version */
@@ -163,7 +166,7 @@ export class SummaryWindow {
     if (!found) return;
     this.#show(found);
     byId("summary-title").focus();
-    toast(`Version ${version.version} is back, as version ${found.current}.`);
+    toast(say("Version {version} is restored, as version {current}.", { version: version.version, current: found.current }));
   }
 
   /**
@@ -196,10 +199,13 @@ export class SummaryWindow {
 /** @param {SummaryVersion} version */
 function describeVersion(version) {
   const parts = [
-    `Of ${plural(version.messages, "message")}, by ${version.by}, ${formatTime(version.created)}`,
-    version.seconds !== null && `made in ${formatDuration(version.seconds * 1000)}`,
-    version.tokens !== null && plural(version.tokens, "token"),
+    sayCount("Covers {count} message", "Covers {count} messages", version.messages),
+    version.seconds === null
+      ? say("written by {by}", { by: version.by })
+      : say("written by {by} in {duration}", { by: version.by, duration: formatDuration(version.seconds * 1000) }),
+    formatTime(version.created),
+    version.tokens !== null && sayCount("{count} token", "{count} tokens", version.tokens),
   ];
-  const cut = version.shortened ? " It was too long and was cut at the end of a sentence." : "";
+  const cut = version.shortened ? say(" It was too long and was cut at the end of a sentence.") : "";
   return `${capitalize(parts.filter(Boolean).join(", "))}.${cut}`;
 }

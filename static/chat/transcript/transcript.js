@@ -8,6 +8,7 @@ import { drawEmptyChat } from "./empty-chat.js";
 import { ForgetLine } from "./forget-line.js";
 import { Horizon } from "./horizon.js";
 import { PlainRow } from "./plain-row.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { ViewMemory } from "../message/reasoning.js"
@@ -44,7 +45,7 @@ export class Transcript {
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
     this.more = h("button", { type: "button", class: "more", on: { click: () => this.showEarlier() } },
-      "Show earlier messages");
+      say("Show earlier messages"));
     setChildren(this.column);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#settle()).observe(this.column);

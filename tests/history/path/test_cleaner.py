@@ -217,7 +217,7 @@ class TestInsteadOfTheGuard:
             talk(1, tokens=400), strategy="removeOldestMessages", window=window_for(5)
         )
         assert decision.notes == (
-            "The model's window is full: 1 older turn is unloaded (400 tokens; strategy: unload "
+            "The context is full: 1 older turn is unloaded (400 tokens; strategy: unload "
             "the oldest turns), until you bring it back.",
         )
 
