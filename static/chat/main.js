@@ -136,6 +136,7 @@ const branches = new Branches(page, {
   change: (method, path, body) => session.change(method, path, body),
   place: (seq) => transcript.elementOf(seq)?.closest("article") ?? null,
   keep: (text) => composer.restore({ text, reply: null, attachments: [] }),
+  hold: (seq, top) => transcript.hold(seq, top),
 });
 const me = new Account(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),

@@ -69,7 +69,7 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
 
     versions = chat.page.get_by_role("group", name="Versions of this message")
     expect(versions).to_contain_text("2 / 2")
-    chat.page.route("**/messages/a1/show", lambda route: route.fulfill(status=204))
+    chat.page.route("**/messages/a1/show", lambda route: route.fulfill(json={"seq": 2}))
     versions.get_by_role("button", name="Earlier version").click()
     expect(chat.page.locator("#status")).to_have_text("Another version is shown.")
     first = view(whole.message, 2, versions=VERSIONS)

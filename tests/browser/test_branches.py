@@ -167,6 +167,27 @@ def test_a_text_whose_message_another_tab_takes_away_goes_to_the_message_box(tal
     expect(other.draft).to_have_value("My long thoughts")
 
 
+def test_a_version_that_is_stepped_to_stays_in_sight_with_the_focus(chat: Chat) -> None:
+    chat.open()
+    long = "[[tokens=300]]"
+    chat.turns(f"{FIRST} {long}", *(f"And number {n}? {long}" for n in range(4)))
+    chat.draft.press("ArrowUp")
+    chat.page.keyboard.press("Escape")
+    choose(chat.users.first, "Edit")
+    box = editor(chat.users.first).get_by_role("textbox")
+    box.fill(f"Which fish? {long}")
+    box.press("Control+Enter")
+    expect(chat.users).to_have_count(1)
+    expect(chat.writing).to_have_count(0)
+    steps(chat.users.first).get_by_role("button", name="Earlier version").click()
+    expect(chat.users).to_have_count(5)
+    expect(chat.users.first).to_be_in_viewport()
+    expect(steps(chat.users.first).get_by_role("button", name="Later version")).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    expect(chat.users).to_have_count(1)
+    expect(steps(chat.users.first).get_by_role("button", name="Earlier version")).to_be_focused()
+
+
 def test_versions_and_the_editor_work_at_400_pixels(visit: Visit) -> None:
     chat = visit(viewport={"width": 400, "height": 800}).open().turns(FIRST)
     row = chat.users.first

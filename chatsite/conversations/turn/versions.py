@@ -34,9 +34,11 @@ def versions_beside(row: Message) -> tuple[Version, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathChange:
-    """The path is another one below the seq `below`; None where it is as it was."""
+    """The path leads through the message `seq`, and is another one below the seq `below`; None
+    where it is as it was."""
 
     conversation: str
+    seq: int
     below: int | None
 
 
@@ -57,11 +59,11 @@ def show_version(*, owner: Owner, message: str) -> PathChange:
         raise NotFound(GONE)
     require_idle(row)
     if found.on_path:
-        return PathChange(conversation=str(row.id), below=None)
-    seq = put_on_path(row, found)
+        return PathChange(conversation=str(row.id), seq=found.seq, below=None)
+    below_seq = put_on_path(row, found)
     row.last_turn_id = newest_answered(row)
     row.save()
-    return PathChange(conversation=str(row.id), below=seq)
+    return PathChange(conversation=str(row.id), seq=found.seq, below=below_seq)
 
 
 def require_idle(row: Conversation) -> None:

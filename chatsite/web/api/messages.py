@@ -54,13 +54,14 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def show(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Put this version of a message on the path, with the newest branch below it."""
+    """Put this version of a message on the path, with the newest branch below it; the response is
+    its sequence number."""
     site, owner = site_of(request), await request_owner(request)
     changed = await site.run(store.show_version, owner=owner, message=str(id))
     if changed.below is not None:
         site.recaller.forget(changed.conversation)
         await _publish(site, owner, changed.conversation, PathChanged(below=changed.below))
-    return HttpResponse(status=204)
+    return JsonResponse({"seq": changed.seq})
 
 
 async def _answer(site: Site, owner: Owner, change: store.TextChange) -> HttpResponse:

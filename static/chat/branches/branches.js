@@ -3,6 +3,7 @@
 import { announce } from "../elements/announce.js";
 import { byId } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
+import { sendChange } from "../net/http.js";
 import { uuid } from "../net/ids.js";
 import { say } from "../words/say.js";
 import { MessageEditor } from "./message-editor.js";
@@ -16,10 +17,17 @@ import { MessageEditor } from "./message-editor.js";
 /**
  * `edit` sends the command and returns its ref, "" where that isn't possible now; `change` makes a request whose
  * answer is an event; `place` is the element of a message, `keep` puts a text that has no place any more back into
- * the message box.
+ * the message box; `hold` scrolls so that a message is at this height of the window, and loads it if needed.
  * @typedef {{state: () => State, edit: (message: string, fields: object) => string,
  *   change: (method: "POST"|"PUT"|"DELETE", path: string, body?: object) => Promise<void>,
- *   place: (seq: number) => HTMLElement|null, keep: (text: string) => void}} Wiring
+ *   place: (seq: number) => HTMLElement|null, keep: (text: string) => void,
+ *   hold: (seq: number, top: number) => HTMLElement|null}} Wiring
+ */
+
+/**
+ * A version that was asked for; `fresh`: the page has the path with it. `act` was pressed for it, in a message whose
+ * upper edge was at `top`.
+ * @typedef {{seq: number, fresh: boolean, act: string, top: number}} Coming
  */
 
 /** @typedef {{editor: MessageEditor, id: string, row: HTMLElement, ref: string, client: string, sent: string}} Open */
@@ -38,6 +46,8 @@ export class Branches {
     this.wiring = wiring;
     /** @type {Open|null} */
     this.open = null;
+    /** @type {Coming|null} */
+    this.coming = null;
     const box = byId("draft", HTMLTextAreaElement);
     box.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowUp" || box.value || event.defaultPrevented || event.isComposing) return;
@@ -98,6 +108,10 @@ export class Branches {
    * @param {State} before
    */
   update(state, before) {
+    if (this.coming && before.stale && !state.stale) {
+      this.coming.fresh = true;
+      this.#arrive(this.coming);
+    }
     const { open } = this;
     if (!open) return;
     const there = state.conversationId === before.conversationId && state.messages.some(({ id }) => id === open.id);
@@ -182,11 +196,31 @@ export class Branches {
    * @param {string} id
    */
   async show(id) {
+    const pressed = /** @type {HTMLElement|null} */ (document.activeElement);
+    const top = pressed?.closest("article")?.getBoundingClientRect().top ?? 0;
+    const coming = { seq: 0, fresh: false, act: pressed?.dataset.act ?? "", top };
+    this.coming = coming;
     try {
-      await this.wiring.change("POST", `${this.page.urls.messages}/${id}/show`);
+      ({ seq: coming.seq } = await sendChange("POST", `${this.page.urls.messages}/${id}/show`));
       announce(say("Another version is shown."));
+      this.#arrive(coming);
     } catch (error) {
       showError(error);
+    }
+  }
+
+  /**
+   * The version that was asked for is in the page: it stays in its place, and the focus at its arrows.
+   * @param {Coming} coming
+   */
+  #arrive(coming) {
+    if (this.coming !== coming || !coming.fresh || !coming.seq) return;
+    this.coming = null;
+    const row = this.wiring.hold(coming.seq, coming.top);
+    if (!row || document.activeElement !== document.body) return;
+    for (const act of [coming.act, coming.act === "earlier" ? "later" : "earlier"]) {
+      const button = act && /** @type {HTMLElement|null} */ (row.querySelector(`[data-act="${act}"]:enabled`));
+      if (button) return button.focus({ preventScroll: true });
     }
   }
 }

@@ -127,6 +127,19 @@ export class Transcript {
     return /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
   }
 
+  /**
+   * Scrolls so that a message's upper edge is where it was, or goes to it where it isn't loaded.
+   * @param {number} seq
+   * @param {number} top in the window
+   */
+  hold(seq, top) {
+    const row = this.elementOf(seq)?.closest("article") ?? null;
+    this.atBottom = false;
+    if (row) this.log.scrollTop += row.getBoundingClientRect().top - top;
+    else void this.scrollToMessage(seq);
+    return row;
+  }
+
   /** @param {HTMLElement} element */
   scrollTo(element) {
     this.atBottom = false;
