@@ -4,6 +4,7 @@ import "./words/from-page.js";
 import { Branches } from "./branches/branches.js";
 import { Composer } from "./composer/composer.js";
 import { Meter } from "./composer/meter.js";
+import { Queue } from "./composer/queue.js";
 import { announce } from "./elements/announce.js";
 import { copy } from "./elements/clipboard.js";
 import { byId, setText } from "./elements/dom.js";
@@ -60,8 +61,13 @@ const banner = new Banner();
 const meter = new Meter();
 const composer = new Composer(page, {
   send: (draft) => session.send(draft),
+  queue: (draft) => queue.add(draft),
   stop: () => session.stop(),
   typed: () => session.requestPreview(),
+  fits: (text) => session.fits(text),
+});
+const queue = new Queue({
+  send: (message) => session.send(message, message.client_id),
   fits: (text) => session.fits(text),
 });
 const models = new ModelPicker(page, () => {
@@ -158,6 +164,7 @@ const session = new Session(page, {
   onFailed: showError,
   onEntered: () => {
     composer.enter(session.state.conversationId);
+    queue.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
     choice.enter(session.state.conversationId);
   },
@@ -301,6 +308,7 @@ function show(state, before) {
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
   composer.update(state);
+  queue.update(state, before);
   choice.update(state);
   chip.update(state.decision);
   linkLine.update(state);

@@ -57,21 +57,6 @@ def test_code_is_coloured_and_can_be_copied_as_plain_text(chat: Chat) -> None:
     assert copied.rstrip() == "def add(a, b):\n    return a + b"
 
 
-def test_what_is_typed_during_an_answer_is_not_sent_and_not_lost(
-    chat: Chat, fake: FakeOpenAI
-) -> None:
-    chat.begin("Tell me much. [[tokens=400;rate=100]]", shows="w3")
-    requests_before = len(fake.requests)
-    chat.write("And then?")
-    expect(chat.notice).to_contain_text("An answer is still being written.")
-    expect(chat.draft).to_have_value("And then?")
-    chat.send_button.click()
-    expect(chat.endings).to_contain_text("Stopped. What was written is kept.")
-    expect(chat.notice).to_be_hidden()
-    expect(chat.draft).to_have_value("And then?")
-    assert len(fake.requests) == requests_before
-
-
 def test_a_failed_answer_says_why_and_gives_the_text_back(chat: Chat) -> None:
     text = "Is it there? [[mode=500]]"
     chat.write(text)

@@ -60,7 +60,7 @@ def test_a_chat_is_begun_searched_sent_and_stopped_by_keys(chat: Chat) -> None:
     expect(chat.endings).to_contain_text("Stopped. What was written is kept.")
     expect(chat.draft).to_be_focused()
     keys.press("Control+Shift+KeyO")
-    expect(chat.page.locator("#col .intro-name")).to_be_visible()
+    expect(chat.page.locator("#col .intro-title")).to_be_visible()
     keys.press("Control+KeyK")
     expect(chat.page.locator("#find")).to_be_focused()
     expect(chat.conversations).to_have_count(1)

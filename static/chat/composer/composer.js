@@ -6,6 +6,7 @@ import { icon } from "../elements/icons.js";
 import { loadDraft, storeDraft } from "../net/drafts.js";
 import { byteLength, formatBytes } from "../state/format.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
+import { say } from "../words/say.js";
 import { FileTray } from "./file-tray.js";
 import { ReplyBar } from "./reply.js";
 
@@ -24,13 +25,14 @@ const SHORT = 8_000;
 export class Composer {
   /**
    * @param {Page} page
-   * @param {{send: (draft: Draft) => void, stop: () => void, typed: () => void,
+   * @param {{send: (draft: Draft) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
    *   fits: (text: string) => boolean}} actions
    */
   constructor(page, actions) {
     this.actions = actions;
     this.box = byId("draft", HTMLTextAreaElement);
     this.button = byId("send", HTMLButtonElement);
+    this.stop = byId("stop", HTMLButtonElement);
     this.file = byId("attach", HTMLButtonElement);
     this.notice = byId("notice");
     this.reply = new ReplyBar(() => this.actions.typed());
@@ -46,10 +48,12 @@ export class Composer {
     this.box.addEventListener("keydown", (event) => this.#pressed(event));
     byId("composer").addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.running) this.actions.stop();
-      else if (this.waits) this.#wait(false);
-      else if (!this.sending) this.#send();
+      if (this.waits) this.#wait(false);
+      else this.#send();
     });
+    setChildren(this.stop, icon("stop", 13), h("span", {}, say("Stop")));
+    this.stop.title = say("Stop the answer (Esc)");
+    this.stop.addEventListener("click", () => (this.actions.stop(), this.box.focus()));
     this.#takeFiles();
   }
 
@@ -199,12 +203,15 @@ export class Composer {
       return this.showNotice(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
     }
     if (this.tray.busy) return this.#wait(true);
+    const { draft, busy } = this;
+    if (busy && !this.actions.queue(draft)) return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
     this.waits = false;
     this.showNotice("");
     this.box.value = "";
-    const draft = { text, reply: this.reply.take(), attachments: this.tray.take() };
+    this.reply.take();
+    this.tray.take();
     this.#typed();
-    this.actions.send(draft);
+    if (!busy) this.actions.send(draft);
   }
 
   /** @param {boolean} on whether the message is sent by itself once its files are uploaded */
@@ -219,10 +226,15 @@ export class Composer {
     if (this.waits && !this.tray.busy) {
       this.waits = false;
       this.showNotice("");
-      if (!this.running && !this.sending) this.#send();
+      this.#send();
     }
     this.updateButtons();
     this.actions.typed();
+  }
+
+  /** What is sent now waits for the end of the answer. */
+  get busy() {
+    return this.running || this.sending;
   }
 
   #typed() {
@@ -244,12 +256,7 @@ export class Composer {
     // A touch screen has no other key for a new line.
     if (matchMedia("(hover: none) and (pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    if (!this.running && !this.sending) return this.#send();
-    if (!this.box.value.trim() && this.tray.empty) return;
-    const why = this.running
-      ? "An answer is still being written. Your message stays here; press Esc to stop the answer."
-      : "Your last message is still on its way. This one stays here.";
-    this.showNotice(why, { quiet: true });
+    this.#send();
   }
 
   fitHeight() {
@@ -259,11 +266,12 @@ export class Composer {
 
   updateButtons() {
     const { button } = this;
-    setText(button, this.running ? "Stop" : this.waits ? "Waiting…" : "Send");
-    button.classList.toggle("stop", this.running);
-    button.title = this.running ? "Stop the answer (Esc)" : this.waits ? "Hold the message back" : "Send (Enter)";
-    const nothing = !this.box.value.trim() && this.tray.empty;
-    button.disabled = !this.running && (this.closed || this.sending || nothing);
+    this.stop.hidden = !this.running;
+    setText(button, this.waits ? say("Waiting…") : this.busy ? say("Send next") : say("Send"));
+    button.title = this.waits ? say("Cancel sending") : this.busy
+      ? say("Send when the answer is complete (Enter)") : say("Send (Enter)");
+    button.classList.toggle("next", this.busy);
+    button.disabled = this.closed || (!this.box.value.trim() && this.tray.empty);
     this.box.readOnly = this.closed;
     this.file.disabled = this.closed;
   }

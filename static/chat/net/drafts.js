@@ -5,11 +5,14 @@ import { loadItem, removeItems, storeItem } from "./storage.js";
 
 /**
  * @import { ModelChoice } from "../types/page.js"
+ * @import { Queued } from "../state/queue.js"
  * @import { PendingMessage } from "../types/state.js"
  * @import { Attachment, Choice, Quote } from "../types/wire.js"
  */
 
 const TAB = "sessionStorage";
+// What waits for the end of an answer outlives the tab, and is shown as not sent then.
+const QUEUES = ["queue:"];
 const PREFIXES = ["draft:", "reply:", "files:", "model:", "history:", "pending:", "new:"];
 
 /**
@@ -19,7 +22,10 @@ const PREFIXES = ["draft:", "reply:", "files:", "model:", "history:", "pending:"
  */
 export function claimTab(owner) {
   const before = loadItem("owner", TAB);
-  if (before && before !== owner && before.startsWith("user:")) removeItems(PREFIXES, TAB);
+  if (before && before !== owner && before.startsWith("user:")) {
+    removeItems(PREFIXES, TAB);
+    removeItems(QUEUES, "localStorage");
+  }
   storeItem("owner", owner, TAB);
 }
 
@@ -97,6 +103,27 @@ export const loadPending = (conversation) => loadValue(`pending:${conversation}`
  */
 export const storePending = (conversation, pending) =>
   storeValue(`pending:${conversation}`, pending.length ? pending : null);
+
+/**
+ * The messages that wait for the end of an answer.
+ * @param {string} conversation
+ * @returns {Queued[]}
+ */
+export function loadQueue(conversation) {
+  try {
+    const found = JSON.parse(loadItem(`queue:${conversation}`) ?? "[]");
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * @param {string} conversation
+ * @param {Queued[]} list
+ */
+export const storeQueue = (conversation, list) =>
+  storeItem(`queue:${conversation}`, list.length ? JSON.stringify(list) : null);
 
 /**
  * The id of a chat that has not begun: the same after a reload, so that its draft is found.

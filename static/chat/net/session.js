@@ -91,11 +91,11 @@ export class Session {
   /**
    * Draws the message and sends it, now or as soon as the connection is back.
    * @param {Draft} draft
+   * @param {string} [clientId] of a message that waited: it is sent once, whoever sends it
    */
-  send(draft) {
-    const clientId = uuid();
+  send({ text, reply, attachments }, clientId = uuid()) {
     const pending = {
-      ...draft, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
+      text, reply, attachments, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
       after: lastSeq(this.state), at: new Date().toISOString(),
     };
     this.#setState(addPending(this.state, pending));

@@ -1,0 +1,1 @@
+import"./chunk-AQ75KQDY.js";
