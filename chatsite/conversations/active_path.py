@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.rows import message_columns
@@ -112,7 +112,7 @@ def subtract_from_totals(row: Conversation, message: Message) -> None:
 
 def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
     """Replace the path below the message `below` by the messages `through`, or by nothing; all are
-    sequence numbers. Takes 0.6 s off the path and 1 s on it for 100,000 messages.
+    sequence numbers. To take 100,000 messages off it takes 0.5 s.
 
     The caller saves `row`, whose totals change. A marker "forget what is above" in the replaced
     part moves to the first new message, so that what was forgotten stays forgotten.
@@ -120,20 +120,36 @@ def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
     under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
     before = _totals(under)
     under.update(on_path=False)
+    for name, total in before.items():
+        if name in TOTALS:
+            setattr(row, name, getattr(row, name) - (total or 0))
+    if before["background"]:
+        above = Message.objects.filter(ON_PATH, conversation=row, source__in=BACKGROUND)
+        row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
+    extend_path(row, through)
+    if row.forget_above > below:
+        row.forget_above = through[0] if through else row.next_seq
+
+
+def extend_path(row: Conversation, through: Sequence[int]) -> None:
+    """Put these messages, by their sequence numbers, below the path's end; their parents are above
+    them. The caller saves `row`, whose totals change."""
     for start in range(0, len(through), BATCH):
         some = through[start : start + BATCH]
         Message.objects.filter(conversation=row, seq__in=some).update(on_path=True)
-    after = _totals(under) if through else {}
-    for name, total in before.items():
+    if not through:
+        return
+    added = _totals(Message.objects.filter(ON_PATH, conversation=row, seq__gte=through[0]))
+    for name, total in added.items():
         if name in TOTALS:
-            setattr(row, name, getattr(row, name) - (total or 0) + (after.get(name) or 0))
-    if background := after.get("background"):
-        row.last_background = background
-    elif before["background"]:
-        above = Message.objects.filter(ON_PATH, conversation=row, source__in=BACKGROUND)
-        row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
-    if row.forget_above > below:
-        row.forget_above = after.get("first") or row.next_seq
+            setattr(row, name, getattr(row, name) + (total or 0))
+    row.last_background = added["background"] or row.last_background
+
+
+def ends_at(row: Conversation, seq: int) -> bool:
+    """Whether the path's last message is this one."""
+    last = _last_on_path(row)
+    return last is not None and last.seq == seq
 
 
 def take_off_path(row: Conversation, seqs: range) -> None:
@@ -157,7 +173,6 @@ def _totals(messages: QuerySet[Message]) -> dict[str, int | None]:
         path_tokens=Sum("tokens", filter=ended),
         marked=Count("id", filter=Q(pinned=True) | Q(excluded=True)),
         background=Max("seq", filter=Q(source__in=BACKGROUND)),
-        first=Min("seq"),
     )
 
 

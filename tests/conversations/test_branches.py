@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chatsite.conversations import store
+from chatsite.conversations.database.work import next_piece
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading, queries
+from chatsite.conversations.turn import versions as versions_module
 from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Users
@@ -147,3 +149,23 @@ def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
     begun = edit(chat, asked, "Anew, and better")
     end(begun)
     assert versions(chat, 0) == [asked, begun.asked]
+
+
+def test_a_long_branch_comes_in_pieces_and_a_message_in_between_loses_none(
+    chat: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions_module, "PIECE", 2)
+    before, first = shown_messages(chat), message_id(chat, 1)
+    end(edit(chat, first, "Or rather?"))
+    store.show_version(owner=ADA, message=first)
+    assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
+    other = versions(chat, 0)[1]
+    store.show_version(owner=ADA, message=other)
+    steps = store.show_version.pieces(owner=ADA, message=first)  # type: ignore[attr-defined]
+    assert next_piece(steps) == (False, None)
+    end(begin(chat, "In between"), "Yes?")
+    assert next_piece(steps)[0]
+    assert shown_messages(chat) == [*before[:2], ("user", "In between"), ("assistant", "Yes?")]
+    rest = versions(chat, 2)[0]
+    store.show_version(owner=ADA, message=rest)
+    assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)

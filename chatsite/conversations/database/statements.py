@@ -47,6 +47,14 @@ CHARACTERS_OF_ACCOUNT = f"{_CHARACTERS} user_id = %s"
 # Guest.
 CHARACTERS_OF_GUEST = f"{_CHARACTERS} user_id IS NULL AND guest = %s"
 
+# ---- another branch is shown -----------------------------------------------------------------
+# Conversation, false, and the seq above: id, parent, seq, and whether it isn't deleted. As ids of
+# the database: 100,000 take 0.1 s, and a second with Django's values.
+OFF_PATH_AFTER = (
+    f"SELECT id, parent_id, seq, deleted IS NULL FROM {MESSAGES.table} "
+    f"WHERE {ON_PATH} AND seq > %s ORDER BY seq"
+)
+
 # ---- a turn begins ---------------------------------------------------------------------------
 TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "marked")
 # What a new turn changes of its conversation.
